@@ -1,0 +1,67 @@
+/// Where a keyspace is: `http(s)://host[:port][/prefix]/KEYSPACE`.
+///
+/// User info is split off when the text is read, so that this type can be printed anywhere.
+public struct GatewayURL: Hashable, Sendable {
+    /// Scheme, host, port and path prefix, without a trailing slash: `https://example.org:4984/sync`.
+    public let base: String
+    public let keyspace: Keyspace
+    /// What stood before the "@", percent-decoded; not part of the address.
+    public let userInfo: GatewayCredentials?
+
+    /// - Throws: ``GatewayURLFault`` with a message for the person who wrote the address.
+    public init(_ text: String) throws(GatewayURLFault) {
+        guard let schemeEnd = text.range(of: "://") else { throw .init("'\(Self.redacted(text))' is not a URL") }
+        let scheme = text[..<schemeEnd.lowerBound].lowercased()
+        guard scheme == "http" || scheme == "https" else { throw Self.fault(scheme: scheme) }
+        let rest = text[schemeEnd.upperBound...]
+        guard !rest.contains(where: { $0 == "?" || $0 == "#" || $0.isWhitespace }) else {
+            throw .init("a gateway's URL has no query, no fragment and no spaces")
+        }
+        let authorityEnd = rest.firstIndex(of: "/") ?? rest.endIndex
+        let authority = rest[..<authorityEnd]
+        let hostStart = authority.lastIndex(of: "@").map(authority.index(after:)) ?? authority.startIndex
+        let host = authority[hostStart...].lowercased()
+        guard !host.isEmpty, !host.hasPrefix(":") else { throw .init("the URL names no host") }
+        userInfo = try Self.credentials(in: authority[..<hostStart].dropLast())
+
+        let segments = rest[authorityEnd...].split(separator: "/")
+        guard let last = segments.last else {
+            throw .init("the URL names no keyspace: it ends in /DATABASE or /DATABASE.SCOPE.COLLECTION")
+        }
+        keyspace = try Keyspace(String(last))
+        base = (["\(scheme)://\(host)"] + segments.dropLast().map(String.init)).joined(separator: "/")
+    }
+
+    private static func fault(scheme: String) -> GatewayURLFault {
+        switch scheme {
+        case "ws", "wss":
+            .init("changebot speaks the REST API, not the replication protocol: write \(scheme == "ws" ? "http" : "https")://")
+        default: .init("the scheme '\(scheme)' is not supported: write http:// or https://")
+        }
+    }
+
+    private static func credentials(in userInfo: Substring) throws(GatewayURLFault) -> GatewayCredentials? {
+        guard !userInfo.isEmpty else { return nil }
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let user = parts[0].percentDecoded, let password = parts.dropFirst().first?.percentDecoded ?? "" else {
+            throw .init("the user info of the URL is not percent-encoded UTF-8")
+        }
+        return .basic(user: user, password: password)
+    }
+
+    /// The text without anything that may be user info.
+    private static func redacted(_ text: String) -> Substring {
+        text.lastIndex(of: "@").map { text[text.index(after: $0)...] } ?? text[...]
+    }
+}
+
+extension GatewayURL: CustomStringConvertible {
+    public var description: String { "\(base)/\(keyspace)" }
+}
+
+/// Why a text is not the address of a keyspace.
+public struct GatewayURLFault: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

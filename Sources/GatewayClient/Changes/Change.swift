@@ -1,0 +1,81 @@
+public import LosslessJSON
+
+/// One row of a changes feed: a view into its batch, nothing copied or decoded until it is asked for.
+public struct Change: Sendable {
+    /// What a row tells. Exactly one applies; all but `failure` move the feed on.
+    public enum Kind: Sendable, Equatable {
+        /// A live document, with its body.
+        case document
+        /// A deleted document. The body, if the gateway sent one, holds little more than `_id` and `_rev`.
+        case tombstone
+        /// A user or role (`_user/NAME`): Sync Gateway tells of them in the same feed, without a body.
+        case principal
+        /// The document left the channels that this client sees (Sync Gateway).
+        case removed
+        /// This client lost access (Sync Gateway, only if asked for).
+        case revoked
+        /// A document whose body did not come along: it has changed again already, or could not be read.
+        case withoutBody
+        /// A document whose body is not JSON. The place is counted from the start of the row.
+        case malformed(JSONFault)
+        /// Sync Gateway could not go on (`err`): what follows this row is missing. Ask again from the row before.
+        case failure
+    }
+
+    let batch: ChangesBatch
+    let fields: Fields
+
+    /// Where the parts of a row stand on the batch's tape. -1: not there.
+    struct Fields: Sendable {
+        var start: Int32 = 0
+        var end: Int32 = 0
+        var sequence: Int32 = -1
+        var id: Int32 = -1
+        var revision: Int32 = -1
+        var document: Int32 = -1
+        var flags: Flags = []
+    }
+
+    struct Flags: OptionSet, Sendable {
+        let rawValue: UInt8
+        static let deleted = Flags(rawValue: 1)
+        static let removed = Flags(rawValue: 2)
+        static let revoked = Flags(rawValue: 4)
+        static let failed = Flags(rawValue: 8)
+        static let malformedBody = Flags(rawValue: 16)
+    }
+
+    public var kind: Kind {
+        if fields.flags.contains(.failed) { return .failure }
+        if fields.flags.contains(.revoked) { return .revoked }
+        if fields.flags.contains(.removed) { return .removed }
+        if fields.flags.contains(.malformedBody), let fault = batch.fault(ofRowAt: fields.start) {
+            return .malformed(fault)
+        }
+        if isPrincipal { return .principal }
+        if fields.flags.contains(.deleted) { return .tombstone }
+        return fields.document < 0 ? .withoutBody : .document
+    }
+
+    /// Where the feed stands once this row is done with. Nil for ``Kind/failure`` rows without one.
+    public var sequence: SequenceID? { value(fields.sequence).flatMap(SequenceID.init) }
+
+    /// The document's id, escapes resolved. Empty if the row has none.
+    public var id: String { value(fields.id)?.string ?? "" }
+
+    /// The winning revision; nil for principals.
+    public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
+
+    /// The body as it stands in the answer; nil unless one came.
+    public var document: JSONValue? { value(fields.document) }
+
+    /// The row's length in the answer, in bytes.
+    public var byteCount: Int { Int(fields.end - fields.start) }
+
+    private var isPrincipal: Bool {
+        guard let content = value(fields.id)?.rawContent else { return false }
+        return content.starts(with: "_user/".utf8) || content.starts(with: "_role/".utf8)
+    }
+
+    private func value(_ index: Int32) -> JSONValue? { index < 0 ? nil : batch.text.value(at: Int(index)) }
+}

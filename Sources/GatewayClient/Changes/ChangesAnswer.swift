@@ -1,0 +1,58 @@
+internal import HTTPTransport
+internal import LosslessJSON
+
+/// The answer to one `_changes` request, read as it arrives.
+///
+/// While nobody asks for the next batch the transfer is paused, so that memory holds one batch and a read-ahead of
+/// 1 MiB whatever the length of the answer. Dropping it unread, or cancelling the reading task, closes the connection.
+public struct ChangesAnswer {
+    private let body: HTTPBody
+    private let url: GatewayURL
+    private var parser = ChangesParser()
+
+    init(body: HTTPBody, url: GatewayURL) {
+        self.body = body
+        self.url = url
+    }
+
+    /// `last_seq`: where the next request goes on. Nil until ``next()`` has returned nil.
+    public var lastSequence: SequenceID? { parser.lastSequence }
+
+    /// The next rows, as many as have arrived; nil once the answer has come to its proper end.
+    ///
+    /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
+    ///   of them. `.malformedAnswer` if this is no answer of `_changes`.
+    public mutating func next() async throws(GatewayError) -> ChangesBatch? {
+        while true {
+            do throws(JSONFault) {
+                if let batch = try parser.nextBatch() { return batch }
+            } catch {
+                throw GatewayError(.malformedAnswer, "\(url): _changes answers with what is not a feed: \(error)")
+            }
+            let chunk: [UInt8]?
+            do throws(HTTPTransportError) { chunk = try await body.next() } catch { throw GatewayError(error) }
+            guard let chunk else {
+                guard parser.isComplete else {
+                    throw GatewayError(.connectionLost, "\(url): the answer of _changes is cut short")
+                }
+                return nil
+            }
+            parser.append(chunk)
+        }
+    }
+}
+
+extension Gateway {
+    /// Asks for the changes after `request.since`. Returns when the answer begins; a longpoll's head comes at once on
+    /// Sync Gateway and with the first change on CouchDB.
+    ///
+    /// - Note: Source: `GET /{keyspace}/_changes`.
+    public func changes(_ request: ChangesRequest) async throws(GatewayError) -> ChangesAnswer {
+        var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
+        switch request.feed {
+        case .normal: exchange.silence = settings.deadlines.silence
+        case .longpoll(let timeout): exchange.silence = timeout + settings.deadlines.longpollGrace
+        }
+        return ChangesAnswer(body: try await open(exchange).body, url: url)
+    }
+}

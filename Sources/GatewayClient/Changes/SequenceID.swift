@@ -1,0 +1,70 @@
+public import LosslessJSON
+
+/// A place in a changes feed: opaque, kept and sent back as the JSON that came.
+///
+/// Known forms are `5`, `"5"`, `"2:5"`, `"1::5"` (Sync Gateway) and `"7-g1AAAA…"` (CouchDB). Not `Comparable`: the
+/// order of changes is the order of their arrival.
+public struct SequenceID: Hashable, Sendable {
+    /// JSON text: a number or a string.
+    public let json: [UInt8]
+
+    /// Before the first change; both servers understand it.
+    public static let start = SequenceID(unchecked: Array("0".utf8))
+
+    /// - Returns: Nil if `value` is neither a number nor a string: no gateway sends such a sequence.
+    public init?(_ value: JSONValue) {
+        guard value.kind == .number || value.kind == .string else { return nil }
+        json = Array(value.bytes)
+    }
+
+    /// What a person typed, or what a file kept: JSON as it is, anything else as a string.
+    public init?(_ text: String) {
+        guard !text.isEmpty else { return nil }
+        if let json = try? JSONText(text, limits: .files), let sequence = SequenceID(json.root) {
+            self = sequence
+        } else {
+            var json: [UInt8] = []
+            json.appendJSONString(text.utf8)
+            self.init(unchecked: json)
+        }
+    }
+
+    private init(unchecked json: [UInt8]) { self.json = json }
+
+    /// The sequence as the value of `since` in a query: a string without its quotes, a number as it is.
+    public var queryValue: String {
+        guard json.first == UInt8(ascii: "\""), let text = try? JSONText(json) else {
+            return String(decoding: json, as: UTF8.self)
+        }
+        return text.root.string ?? ""
+    }
+}
+
+extension SequenceID: CustomStringConvertible {
+    public var description: String { String(decoding: json, as: UTF8.self) }
+}
+
+// MARK: - The one place that compares
+
+extension SequenceID {
+    /// The number by which Sync Gateway orders its changes; nil for CouchDB's and for what is not understood.
+    ///
+    /// `S`, `T:S` (triggered by T), `L::S` and `L:T:S` (all up to L are seen): the feed is sorted by T, else by S.
+    /// Used to find the end of a one-shot run and to notice a reset, never to order changes.
+    package var syncGatewayNumber: UInt64? {
+        let parts = queryValue.split(separator: ":", omittingEmptySubsequences: false)
+        switch parts.count {
+        case 1, 2: return UInt64(parts[0])
+        case 3: return UInt64(parts[1].isEmpty ? parts[2] : parts[1])
+        default: return nil
+        }
+    }
+
+    /// Whether a feed that hands out this sequence has passed `other`. Nil if that can't be known.
+    package func hasPassed(_ other: SequenceID) -> Bool? {
+        guard let own = syncGatewayNumber, let others = other.syncGatewayNumber else {
+            return self == other ? true : nil
+        }
+        return own >= others
+    }
+}

@@ -1,0 +1,58 @@
+public import LosslessJSON
+
+/// What `_all_docs` says of one key.
+public enum DocumentLookup: Sendable {
+    case found(RevisionID, JSONText)
+    case deleted(RevisionID)
+    case missing
+    /// This user may not see it, or the gateway could not read it.
+    case refused(reason: String)
+}
+
+extension Gateway {
+    /// Reads documents by id, their bodies as the gateway stores them.
+    ///
+    /// The whole answer is held in memory: ask for as many as the budget allows.
+    ///
+    /// - Returns: One lookup per key, in the order of `keys`.
+    /// - Note: Source: `POST /{keyspace}/_all_docs?include_docs=true`. Unlike `GET /{keyspace}/{id}`, Sync Gateway
+    ///   keeps the order of members here.
+    public func allDocs(keys: [String], limit: Int = 256 << 20) async throws(GatewayError) -> [DocumentLookup] {
+        var body = JSONWriter()
+        body.object { body in
+            body.name("keys")
+            body.array { keys.forEach($0.string) }
+        }
+        let request = GatewayRequest(
+            method: "POST", place: .keyspace("_all_docs"), query: [("include_docs", "true")], body: [body.bytes],
+            deadline: settings.deadlines.bulk)
+        let bytes = try await collect(request, limit: limit)
+        guard let answer = try? JSONText(bytes), let rows = answer.root["rows"], rows.kind == .array else {
+            throw .notJSON(bytes, from: url)
+        }
+        var lookups: [String: DocumentLookup] = [:]
+        for row in rows.elements {
+            if let key = row["key"]?.string { lookups[key] = DocumentLookup(row: row) }
+        }
+        return keys.map { lookups[$0] ?? .missing }
+    }
+}
+
+extension DocumentLookup {
+    /// `{"key","id","value":{"rev"},"doc"}`; `{"key","error":"not_found"}`; CouchDB tells of deleted documents with
+    /// `"value":{"rev","deleted":true},"doc":null`.
+    init(row: JSONValue) {
+        if let error = row["error"]?.string {
+            self = error == "not_found" ? .missing : .refused(reason: row["reason"]?.string ?? error)
+            return
+        }
+        let revision = RevisionID(row["value"]?["rev"]?.string ?? "")
+        if row["value"]?["deleted"]?.bool == true || row["doc"]?["_deleted"]?.bool == true {
+            self = .deleted(revision)
+        } else if let document = row["doc"], document.kind == .object, let text = document.copied() {
+            self = .found(revision, text)
+        } else {
+            self = .refused(reason: "the gateway sent no body")
+        }
+    }
+}

@@ -1,0 +1,74 @@
+public import LosslessJSON
+
+extension Gateway {
+    /// One document; nil if it is missing or deleted.
+    ///
+    /// - Note: Source: `GET /{keyspace}/{id}`. Sync Gateway sorts the members of this answer.
+    public func document(_ id: String) async throws(GatewayError) -> JSONText? {
+        try await optional(.keyspace(id.percentEncoded))
+    }
+
+    /// The body of an attachment, at most 20 MiB of it as both servers allow; nil if the document has none of this name.
+    ///
+    /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
+    public func attachment(_ name: String, of id: String) async throws(GatewayError) -> [UInt8]? {
+        let place = GatewayRequest.Place.keyspace("\(id.percentEncoded)/\(name.percentEncoded)")
+        do throws(GatewayError) {
+            return try await collect(
+                GatewayRequest(place: place, silence: settings.deadlines.silence), limit: 64 << 20)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+    }
+
+    /// A document that is not replicated and not in the feed; nil if there is none. Sync Gateway forgets it after
+    /// 90 days without a write.
+    ///
+    /// - Note: Source: `GET /{keyspace}/_local/{name}`.
+    public func localDocument(_ name: String) async throws(GatewayError) -> JSONText? {
+        try await optional(.keyspace("_local/\(name.percentEncoded)"))
+    }
+
+    /// Writes a `_local` document. `body` holds the `_rev` that is to be replaced, if there is one.
+    ///
+    /// - Throws: `.conflict` on Sync Gateway if it is not the current one. CouchDB takes any.
+    /// - Returns: The new revision, such as `0-3`.
+    /// - Note: Source: `PUT /{keyspace}/_local/{name}`.
+    @discardableResult
+    public func putLocalDocument(_ name: String, body: [UInt8]) async throws(GatewayError) -> RevisionID {
+        try await put(.keyspace("_local/\(name.percentEncoded)"), body)
+    }
+
+    /// Writes one document. `body` holds the `_rev` to be replaced, if there is one.
+    ///
+    /// - Throws: `.conflict` if that is not the current one.
+    /// - Note: Source: `PUT /{keyspace}/{id}`.
+    @discardableResult
+    public func put(_ id: String, body: [UInt8]) async throws(GatewayError) -> RevisionID {
+        try await put(.keyspace(id.percentEncoded), body)
+    }
+
+    private func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {
+        let request = GatewayRequest(method: "PUT", place: place, body: [body], deadline: settings.deadlines.bulk)
+        guard let revision = try await answer(request)["rev"]?.string else {
+            throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
+        }
+        return RevisionID(revision)
+    }
+
+    private func optional(_ place: GatewayRequest.Place) async throws(GatewayError) -> JSONText? {
+        let body: [UInt8]
+        do throws(GatewayError) {
+            body = try await collect(
+                GatewayRequest(place: place, deadline: settings.deadlines.bulk), limit: 128 << 20)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+        guard let document = try? JSONText(body), document.root.kind == .object else {
+            throw .notJSON(body, from: url)
+        }
+        return document
+    }
+}

@@ -1,0 +1,122 @@
+package import HTTPTransport
+public import LosslessJSON
+
+/// One keyspace of a gateway, over its REST API. Knows both dialects; holds connections, no other state.
+///
+/// Any number of tasks may call at once. Cancelling a call aborts its request.
+public final class Gateway: Sendable {
+    public let url: GatewayURL
+    let settings: GatewaySettings
+    private let http: HTTPClient
+    private let seenDialect: Locked<GatewayDialect?>
+
+    public init(_ url: GatewayURL, settings: GatewaySettings = GatewaySettings()) {
+        self.url = url
+        self.settings = settings
+        var configuration = HTTPClientConfiguration()
+        configuration.tls.caFile = settings.caFile
+        configuration.tls.isInsecure = settings.isInsecure
+        configuration.userAgent = settings.userAgent
+        http = HTTPClient(configuration: configuration)
+        seenDialect = Locked(settings.dialect)
+    }
+
+    /// Which server this is, as far as its answers have told. Sync Gateway until one has.
+    public var dialect: GatewayDialect { seenDialect.withLock { $0 } ?? .syncGateway }
+
+    /// Closes all connections. Requests in flight end as cancelled.
+    public func shutdown() async { await http.shutdown() }
+}
+
+// MARK: - Exchanges
+
+/// One request, as the methods of ``Gateway`` describe it.
+struct GatewayRequest {
+    enum Place {
+        /// Below the server's root (and the path prefix).
+        case server(String)
+        /// Below the database, whatever collection the keyspace names.
+        case database(String)
+        /// Below the keyspace.
+        case keyspace(String)
+    }
+
+    var method = "GET"
+    var place: Place
+    var query: [(name: String, value: String)] = []
+    var body: [[UInt8]]?
+    var deadline: Duration?
+    var silence: Duration?
+}
+
+extension Gateway {
+    /// Sends a request and returns once the answer's head is there and is a success.
+    ///
+    /// - Throws: ``GatewayError`` for every status but 2xx, with the reason that the gateway gives.
+    func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
+        let response: HTTPResponse
+        do throws(HTTPTransportError) {
+            response = try await http.send(httpRequest(request))
+        } catch {
+            throw GatewayError(error)
+        }
+        if let dialect = GatewayDialect(serverHeader: response.headers["Server"]) { learn(dialect) }
+        guard (200..<300).contains(response.status) else {
+            throw await GatewayError(refusal: response, of: url)
+        }
+        return response
+    }
+
+    /// The whole body of a successful answer.
+    ///
+    /// - Throws: Also `.malformedAnswer` if it is longer than `limit`.
+    func collect(_ request: GatewayRequest, limit: Int = 1 << 20) async throws(GatewayError) -> [UInt8] {
+        let response = try await open(request)
+        do throws(HTTPTransportError) { return try await response.body.collect(upTo: limit) } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    /// A small answer that must be a JSON object or array.
+    func answer(_ request: GatewayRequest) async throws(GatewayError) -> SmallJSON {
+        let body = try await collect(request)
+        guard let answer = SmallJSON(body) else { throw .notJSON(body, from: url) }
+        return answer
+    }
+
+    func learn(_ dialect: GatewayDialect) {
+        seenDialect.withLock { if $0 == nil { $0 = dialect } }
+    }
+
+    private func httpRequest(_ request: GatewayRequest) -> HTTPRequest {
+        var address =
+            switch request.place {
+            case .server(let path): "\(url.base)/\(path)"
+            case .database(let path): "\(url.base)/\(url.keyspace.database)/\(path)"
+            case .keyspace(let path): "\(url.base)/\(url.keyspace.pathSegment)/\(path)"
+            }
+        for (index, item) in request.query.enumerated() {
+            address += "\(index == 0 ? "?" : "&")\(item.name)=\(item.value.percentEncoded)"
+        }
+        var headers = [(name: "Accept", value: "application/json")]
+        if request.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
+        return HTTPRequest(
+            method: request.method,
+            url: address,
+            headers: headers,
+            body: request.body.map { .segments($0) } ?? .none,
+            credentials: settings.credentials.map(HTTPCredentials.init),
+            deadline: request.deadline,
+            idleTimeout: request.silence)
+    }
+}
+
+extension HTTPCredentials {
+    fileprivate init(_ credentials: GatewayCredentials) {
+        self =
+            switch credentials {
+            case .basic(let user, let password): .basic(user: user, password: password)
+            case .bearer(let token): .bearer(token: token)
+            }
+    }
+}

@@ -1,0 +1,93 @@
+/// What lies between a transfer that receives and a task that reads: at most one high-water mark of bytes.
+///
+/// A plain value under a lock; each function says in its result what the caller has to do once the lock is free.
+/// Receiving → (paused ⇄ receiving) → ended. Only the loop's thread moves it forward; the reader takes and gives up.
+struct BodyFlow: Sendable {
+    typealias Part = Result<[UInt8]?, HTTPTransportError>
+    typealias Reader = UnsafeContinuation<Part, Never>
+
+    /// What a reader that has just come is to do.
+    enum Arrival {
+        /// Take `part`; if `wasPaused`, the transfer has to be told to go on.
+        case part(Part, wasPaused: Bool)
+        case wait
+    }
+
+    /// A reader to wake, and with what.
+    struct HandOver {
+        let reader: Reader
+        let part: Part
+        /// The transfer was paused because of these bytes and has to be told to go on.
+        let wasPaused: Bool
+    }
+
+    private let highWaterMark: Int
+    private var waiting: [UInt8] = []
+    private var lastTaken = 0
+    private var reader: Reader?
+    private var end: Result<Void, HTTPTransportError>?
+    private(set) var isPaused = false
+    private(set) var received = 0
+
+    init(highWaterMark: Int) {
+        self.highWaterMark = highWaterMark
+    }
+
+    var isEnded: Bool { end != nil }
+
+    /// Takes up bytes from libcurl. False: not taken, the transfer is to pause and offer them again.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard waiting.count < highWaterMark else {
+            isPaused = true
+            return false
+        }
+        if waiting.isEmpty { waiting.reserveCapacity(max(bytes.count, lastTaken)) }
+        waiting.append(contentsOf: bytes)
+        received += bytes.count
+        return true
+    }
+
+    /// What there is for a reader at once.
+    mutating func arrive() -> Arrival {
+        if case .failure(let error)? = end, waiting.isEmpty { return .part(.failure(error), wasPaused: false) }
+        if !waiting.isEmpty {
+            defer { isPaused = false }
+            return .part(.success(take()), wasPaused: isPaused)
+        }
+        return end == nil ? .wait : .part(.success(nil), wasPaused: false)
+    }
+
+    /// Lets `reader` wait, unless something has come in the meantime.
+    mutating func wait(_ reader: Reader) -> Arrival {
+        let arrival = arrive()
+        if case .wait = arrival {
+            precondition(self.reader == nil, "a body has one reader at a time")
+            self.reader = reader
+        }
+        return arrival
+    }
+
+    /// Gives what has gathered to a reader that waits for it.
+    mutating func handOver() -> HandOver? {
+        guard let reader, !waiting.isEmpty || end != nil else { return nil }
+        self.reader = nil
+        guard case .part(let part, let wasPaused) = arrive() else { return nil }
+        return HandOver(reader: reader, part: part, wasPaused: wasPaused)
+    }
+
+    /// The transfer is over. After a cut the bytes that came before it can still be read, after giving up none.
+    mutating func finish(_ result: Result<Void, HTTPTransportError>) -> HandOver? {
+        guard end == nil else { return nil }
+        end = result
+        if case .failure(let error) = result, error.code == .cancelled { waiting = [] }
+        isPaused = false
+        return handOver()
+    }
+
+    private mutating func take() -> [UInt8] {
+        let bytes = waiting
+        waiting = []
+        lastTaken = bytes.count
+        return bytes
+    }
+}

@@ -1,0 +1,202 @@
+import CCurl
+import Glibc
+
+/// Works libcurl's multi handle: starts transfers, moves bytes, wakes readers, watches deadlines.
+///
+/// Runs on the thread of its ``CurlLoop``, so neither the handles nor the callbacks need a lock. Transfers are known by
+/// number; whoever holds a number keeps nothing alive.
+actor CurlEngine {
+    typealias Instant = ContinuousClock.Instant
+
+    nonisolated let loop: CurlLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let configuration: HTTPClientConfiguration
+    private let multi: UnsafeMutableRawPointer
+    private let touched = TouchedTransfers()
+    private var transfers: [TransferID: CurlTransfer] = [:]
+    /// Not after the first deadline of all; may be earlier, then one look at all of them sets it right.
+    private var nextDue: Instant?
+    private var isClosed = false
+
+    /// `curl_global_init`, once in the life of the process. Thread-safe here: a Swift global starts once.
+    private static let isGloballyReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    init(loop: CurlLoop, configuration: HTTPClientConfiguration) {
+        guard Self.isGloballyReady, let multi = curl_multi_init() else { fatalError("libcurl: out of memory") }
+        self.loop = loop
+        self.configuration = configuration
+        self.multi = multi
+        ccurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+        if let limit = configuration.connections.maximumPerHost {
+            ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit)
+        }
+    }
+
+    /// Sends `request` and waits for the head of the answer. The body goes to `flow`.
+    func head(of request: HTTPRequest, id: TransferID, flow: Locked<BodyFlow>) async -> CurlTransfer.Head {
+        // Nothing comes between this look and the entry in `transfers`; a later cancel finds it there.
+        if Task.isCancelled { return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent")) }
+        if isClosed { return .failure(HTTPTransportError(.cancelled, "the client is shut down")) }
+        guard let url = request.parsedURL() else {
+            return .failure(HTTPTransportError(.badURL, "not an http or https URL without user info"))
+        }
+        if let fault = request.fault {
+            let place = url.place
+            curl_url_cleanup(url)
+            let message = "a method, header or credential that cannot be sent"
+            return .failure(HTTPTransportError(fault, message, host: place.host, port: place.port))
+        }
+        let timers = ExchangeTimers(deadline: request.deadline, idleTimeout: request.idleTimeout, now: .now)
+        let transfer = CurlTransfer(
+            id: id, request: request, url: url, configuration: configuration, flow: flow, timers: timers,
+            touched: touched)
+        return await withUnsafeContinuation { reader in
+            transfer.headReader = reader
+            start(transfer)
+        }
+    }
+
+    nonisolated func post(_ signal: CurlLoop.Signal) { loop.post(signal) }
+
+    /// One round: what others want, what the network has, what is overdue; then sleep until there is more.
+    func turn(_ signals: [CurlLoop.Signal]) {
+        for signal in signals { handle(signal) }
+        repeat {
+            var running: Int32 = 0
+            curl_multi_perform(multi, &running)
+            finishTransfers()
+        } while deliver()
+        expire()
+        poll()
+    }
+
+    /// Aborts everything and closes all connections. Nothing can be sent afterwards.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        let error = HTTPTransportError(.cancelled, "the client was shut down")
+        for transfer in transfers.values { finish(transfer, .failure(error)) }
+        touched.list = []
+        curl_multi_cleanup(multi)
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        transfers[transfer.id] = transfer
+        arm(transfer)
+        let result = curl_multi_add_handle(multi, transfer.easy)
+        guard result != CURLM_OK else { return }
+        let message = String(cString: curl_multi_strerror(result))
+        finish(transfer, .failure(HTTPTransportError(.other(Int(result.rawValue)), message, of: transfer)))
+    }
+
+    private func handle(_ signal: CurlLoop.Signal) {
+        switch signal {
+        case .cancel(let id):
+            guard let transfer = transfers[id] else { return }
+            finish(transfer, .failure(HTTPTransportError(.cancelled, "cancelled", of: transfer)))
+        case .resume(let id):
+            guard let transfer = transfers[id] else { return }
+            resume(transfer)
+        }
+    }
+
+    /// Takes leave of what libcurl says is done.
+    private func finishTransfers() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE else { continue }
+            let result = message.pointee.data.result
+            var context: UnsafeMutableRawPointer?
+            ccurl_getinfo_private(message.pointee.easy_handle, &context)
+            let transfer = CurlTransfer.of(context)
+            let isWhole = result == CURLE_OK && transfer.ownError == nil
+            finish(transfer, isWhole ? .success(()) : .failure(HTTPTransportError(result, of: transfer)))
+        }
+    }
+
+    /// Ends a transfer, however it went. An unfinished one has its connection closed by `curl_multi_remove_handle`.
+    private func finish(_ transfer: CurlTransfer, _ result: Result<Void, HTTPTransportError>) {
+        guard transfers.removeValue(forKey: transfer.id) != nil else { return }
+        curl_multi_remove_handle(multi, transfer.easy)
+        if case .failure(let error) = result, !transfer.head.isComplete { transfer.tellHead(.failure(error)) }
+        transfer.tellHead()
+        transfer.handOver(transfer.flow.withLock { $0.finish(result) })
+    }
+
+    /// Tells readers what has come. True if a paused transfer goes on and libcurl has to be called again.
+    private func deliver() -> Bool {
+        guard !touched.list.isEmpty else { return false }
+        var goesOn = false
+        let list = touched.list
+        touched.list.removeAll(keepingCapacity: true)
+        let now: Instant? = list.contains { $0.timers.watchesActivity } ? .now : nil
+        for transfer in list {
+            transfer.untouch()
+            guard transfers[transfer.id] != nil else { continue }
+            if transfer.head.isComplete { transfer.tellHead() }
+            let (handOver, isPaused) = transfer.flow.withLock { ($0.handOver(), $0.isPaused) }
+            if let now { transfer.timers.touch(at: now, isPaused: isPaused) }
+            transfer.handOver(handOver)
+            if handOver?.wasPaused == true {
+                resume(transfer)
+                goesOn = true
+            }
+        }
+        return goesOn
+    }
+
+    private func resume(_ transfer: CurlTransfer) {
+        if transfer.timers.watchesActivity {
+            transfer.timers.touch(at: .now, isPaused: false)
+            arm(transfer)
+        }
+        curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
+    }
+
+    private func arm(_ transfer: CurlTransfer) {
+        guard let due = transfer.timers.due?.time else { return }
+        nextDue = nextDue.map { min($0, due) } ?? due
+    }
+
+    /// Ends what is overdue and finds the next time to look.
+    private func expire() {
+        guard let nextDue, nextDue <= .now else { return }
+        let now = Instant.now
+        self.nextDue = nil
+        for transfer in transfers.values {
+            guard let due = transfer.timers.due else { continue }
+            if due.time <= now {
+                let message = due.timeout == .idle ? "no byte for too long" : "not done by its deadline"
+                finish(transfer, .failure(HTTPTransportError(.timedOut(due.timeout), message, of: transfer)))
+            } else {
+                arm(transfer)
+            }
+        }
+    }
+
+    /// Sleeps until a socket is ready, libcurl or a deadline wants attention, or the loop is woken.
+    private func poll() {
+        let milliseconds = nextDue.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
+        guard loop.beginPolling() else { return }
+        var wake = curl_waitfd(fd: loop.wakeDescriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        curl_multi_poll(multi, &wake, 1, Int32(milliseconds), nil)
+        loop.endPolling(wasWoken: wake.revents != 0)
+    }
+}
+
+extension CurlTransfer {
+    /// Wakes the task that waits for the head, unless that has been done.
+    fileprivate func tellHead(_ result: Head? = nil) {
+        guard let reader = headReader else { return }
+        headReader = nil
+        let cut = HTTPTransportError(.connectionClosed, "cut off in the middle of the header", of: self)
+        let whole: Head = head.isComplete ? .success((head.status, head.headers)) : .failure(cut)
+        reader.resume(returning: result ?? whole)
+    }
+
+    fileprivate func handOver(_ handOver: BodyFlow.HandOver?) {
+        guard let handOver else { return }
+        handOver.reader.resume(returning: handOver.part)
+    }
+}

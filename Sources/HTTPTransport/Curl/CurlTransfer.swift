@@ -1,0 +1,140 @@
+import CCurl
+
+/// Names a transfer without keeping it alive: a body or a cancelled task that comes too late finds nothing.
+typealias TransferID = UInt64
+
+/// One exchange with libcurl: an easy handle and everything that must live as long as it does.
+///
+/// Belongs to the loop's thread; only ``flow`` is shared with the reader. Deallocating it closes the handle.
+final class CurlTransfer {
+    typealias Head = Result<(status: Int, headers: HTTPHeaders), HTTPTransportError>
+
+    let id: TransferID
+    let easy: UnsafeMutableRawPointer
+    let flow: Locked<BodyFlow>
+    var timers: ExchangeTimers
+    /// Why we ended it ourselves, where libcurl only knows that a callback failed.
+    var ownError: HTTPTransportError.Code?
+    /// Waits for the head; taken when it has been told.
+    var headReader: UnsafeContinuation<Head, Never>?
+
+    private(set) var head: HeadParser
+    private var upload: UploadPosition
+    private let touched: TouchedTransfers
+    private var isTouched = false
+    private let url: OpaquePointer
+    private var headerLines: UnsafeMutablePointer<curl_slist>?
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    init(
+        id: TransferID, request: HTTPRequest, url: OpaquePointer, configuration: HTTPClientConfiguration,
+        flow: Locked<BodyFlow>, timers: ExchangeTimers, touched: TouchedTransfers
+    ) {
+        guard let easy = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
+        self.id = id
+        self.easy = easy
+        self.flow = flow
+        self.timers = timers
+        self.touched = touched
+        self.url = url
+        head = HeadParser(limit: configuration.bodies.headerLimit)
+        upload = UploadPosition(request.body)
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        headerLines = request.headerLines()
+        setOptions(for: request, configuration: configuration)
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(headerLines)
+        curl_url_cleanup(url)
+        errorText.deallocate()
+    }
+
+    /// libcurl's own words about what went wrong; empty if it had none.
+    var errorMessage: String { String(cString: errorText) }
+
+    /// Host and port, for errors.
+    var place: (host: String?, port: Int?) { url.place }
+
+    /// Marks it as one to look at when libcurl comes back.
+    func touch() {
+        guard !isTouched else { return }
+        isTouched = true
+        touched.list.append(self)
+    }
+
+    /// Takes the mark off again.
+    func untouch() { isTouched = false }
+
+    private func setOptions(for request: HTTPRequest, configuration: HTTPClientConfiguration) {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_setopt_ptr(easy, CURLOPT_PRIVATE, me)
+        ccurl_setopt_ptr(easy, CURLOPT_ERRORBUFFER, errorText)
+        ccurl_setopt_url(easy, url)
+        ccurl_setopt_slist(easy, CURLOPT_HTTPHEADER, headerLines)
+        ccurl_setopt_ptr(easy, CURLOPT_HEADERDATA, me)
+        ccurl_setopt_datafn(easy, CURLOPT_HEADERFUNCTION, Self.headerCallback)
+        ccurl_setopt_ptr(easy, CURLOPT_WRITEDATA, me)
+        ccurl_setopt_datafn(easy, CURLOPT_WRITEFUNCTION, Self.writeCallback)
+        ccurl_setopt_ptr(easy, CURLOPT_READDATA, me)
+        ccurl_setopt_datafn(easy, CURLOPT_READFUNCTION, Self.readCallback)
+        ccurl_setopt_ptr(easy, CURLOPT_SEEKDATA, me)
+        ccurl_setopt_seekfn(easy, Self.seekCallback)
+        setCommonOptions(configuration, on: easy)
+        request.setOptions(on: easy, bufferSize: configuration.bodies.bufferSize)
+    }
+
+    // MARK: Called by libcurl, on the loop's thread
+
+    private func received(headerLine: UnsafeRawBufferPointer) -> Int {
+        touch()
+        if case .tooLarge = head.append(line: headerLine) {
+            ownError = .tooLarge
+            return 0
+        }
+        return headerLine.count
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer) -> Int {
+        touch()
+        return flow.withLock { $0.append(bytes) } ? bytes.count : Int(CURL_WRITEFUNC_PAUSE)
+    }
+
+    private func send(into target: UnsafeMutableRawBufferPointer) -> Int {
+        touch()
+        return upload.read(into: target)
+    }
+
+    private typealias DataCallback = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?)
+        -> Int
+
+    private static let headerCallback: DataCallback = { bytes, size, count, context in
+        of(context).received(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+
+    private static let writeCallback: DataCallback = { bytes, size, count, context in
+        of(context).received(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+
+    private static let readCallback: DataCallback = { bytes, size, count, context in
+        of(context).send(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+    }
+
+    private static let seekCallback: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = {
+        context, place, origin in
+        origin == SEEK_SET && of(context).upload.seek(to: Int(place)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    }
+
+    /// The transfer behind a callback's last argument.
+    static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
+        guard let context else { preconditionFailure("libcurl lost the transfer") }
+        return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    }
+}
+
+/// The transfers that libcurl's callbacks have been called for since somebody last looked.
+final class TouchedTransfers {
+    var list: [CurlTransfer] = []
+}

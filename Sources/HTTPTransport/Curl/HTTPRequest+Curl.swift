@@ -1,0 +1,131 @@
+import CCurl
+
+/// Sets what holds for every transfer of a client.
+///
+/// Left alone on purpose: redirects are not followed, no compression is asked for, cookies are off, proxies come from the
+/// environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), all of it libcurl's default.
+///
+/// - Note: Source: `curl_easy_setopt(3)`.
+func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeMutableRawPointer) {
+    ccurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1)
+    ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1.rawValue))
+    ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+    ccurl_setopt_str(easy, CURLOPT_USERAGENT, configuration.userAgent)
+    ccurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, configuration.connections.connectTimeout.milliseconds))
+    ccurl_setopt_long(easy, CURLOPT_BUFFERSIZE, configuration.bodies.bufferSize)
+    if let caFile = configuration.tls.caFile { ccurl_setopt_str(easy, CURLOPT_CAINFO, caFile) }
+    if configuration.tls.isInsecure {
+        ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
+        ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
+    }
+}
+
+extension HTTPRequest {
+    /// Sets method, body and credentials.
+    func setOptions(on easy: UnsafeMutableRawPointer, bufferSize: Int) {
+        setMethod(on: easy, bufferSize: bufferSize)
+        switch credentials?.secret {
+        case .basic(let user, let password)?:
+            ccurl_setopt_long(easy, CURLOPT_HTTPAUTH, ccurl_auth_basic)
+            ccurl_setopt_str(easy, CURLOPT_USERNAME, user)
+            ccurl_setopt_str(easy, CURLOPT_PASSWORD, password)
+        case .bearer(let token)?:
+            ccurl_setopt_long(easy, CURLOPT_HTTPAUTH, ccurl_auth_bearer)
+            ccurl_setopt_str(easy, CURLOPT_XOAUTH2_BEARER, token)
+        case nil: break
+        }
+    }
+
+    private func setMethod(on easy: UnsafeMutableRawPointer, bufferSize: Int) {
+        // A POST or PUT without a body still says so: "Content-Length: 0" (RFC 9110, section 8.6).
+        let size = body.count ?? (method == "POST" || method == "PUT" ? 0 : nil)
+        if let size {
+            ccurl_setopt_long(easy, CURLOPT_UPLOAD, 1)
+            ccurl_setopt_off(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(size))
+            ccurl_setopt_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, bufferSize)
+        }
+        if method == "HEAD" {
+            ccurl_setopt_long(easy, CURLOPT_NOBODY, 1)
+        } else if method != "GET" || size != nil {
+            ccurl_setopt_str(easy, CURLOPT_CUSTOMREQUEST, method)
+        }
+    }
+
+    /// The header as libcurl wants it: `Name;` for an empty value, and `Expect:` to keep it from asking first.
+    func headerLines() -> UnsafeMutablePointer<curl_slist>? {
+        var list = curl_slist_append(nil, "Expect:")
+        for (name, value) in headers {
+            list = curl_slist_append(list, value.isEmpty ? "\(name);" : "\(name): \(value)")
+        }
+        return list
+    }
+
+    /// What could not be put on the wire, or would put more on it than was meant; nil if all is well.
+    var fault: HTTPTransportError.Code? {
+        guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }) else {
+            return .invalidRequest
+        }
+        switch credentials?.secret {
+        case .basic(let user, _)? where user.utf8.contains(UInt8(ascii: ":")): return .invalidRequest
+        case .basic(let user, let password)?: return (user + password).utf8.contains(0) ? .invalidRequest : nil
+        case .bearer(let token)?: return token.isFieldValue ? nil : .invalidRequest
+        case nil: return nil
+        }
+    }
+
+    /// The URL as libcurl reads it; nil if it is none, holds user info, or is neither `http` nor `https`.
+    func parsedURL() -> OpaquePointer? {
+        guard url.utf8.starts(with: "http://".utf8) || url.utf8.starts(with: "https://".utf8), !url.utf8.contains(0),
+            let parsed = curl_url()
+        else { return nil }
+        guard curl_url_set(parsed, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK else {
+            curl_url_cleanup(parsed)
+            return nil
+        }
+        return parsed
+    }
+}
+
+extension OpaquePointer {
+    /// Host and port of a parsed URL.
+    var place: (host: String?, port: Int?) {
+        (part(CURLUPART_HOST), part(CURLUPART_PORT).flatMap(Int.init))
+    }
+
+    private func part(_ part: CURLUPart) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(self, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+}
+
+extension String {
+    /// RFC 9110, section 5.6.2.
+    fileprivate var isToken: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// No control characters: a line feed would begin a field of its own.
+    fileprivate var isFieldValue: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
+}
+
+extension Duration {
+    /// Rounded up; at most what a C `int` holds.
+    var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard seconds < Int64(Int32.max / 1000) else { return Int(Int32.max) }
+        return max(0, Int(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+    }
+}

@@ -1,0 +1,64 @@
+import CCurl
+
+extension HTTPTransportError {
+    /// What libcurl's `result` means for `transfer`.
+    init(_ result: CURLcode, of transfer: CurlTransfer) {
+        let place = transfer.place
+        let words = transfer.errorMessage
+        let own = String(cString: curl_easy_strerror(result))
+        self.init(
+            transfer.ownError ?? Code(result, words: words, verifyResult: transfer.verifyResult),
+            words.isEmpty ? own : words, host: place.host, port: place.port, curlCode: Int(result.rawValue))
+    }
+
+    /// An end that we set ourselves.
+    init(_ code: Code, _ message: String, of transfer: CurlTransfer) {
+        let place = transfer.place
+        self.init(code, message, host: place.host, port: place.port)
+    }
+}
+
+extension HTTPTransportError.Code {
+    /// - Note: Source: `libcurl-errors(3)`; the texts are those of 7.88.
+    fileprivate init(_ result: CURLcode, words: String, verifyResult: Int) {
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .cannotResolve
+        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: self = .cannotConnect
+        case CURLE_OPERATION_TIMEDOUT: self = .timedOut(.connect)
+        case CURLE_URL_MALFORMAT: self = .badURL
+        // The same number for "ftp:" and for an answer without a status line; the first cannot come here.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: self = .malformedAnswer
+        case CURLE_RECV_ERROR where words.contains("chunked-encoding"): self = .malformedAnswer
+        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND:
+            self = .connectionClosed
+        case CURLE_PEER_FAILED_VERIFICATION: self = .tlsFailed(.init(verifyResult: verifyResult))
+        case CURLE_SSL_CACERT_BADFILE: self = .tlsFailed(.authorityFile)
+        case CURLE_SSL_CONNECT_ERROR: self = .tlsFailed(.handshake)
+        case CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS: self = .tlsFailed(.badCertificate)
+        default: self = .other(Int(result.rawValue))
+        }
+    }
+}
+
+extension HTTPTransportError.TLSProblem {
+    /// - Note: Source: `X509_V_ERR_…` in OpenSSL's `x509_vfy.h`, see `X509_STORE_CTX_get_error(3)`. 0: the certificate
+    ///   itself was good, hence the host was not the one it names.
+    fileprivate init(verifyResult: Int) {
+        switch verifyResult {
+        case 0: self = .wrongHost
+        case 2, 18, 19, 20, 21, 27: self = .unknownAuthority
+        case 9, 10: self = .outOfDate
+        case 62, 63, 64: self = .wrongHost
+        default: self = .badCertificate
+        }
+    }
+}
+
+extension CurlTransfer {
+    /// What OpenSSL said of the certificate.
+    fileprivate var verifyResult: Int {
+        var result = 0
+        ccurl_getinfo_long(easy, CURLINFO_SSL_VERIFYRESULT, &result)
+        return result
+    }
+}

@@ -1,0 +1,102 @@
+/// The body of an answer, pulled chunk by chunk.
+///
+/// At most one high-water mark is held in memory; beyond it the transfer is paused until the reader comes back, and the
+/// server feels it through TCP. One task reads at a time, once through. A reader that is cancelled aborts the transfer,
+/// as does dropping the body before its end: the connection is closed at once. The body keeps its client alive.
+package final class HTTPBody: Sendable {
+    private let client: HTTPClient
+    private let id: TransferID
+    private let flow: Locked<BodyFlow>
+
+    init(client: HTTPClient, id: TransferID, flow: Locked<BodyFlow>) {
+        self.client = client
+        self.id = id
+        self.flow = flow
+    }
+
+    deinit {
+        if !flow.withLock(\.isEnded) { client.engine.post(.cancel(id)) }
+    }
+
+    /// Bytes that have come so far, whether read or not.
+    package var received: Int { flow.withLock(\.received) }
+
+    /// All bytes that have gathered, waiting for the first one if need be; nil at the end of the body.
+    ///
+    /// - Throws: ``HTTPTransportError`` `.connectionClosed` if the body was cut (after the bytes that did come),
+    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. The error stays: every later call throws it.
+    package func next() async throws(HTTPTransportError) -> [UInt8]? {
+        if Task.isCancelled { giveUp() }
+        switch flow.withLock({ $0.arrive() }) {
+        case .part(let part, let wasPaused): return try receive(part, wasPaused: wasPaused)
+        case .wait: return try await waitForPart().get()
+        }
+    }
+
+    /// The whole body, or what is left of it.
+    ///
+    /// - Throws: As ``next()``; `.tooLarge` as soon as more than `limit` bytes have come, and the transfer is aborted.
+    package func collect(upTo limit: Int) async throws(HTTPTransportError) -> [UInt8] {
+        var all: [UInt8] = []
+        while let part = try await next() {
+            guard all.count + part.count <= limit else {
+                giveUp()
+                throw HTTPTransportError(.tooLarge, "the body is larger than \(limit) bytes")
+            }
+            if all.isEmpty { all = part } else { all += part }
+        }
+        return all
+    }
+
+    /// Aborts the transfer; the connection is closed.
+    package func cancel() { giveUp() }
+
+    private func waitForPart() async -> BodyFlow.Part {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { reader in
+                if case .part(let part, let wasPaused) = flow.withLock({ $0.wait(reader) }) {
+                    if wasPaused { client.engine.post(.resume(id)) }
+                    reader.resume(returning: part)
+                }
+            }
+        } onCancel: {
+            giveUp()
+        }
+    }
+
+    private func receive(_ part: BodyFlow.Part, wasPaused: Bool) throws(HTTPTransportError) -> [UInt8]? {
+        if wasPaused { client.engine.post(.resume(id)) }
+        return try part.get()
+    }
+
+    private func giveUp() {
+        let error = HTTPTransportError(.cancelled, "the body was given up before its end")
+        let handOver = flow.withLock { flow in
+            flow.isEnded ? .none : Optional(flow.finish(.failure(error)))
+        }
+        guard let handOver else { return }
+        client.engine.post(.cancel(id))
+        handOver?.reader.resume(returning: .failure(error))
+    }
+}
+
+extension HTTPBody: AsyncSequence {
+    package struct AsyncIterator: AsyncIteratorProtocol {
+        let body: HTTPBody
+
+        package mutating func next() async throws(HTTPTransportError) -> [UInt8]? {
+            try await body.next()
+        }
+
+        package mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(HTTPTransportError) -> [UInt8]? {
+            try await body.next()
+        }
+    }
+
+    package typealias Element = [UInt8]
+    package typealias Failure = HTTPTransportError
+
+    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
+}

@@ -1,0 +1,116 @@
+/// Why an exchange did not come to its end.
+///
+/// Safe to log: of the URL only host and port are kept, never user info, path, query, header or credentials. Two errors
+/// are equal when their codes are.
+package struct HTTPTransportError: Error, Sendable {
+    package let code: Code
+    /// One line for people: libcurl's own words where it had any.
+    package let message: String
+    /// Whom the request was meant for; nil if the URL could not be read.
+    package let host: String?
+    package let port: Int?
+    /// libcurl's number, where the error came from there.
+    package let curlCode: Int?
+
+    init(_ code: Code, _ message: String, host: String? = nil, port: Int? = nil, curlCode: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.host = host
+        self.port = port
+        self.curlCode = curlCode
+    }
+
+    /// Whether the same request may well succeed a little later.
+    package var isRetryable: Bool {
+        switch code.base {
+        case .cannotResolve, .cannotConnect, .timedOut, .connectionClosed: true
+        case .tlsFailed(let problem): problem == .handshake
+        case .cancelled, .malformedAnswer, .tooLarge, .badURL, .invalidRequest, .other: false
+        }
+    }
+}
+
+extension HTTPTransportError {
+    /// Open: more may come, so a `switch` needs a `default`.
+    package struct Code: Sendable, Hashable {
+        enum Base: Hashable {
+            case cannotResolve, cannotConnect, connectionClosed, malformedAnswer, tooLarge
+            case cancelled, badURL, invalidRequest
+            case timedOut(Timeout)
+            case tlsFailed(TLSProblem)
+            case other(Int)
+        }
+
+        let base: Base
+
+        /// The host name (or that of the proxy) has no address.
+        package static let cannotResolve = Code(base: .cannotResolve)
+        /// No connection: refused, unreachable.
+        package static let cannotConnect = Code(base: .cannotConnect)
+        /// Cut off before the answer was complete: no head, a body shorter than promised, no final chunk.
+        package static let connectionClosed = Code(base: .connectionClosed)
+        /// What came is no HTTP/1 answer.
+        package static let malformedAnswer = Code(base: .malformedAnswer)
+        /// A header beyond its limit, or a body beyond the one given to ``HTTPBody/collect(upTo:)``.
+        package static let tooLarge = Code(base: .tooLarge)
+        /// The task was cancelled, the body given up, or the client shut down.
+        package static let cancelled = Code(base: .cancelled)
+        /// Not an `http` or `https` URL, or one with user info.
+        package static let badURL = Code(base: .badURL)
+        /// A method, header or credential that cannot be put on the wire.
+        package static let invalidRequest = Code(base: .invalidRequest)
+
+        /// One of the deadlines passed.
+        package static func timedOut(_ timeout: Timeout) -> Code { Code(base: .timedOut(timeout)) }
+        /// No secure connection.
+        package static func tlsFailed(_ problem: TLSProblem) -> Code { Code(base: .tlsFailed(problem)) }
+        /// Any other error of libcurl, by its number.
+        package static func other(_ curlCode: Int) -> Code { Code(base: .other(curlCode)) }
+
+        /// Which deadline passed; nil if none did.
+        package var timeout: Timeout? {
+            if case .timedOut(let timeout) = base { timeout } else { nil }
+        }
+
+        /// What was wrong with TLS; nil if nothing was.
+        package var tlsProblem: TLSProblem? {
+            if case .tlsFailed(let problem) = base { problem } else { nil }
+        }
+    }
+
+    package enum Timeout: String, Sendable {
+        /// ``HTTPClientConfiguration/Connections/connectTimeout``
+        case connect
+        /// ``HTTPRequest/deadline``
+        case exchange
+        /// ``HTTPRequest/idleTimeout``
+        case idle
+    }
+
+    package enum TLSProblem: String, Sendable {
+        /// Signed by nobody who is trusted here, or by itself.
+        case unknownAuthority
+        /// A valid certificate, for another host.
+        case wrongHost
+        /// Expired, or not valid yet.
+        case outOfDate
+        /// Any other fault of the certificate: revoked, not for servers, a broken signature.
+        case badCertificate
+        /// The file with the authorities is missing or holds none.
+        case authorityFile
+        /// The two sides did not come to terms, or the connection was cut meanwhile.
+        case handshake
+    }
+}
+
+extension HTTPTransportError: Equatable {
+    package static func == (left: HTTPTransportError, right: HTTPTransportError) -> Bool { left.code == right.code }
+}
+
+extension HTTPTransportError: CustomStringConvertible {
+    package var description: String {
+        guard let host else { return message }
+        let place = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return "\(place)\(port.map { ":\($0)" } ?? ""): \(message)"
+    }
+}

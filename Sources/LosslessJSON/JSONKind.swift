@@ -1,0 +1,8 @@
+/// What a JSON value is. The raw values are CouchDB's order of types, lowest first.
+///
+/// - Note: Source: CouchDB 3.5, `couch_ejson_compare`: null, false, true, numbers, strings, arrays, objects.
+public enum JSONKind: UInt8, Sendable, Comparable {
+    case null, `false`, `true`, number, string, array, object
+
+    public static func < (left: JSONKind, right: JSONKind) -> Bool { left.rawValue < right.rawValue }
+}

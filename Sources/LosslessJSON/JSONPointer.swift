@@ -1,0 +1,102 @@
+/// A JSON Pointer: where a value stands in a document.
+///
+/// - Note: Source: RFC 6901.
+public struct JSONPointer: Hashable, Sendable {
+    /// Reference tokens, unescaped. Empty: the whole document.
+    public var tokens: [String]
+
+    public init(tokens: [String]) { self.tokens = tokens }
+
+    /// - Throws: ``JSONPointerFault`` if `text` is neither empty nor begins with "/", or has a "~" that is not part
+    ///   of "~0" or "~1".
+    public init(_ text: String) throws(JSONPointerFault) {
+        tokens = []
+        guard !text.isEmpty else { return }
+        guard text.utf8.first == UInt8(ascii: "/") else { throw .missingSlash(text) }
+        for token in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            tokens.append(try Self.unescape(token, of: text))
+        }
+    }
+
+    private static func unescape(_ token: Substring.UTF8View, of text: String) throws(JSONPointerFault) -> String {
+        var result: [UInt8] = []
+        var bytes = token.makeIterator()
+        while let byte = bytes.next() {
+            guard byte == UInt8(ascii: "~") else {
+                result.append(byte)
+                continue
+            }
+            switch bytes.next() {
+            case UInt8(ascii: "0"): result.append(UInt8(ascii: "~"))
+            case UInt8(ascii: "1"): result.append(UInt8(ascii: "/"))
+            default: throw .invalidEscape(text)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
+
+    /// The pointer to what holds this value; nil for the whole document.
+    public var parent: JSONPointer? { tokens.isEmpty ? nil : JSONPointer(tokens: tokens.dropLast()) }
+}
+
+extension JSONPointer: CustomStringConvertible {
+    public var description: String {
+        var result = ""
+        for token in tokens {
+            result += "/"
+            for character in token.unicodeScalars {
+                switch character {
+                case "~": result += "~0"
+                case "/": result += "~1"
+                default: result.unicodeScalars.append(character)
+                }
+            }
+        }
+        return result
+    }
+}
+
+public enum JSONPointerFault: Error, Equatable, Sendable, CustomStringConvertible {
+    case missingSlash(String)
+    case invalidEscape(String)
+
+    public var description: String {
+        switch self {
+        case .missingSlash(let text): "'\(text)' is not a JSON Pointer: it must be empty or begin with '/'"
+        case .invalidEscape(let text): "'\(text)' is not a JSON Pointer: '~' must be followed by 0 or 1"
+        }
+    }
+}
+
+extension JSONValue {
+    /// The value that `pointer` names below this one, or nil. Of duplicate members the last one.
+    public func value(at pointer: JSONPointer) -> JSONValue? {
+        var value = self
+        for token in pointer.tokens {
+            switch value.kind {
+            case .object:
+                guard let member = value[token] else { return nil }
+                value = member
+            case .array:
+                guard let position = JSONPointer.arrayPosition(token), let element = value.element(position) else {
+                    return nil
+                }
+                value = element
+            default: return nil
+            }
+        }
+        return value
+    }
+}
+
+extension JSONPointer {
+    /// An array index: digits without a leading zero (RFC 6901, section 4); nil for everything else, "-" included.
+    static func arrayPosition(_ token: String) -> Int? {
+        guard token.utf8.allSatisfy({ (0x30...0x39).contains($0) }), token == "0" || !token.hasPrefix("0") else {
+            return nil
+        }
+        return Int(token)
+    }
+}

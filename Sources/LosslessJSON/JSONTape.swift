@@ -1,0 +1,81 @@
+/// One value, or one member name, on the tape: 16 bytes whatever its size.
+struct JSONNode: Sendable {
+    /// Range in the text. Strings include their quotes, containers their brackets.
+    var start: UInt32
+    var end: UInt32
+    /// Index of the first node behind this value and everything in it. While a container is open: its parent.
+    var next: UInt32
+    var kind: JSONKind
+    var traits: Traits
+
+    struct Traits: OptionSet, Sendable {
+        let rawValue: UInt8
+        init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// A string with at least one backslash: its bytes are not its characters.
+        static let escaped = Traits(rawValue: 1)
+        /// A string with bytes outside ASCII.
+        static let nonASCII = Traits(rawValue: 2)
+        /// A number without fraction and exponent.
+        static let integer = Traits(rawValue: 4)
+    }
+
+    init(start: Int, end: Int, next: Int, kind: JSONKind, traits: Traits = []) {
+        self.start = UInt32(truncatingIfNeeded: start)
+        self.end = UInt32(truncatingIfNeeded: end)
+        self.next = UInt32(truncatingIfNeeded: next)
+        self.kind = kind
+        self.traits = traits
+    }
+
+    var range: Range<Int> { Int(start)..<Int(end) }
+}
+
+/// The values of a text in the order in which they begin, flat: who looks for a member skips whole values by `next`.
+///
+/// An object's node is followed by name, value, name, value …; an array's by its elements.
+public struct JSONTape: Sendable {
+    var nodes: [JSONNode]
+
+    public init(minimumCapacity: Int = 0) {
+        nodes = []
+        nodes.reserveCapacity(minimumCapacity)
+    }
+
+    /// How many nodes are on the tape. The next scanned value gets this index.
+    public var count: Int { nodes.count }
+
+    public mutating func removeAll(keepingCapacity: Bool = true) { nodes.removeAll(keepingCapacity: keepingCapacity) }
+}
+
+// MARK: - Reading a tape while it is being written
+
+extension JSONTape {
+    /// The kind of the value at `index`.
+    public func kind(of index: Int) -> JSONKind { nodes[index].kind }
+
+    /// Whether the container at `index` holds anything.
+    public func hasChildren(_ index: Int) -> Bool { Int(nodes[index].next) > index + 1 }
+
+    /// Whether the value at `index` is this string, spelled without escapes.
+    public func isString(_ index: Int, _ characters: StaticString, in bytes: [UInt8]) -> Bool {
+        let node = nodes[index]
+        guard node.kind == .string, node.end - node.start == characters.utf8CodeUnitCount + 2 else { return false }
+        for offset in 0..<characters.utf8CodeUnitCount
+        where bytes[Int(node.start) + 1 + offset] != characters.utf8Start[offset] {
+            return false
+        }
+        return true
+    }
+
+    /// Calls `body` with the indices of each member's name and value; not at all if there is no object at `index`.
+    public func forEachMember(ofObjectAt index: Int, _ body: (_ name: Int, _ value: Int) -> Void) {
+        guard nodes[index].kind == .object else { return }
+        var at = index + 1
+        let end = Int(nodes[index].next)
+        while at < end {
+            body(at, at + 1)
+            at = Int(nodes[at + 1].next)
+        }
+    }
+}

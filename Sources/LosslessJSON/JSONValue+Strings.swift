@@ -1,0 +1,83 @@
+extension JSONValue {
+    /// The characters of a string, escapes resolved; nil if the value is not a string.
+    ///
+    /// A lone surrogate escape becomes U+FFFD: for display and comparison only. What goes back to a gateway is made of
+    /// ``bytes``.
+    public var string: String? {
+        utf8.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The UTF-8 of a string, escapes resolved; nil if the value is not a string.
+    public var utf8: [UInt8]? {
+        guard kind == .string else { return nil }
+        return isEscaped ? unescaped : Array(rawContent)
+    }
+
+    /// A string with at least one escape: ``rawContent`` is not its characters.
+    public var isEscaped: Bool { node.traits.contains(.escaped) }
+
+    /// A string without escapes and without bytes outside ASCII.
+    public var isPlainASCII: Bool { kind == .string && node.traits.isEmpty }
+
+    /// What stands between a string's quotes, escapes not resolved.
+    public var rawContent: ArraySlice<UInt8> {
+        let range = range
+        return text.bytes[range.lowerBound + 1..<range.upperBound - 1]
+    }
+
+    /// Whether this is a string of exactly these characters.
+    public func isString(_ characters: some Collection<UInt8>) -> Bool {
+        guard kind == .string else { return false }
+        return isEscaped ? unescaped.elementsEqual(characters) : rawContent.elementsEqual(characters)
+    }
+
+    var unescaped: [UInt8] {
+        var result: [UInt8] = []
+        let content = rawContent
+        result.reserveCapacity(content.count)
+        var at = content.startIndex
+        while at < content.endIndex {
+            guard content[at] == UInt8(ascii: "\\") else {
+                result.append(content[at])
+                at += 1
+                continue
+            }
+            switch content[at + 1] {
+            case UInt8(ascii: "b"): result.append(0x08)
+            case UInt8(ascii: "f"): result.append(0x0C)
+            case UInt8(ascii: "n"): result.append(0x0A)
+            case UInt8(ascii: "r"): result.append(0x0D)
+            case UInt8(ascii: "t"): result.append(0x09)
+            case UInt8(ascii: "u"):
+                let (scalar, end) = Self.unicodeEscape(in: content, at: at)
+                result.append(contentsOf: String(scalar).utf8)
+                at = end
+                continue
+            case let byte: result.append(byte)
+            }
+            at += 2
+        }
+        return result
+    }
+
+    /// The scalar of `\uXXXX`, or of a surrogate pair of two, and the index behind it.
+    private static func unicodeEscape(in content: ArraySlice<UInt8>, at start: Int) -> (Unicode.Scalar, end: Int) {
+        let unit = codeUnit(in: content, at: start + 2)
+        let end = start + 6
+        if let scalar = Unicode.Scalar(unit) { return (scalar, end) }
+        if unit < 0xDC00, end + 6 <= content.endIndex, content[end] == UInt8(ascii: "\\"),
+            content[end + 1] == UInt8(ascii: "u")
+        {
+            let low = codeUnit(in: content, at: end + 2)
+            if (0xDC00...0xDFFF).contains(low) {
+                let value = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
+                return (Unicode.Scalar(value) ?? "\u{FFFD}", end + 6)
+            }
+        }
+        return ("\u{FFFD}", end)
+    }
+
+    private static func codeUnit(in content: ArraySlice<UInt8>, at start: Int) -> UInt16 {
+        content[start..<start + 4].reduce(0) { $0 << 4 | UInt16($1.hexDigitValue ?? 0) }
+    }
+}

@@ -1,0 +1,94 @@
+internal import CJSONC
+
+/// A small JSON answer, read by json-c and copied out: server greetings, errors, rows of `_bulk_docs`.
+///
+/// Never a document: json-c clamps integers beyond 64 bits, cuts names at `\u0000` and lets pass what RFC 8259 refuses.
+public indirect enum SmallJSON: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    /// The number's text.
+    case number(String)
+    case string(String)
+    case array([SmallJSON])
+    case object([String: SmallJSON])
+
+    /// Depth that answers may have. json-c recurses when it frees a tree.
+    private static let depthLimit: Int32 = 64
+
+    /// Nil if `bytes` are not one JSON value with nothing but white space behind it.
+    public init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count < Int(Int32.max), let tokener = json_tokener_new_ex(Self.depthLimit) else {
+            return nil
+        }
+        defer { json_tokener_free(tokener) }
+        json_tokener_set_flags(tokener, Int32(JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8))
+        // The final NUL is what ends a number or a word at the top level.
+        let terminated = bytes.map { CChar(bitPattern: $0) } + [0]
+        let tree = terminated.withUnsafeBufferPointer { buffer in
+            json_tokener_parse_ex(tokener, buffer.baseAddress, Int32(buffer.count))
+        }
+        defer { _ = json_object_put(tree) }
+        guard json_tokener_get_error(tokener) == json_tokener_success,
+            json_tokener_get_parse_end(tokener) >= bytes.count
+        else { return nil }
+        self = Self(copying: tree)
+    }
+
+    private init(copying node: OpaquePointer?) {
+        switch json_object_get_type(node) {
+        case json_type_boolean: self = .bool(json_object_get_boolean(node) != 0)
+        case json_type_double, json_type_int: self = .number(Self.text(of: node))
+        case json_type_string:
+            let count = Int(json_object_get_string_len(node))
+            let start = UnsafeRawPointer(json_object_get_string(node))
+            self = .string(String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self))
+        case json_type_array:
+            self = .array(
+                (0..<json_object_array_length(node)).map { SmallJSON(copying: json_object_array_get_idx(node, $0)) })
+        case json_type_object:
+            var members: [String: SmallJSON] = [:]
+            var iterator = json_object_iter_begin(node)
+            var end = json_object_iter_end(node)
+            while json_object_iter_equal(&iterator, &end) == 0 {
+                let name = String(cString: json_object_iter_peek_name(&iterator))
+                members[name] = SmallJSON(copying: json_object_iter_peek_value(&iterator))
+                json_object_iter_next(&iterator)
+            }
+            self = .object(members)
+        default: self = .null
+        }
+    }
+
+    /// json-c keeps a double's source text when it prints it.
+    private static func text(of node: OpaquePointer?) -> String {
+        String(cString: json_object_to_json_string_ext(node, JSON_C_TO_STRING_PLAIN))
+    }
+}
+
+extension SmallJSON {
+    /// A member of an object; nil for everything else.
+    public subscript(name: String) -> SmallJSON? {
+        guard case .object(let members) = self else { return nil }
+        return members[name]
+    }
+
+    public var string: String? {
+        guard case .string(let value) = self else { return nil }
+        return value
+    }
+
+    public var integer: Int? {
+        guard case .number(let text) = self else { return nil }
+        return Int(text)
+    }
+
+    public var bool: Bool? {
+        guard case .bool(let value) = self else { return nil }
+        return value
+    }
+
+    public var elements: [SmallJSON]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+}

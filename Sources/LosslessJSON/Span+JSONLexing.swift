@@ -1,0 +1,97 @@
+/// The parts of JSON's grammar below the token: what may stand inside a string or a number.
+extension Span<UInt8> {
+    /// The first byte at or after `start` that does not simply go on with a string: a quote, a backslash, a control
+    /// character or a byte outside ASCII; `count` if there is none.
+    ///
+    /// Eight bytes a step. In `found`, the lowest set bit always marks such a byte; higher bits may be wrong, because a
+    /// borrow runs upwards only.
+    @inline(__always)
+    func indexOfStringStop(from start: Int) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        var at = start
+        let bytes = self.bytes
+        while at + 8 <= count {
+            // Within bounds by the condition above; any bytes make a UInt64.
+            let word = UInt64(
+                littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self))
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5C)
+            let found =
+                ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) & ~word | word)
+                & highs
+            if found != 0 { return at + found.trailingZeroBitCount / 8 }
+            at += 8
+        }
+        while at < count {
+            let byte = self[unchecked: at]
+            if byte == 0x22 || byte == 0x5C || byte < 0x20 || byte >= 0x80 { return at }
+            at += 1
+        }
+        return at
+    }
+
+    /// Skips an escape sequence, from its backslash.
+    func skipEscape(from backslash: Int) throws(JSONFault) -> Int {
+        guard backslash + 1 < count else { throw JSONFault(.unexpectedEnd, at: count) }
+        switch self[backslash + 1] {
+        case 0x22, 0x5C, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74:  // " \ / b f n r t
+            return backslash + 2
+        case UInt8(ascii: "u"):
+            for at in backslash + 2..<backslash + 6 {
+                guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
+                guard self[at].hexDigitValue != nil else { throw JSONFault(.invalidEscape, at: backslash) }
+            }
+            return backslash + 6
+        default:
+            throw JSONFault(.invalidEscape, at: backslash)
+        }
+    }
+
+    /// Skips one well-formed UTF-8 sequence of two to four bytes (Unicode 15, table 3-7).
+    func skipMultibyteScalar(from start: Int) throws(JSONFault) -> Int {
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch self[start] {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        case 0xF1...0xF3: length = 4
+        default: throw JSONFault(.invalidUTF8, at: start)
+        }
+        for at in start + 1..<start + length {
+            guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
+            guard (at == start + 1 ? second : 0x80...0xBF).contains(self[at]) else {
+                throw JSONFault(.invalidUTF8, at: start)
+            }
+        }
+        return start + length
+    }
+
+    /// Skips one digit or more.
+    @inline(__always)
+    func skipDigits(from start: Int) throws(JSONFault) -> Int {
+        var at = start
+        while at < count, self[unchecked: at] &- 0x30 < 10 { at += 1 }
+        if at == start {
+            guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
+            throw JSONFault(.unexpectedByte(self[at], expected: .digit), at: at)
+        }
+        return at
+    }
+}
+
+extension UInt8 {
+    /// 0 to 15 for `0-9`, `a-f`, `A-F`.
+    var hexDigitValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x41 + 10
+        case 0x61...0x66: self - 0x61 + 10
+        default: nil
+        }
+    }
+}

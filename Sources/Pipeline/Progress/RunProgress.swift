@@ -1,0 +1,68 @@
+package import GatewayClient
+
+/// Where a run stands: the safe sequence and the counters, in one place for all stages.
+package actor RunProgress {
+    package private(set) var counters = RunCounters()
+    private var tracker: SafeSequenceTracker
+    private var saved: SequenceID
+    private var isEnded = false
+    private var waiting: CheckedContinuation<Void, Never>?
+
+    package init(start: SequenceID) {
+        tracker = SafeSequenceTracker(start: start)
+        saved = start
+    }
+
+    package var safeSequence: SequenceID { tracker.safeSequence }
+
+    /// Takes in a stretch of the feed: some changes that need work, each behind any number that need none.
+    ///
+    /// - Parameters:
+    ///   - openings: For each change that needs work, its sequence and that of the row before it (nil: the opening
+    ///     before, or what was passed last).
+    ///   - end: The last row's sequence.
+    /// - Returns: A ticket for each opening.
+    package func advance(
+        through openings: [(preceding: SequenceID?, sequence: SequenceID)], to end: SequenceID, changes: Int, bytes: Int
+    ) -> [SafeSequenceTracker.Ticket] {
+        counters.changes += changes
+        counters.bytesIn += bytes
+        let tickets = openings.map { opening in
+            if let preceding = opening.preceding { tracker.pass(to: preceding) }
+            return tracker.open(opening.sequence)
+        }
+        tracker.pass(to: end)
+        wake()
+        return tickets
+    }
+
+    package func finish(_ ticket: SafeSequenceTracker.Ticket) {
+        tracker.finish(ticket)
+        wake()
+    }
+
+    package func count(_ change: (inout RunCounters) -> Void) { change(&counters) }
+
+    // MARK: - For the one who saves
+
+    /// The safe sequence, once it is another than the one saved last; nil when the run has ended.
+    package func nextUnsaved() async -> SequenceID? {
+        while tracker.safeSequence == saved, !isEnded {
+            await withCheckedContinuation { waiting = $0 }
+        }
+        return isEnded ? nil : tracker.safeSequence
+    }
+
+    package func noteSaved(_ sequence: SequenceID) { saved = sequence }
+
+    package func end() {
+        isEnded = true
+        wake()
+    }
+
+    private func wake() {
+        guard isEnded || tracker.safeSequence != saved else { return }
+        waiting?.resume()
+        waiting = nil
+    }
+}

@@ -1,0 +1,60 @@
+package import GatewayClient
+
+/// Knows the safe sequence: the highest one below which every change is finished.
+///
+/// Changes arrive in the order of the feed and finish in any order. Changes that need no work only move the feed's
+/// position; each that does is *opened*, and holds the safe sequence back to the change before it until it is finished.
+/// Sequences are never compared: order is arrival order.
+///
+/// Memory is that of the open changes and of finished ones behind the oldest open one; the flow's budget bounds both.
+package struct SafeSequenceTracker: Sendable {
+    /// Stands for one opened change.
+    package struct Ticket: Hashable, Sendable {
+        fileprivate let number: Int
+    }
+
+    private struct Entry {
+        /// The sequence that is safe as long as this change is the oldest open one.
+        let preceding: SequenceID
+        var isFinished = false
+    }
+
+    private var position: SequenceID
+    private var entries: [Entry] = []
+    /// The number of `entries[0]`.
+    private var firstNumber = 0
+    /// Entries before it are finished and given up.
+    private var oldest = 0
+
+    package init(start: SequenceID) { position = start }
+
+    /// Everything up to here is finished. Never moves backwards in the order of arrival.
+    package var safeSequence: SequenceID { oldest < entries.count ? entries[oldest].preceding : position }
+
+    /// How many changes are open or wait behind one that is.
+    package var heldBack: Int { entries.count - oldest }
+
+    /// All changes up to `sequence` that were not opened need no work.
+    package mutating func pass(to sequence: SequenceID) { position = sequence }
+
+    /// The change at `sequence`, the next one of the feed, needs work.
+    package mutating func open(_ sequence: SequenceID) -> Ticket {
+        entries.append(Entry(preceding: position))
+        position = sequence
+        return Ticket(number: firstNumber + entries.count - 1)
+    }
+
+    /// Every effect of this change has been answered for. Each ticket is used once.
+    package mutating func finish(_ ticket: Ticket) {
+        let index = ticket.number - firstNumber
+        precondition(index >= oldest && !entries[index].isFinished, "a change finishes once")
+        entries[index].isFinished = true
+        while oldest < entries.count, entries[oldest].isFinished { oldest += 1 }
+        // Give up the finished front now and then, not at each step: removal is linear in what stays.
+        if oldest > 64, oldest * 2 > entries.count {
+            entries.removeFirst(oldest)
+            firstNumber += oldest
+            oldest = 0
+        }
+    }
+}

@@ -1,0 +1,184 @@
+package import Foundation
+package import GatewayClient
+internal import GRDB
+
+/// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
+///
+/// Bound to one gateway and keyspace. The file is 0600 in a directory of 0700. Every write is a transaction that is on
+/// disk (WAL, `synchronous=FULL`) when the call returns; killing the process between two calls loses neither.
+package final class Ledger: Sendable {
+    private let database: DatabaseQueue
+    private let path: String
+    private let lock: StateLock?
+    private let ruleSetHash: String
+
+    /// How many of its own revisions a bot remembers.
+    static let ownRevisionLimit = 200_000
+    static let checkpointHistoryLimit = 50
+
+    /// Opens or creates the state `NAME` in `directory`, and holds its lock until the ledger is gone.
+    ///
+    /// - Throws: ``StateError``: `.locked` if another run has it, `.foreign` if it belongs to another gateway.
+    package init(directory: String, name: String, gateway: String, ruleSetHash: String) throws(StateError) {
+        try Self.createDirectory(directory)
+        let base = "\(directory)/\(name)"
+        let holder = "pid \(getpid()) on \(ProcessInfo.processInfo.hostName) since \(Date().formatted(.iso8601))"
+        lock = try StateLock(path: base + ".lock", holder: holder)
+        path = base + ".sqlite"
+        self.ruleSetHash = ruleSetHash
+        let isNew = !FileManager.default.fileExists(atPath: path)
+        // SQLite creates files with 0644 less the umask; it keeps the mode of one that is there.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
+        close(descriptor)
+        do {
+            database = try DatabaseQueue(path: path, configuration: Self.configuration)
+            try LedgerSchema.migrator.migrate(database)
+        } catch {
+            throw isNew
+                ? .cannotCreate(path: path, reason: "\(error)") : .unreadable(path: path, reason: "\(error)")
+        }
+        try bind(to: gateway)
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA journal_mode = WAL")
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        return configuration
+    }
+
+    private static func createDirectory(_ directory: String) throws(StateError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw .cannotCreate(path: directory, reason: error.localizedDescription)
+        }
+    }
+
+    private func bind(to gateway: String) throws(StateError) {
+        let recorded = try write { database in
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO identity (name, value) VALUES ('gateway', ?)", arguments: [gateway])
+            return try String.fetchOne(database, sql: "SELECT value FROM identity WHERE name = 'gateway'")
+        }
+        guard let recorded, recorded != gateway else { return }
+        throw .foreign(path: path, recorded: recorded, actual: gateway)
+    }
+
+    // MARK: - Checkpoint
+
+    /// The checkpoint saved last, and the hash of the rules that were in force.
+    package func checkpoint() throws(StateError) -> (sequence: SequenceID, ruleSetHash: String)? {
+        let row = try read { database in
+            try Row.fetchOne(
+                database, sql: "SELECT sequence, rule_set FROM checkpoint ORDER BY number DESC LIMIT 1")
+        }
+        guard let row else { return nil }
+        guard let sequence = SequenceID(row["sequence"] as String) else {
+            throw .unreadable(path: path, reason: "its checkpoint is not a sequence")
+        }
+        return (sequence, row["rule_set"])
+    }
+
+    /// Saves the safe sequence. To be called after everything up to it is finished, never before.
+    package func saveCheckpoint(_ sequence: SequenceID) async throws(StateError) {
+        try await write { [ruleSetHash] database in
+            try database.execute(
+                sql: "INSERT INTO checkpoint (sequence, rule_set, saved_at) VALUES (?, ?, ?)",
+                arguments: [sequence.description, ruleSetHash, Date()])
+            try database.execute(
+                sql: "DELETE FROM checkpoint WHERE number <= (SELECT MAX(number) FROM checkpoint) - ?",
+                arguments: [Self.checkpointHistoryLimit])
+        }
+    }
+
+    // MARK: - Own revisions
+
+    /// Remembers that this rule set wrote these revisions.
+    package func recordOwnRevisions(_ revisions: [(id: String, revision: RevisionID)]) async throws(StateError) {
+        guard !revisions.isEmpty else { return }
+        try await write { [ruleSetHash] database in
+            let insert = try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO own_revision (id, revision, rule_set) VALUES (?, ?, ?)")
+            for own in revisions {
+                try insert.execute(arguments: [own.id, own.revision.text, ruleSetHash])
+            }
+            try database.execute(
+                sql: "DELETE FROM own_revision WHERE rowid <= (SELECT MAX(rowid) FROM own_revision) - ?",
+                arguments: [Self.ownRevisionLimit])
+        }
+    }
+
+    /// Which of these did this very rule set write? Their positions in `revisions`.
+    package func ownRevisions(
+        among revisions: [(id: String, revision: RevisionID)]
+    ) async throws(StateError) -> Set<Int> {
+        guard !revisions.isEmpty else { return [] }
+        return try await asyncRead { [ruleSetHash] database in
+            let select = try database.cachedStatement(
+                sql: "SELECT 1 FROM own_revision WHERE id = ? AND revision = ? AND rule_set = ?")
+            var found: Set<Int> = []
+            for (index, candidate) in revisions.enumerated() {
+                let arguments: StatementArguments = [candidate.id, candidate.revision.text, ruleSetHash]
+                if try Row.fetchOne(select, arguments: arguments) != nil { found.insert(index) }
+            }
+            return found
+        }
+    }
+
+    // MARK: - Dead letters
+
+    package func setAside(_ letters: [DeadLetter]) async throws(StateError) {
+        guard !letters.isEmpty else { return }
+        try await write { database in
+            for letter in letters {
+                try database.execute(
+                    sql: """
+                        INSERT INTO dead_letter (sequence, id, revision, rule, reason, attempts, set_aside_at)
+                        VALUES (?, ?, ?, ?, ?, ?, ?)
+                        """,
+                    arguments: [
+                        letter.sequence?.description, letter.id, letter.revision?.text, letter.rule, letter.reason,
+                        letter.attempts, Date(),
+                    ])
+            }
+        }
+    }
+
+    package func deadLetters() throws(StateError) -> [DeadLetter] {
+        try read { database in
+            try Row.fetchAll(database, sql: "SELECT * FROM dead_letter ORDER BY number").map { row in
+                DeadLetter(
+                    sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: row["id"],
+                    revision: (row["revision"] as String?).map { RevisionID($0) }, rule: row["rule"],
+                    reason: row["reason"], attempts: row["attempts"])
+            }
+        }
+    }
+
+    // MARK: - Access
+
+    private func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+        do { return try database.read(body) } catch { throw .unreadable(path: path, reason: "\(error)") }
+    }
+
+    private func asyncRead<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StateError) -> Value {
+        do { return try await database.read(body) } catch { throw .unreadable(path: path, reason: "\(error)") }
+    }
+
+    private func write<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+        do { return try database.write(body) } catch { throw .cannotWrite(path: path, reason: "\(error)") }
+    }
+
+    private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StateError) -> Value {
+        do { return try await database.write(body) } catch { throw .cannotWrite(path: path, reason: "\(error)") }
+    }
+}

@@ -1,0 +1,26 @@
+internal import Foundation
+
+/// Holds a state file for one run: a second one with the same name finds it taken.
+///
+/// An advisory lock (`flock`) on a file beside the state. The kernel drops it with the process, however that ends.
+package final class StateLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Throws: ``StateError/locked(holder:)`` if another run has it, with what that run wrote about itself.
+    package init(path: String, holder: String) throws(StateError) {
+        // O_NOFOLLOW: whoever may write beside the state must not be able to aim this at another file.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            var buffer = [UInt8](repeating: 0, count: 256)
+            let count = pread(descriptor, &buffer, buffer.count, 0)
+            close(descriptor)
+            throw .locked(holder: String(decoding: buffer.prefix(max(0, count)), as: UTF8.self))
+        }
+        let text = Array(holder.utf8)
+        if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, text, text.count, 0) }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}

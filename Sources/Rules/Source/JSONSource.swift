@@ -1,0 +1,90 @@
+internal import LosslessJSON
+
+/// Reads a JSON file into a source tree.
+struct JSONSource {
+    private let text: JSONText
+    private let faults: SourceFaults
+    /// How far positions have been counted. Values are read in the order of the text.
+    private var offset = 0
+    private var position = SourcePosition.start
+
+    private init(_ text: JSONText, faults: SourceFaults) {
+        self.text = text
+        self.faults = faults
+    }
+
+    /// Nil if the text is not JSON, or names a member twice; the faults say why.
+    static func read(_ bytes: [UInt8], faults: SourceFaults) -> SourceNode? {
+        do throws(JSONFault) {
+            let text = try JSONText(bytes, limits: .files)
+            var source = JSONSource(text, faults: faults)
+            return source.node(text.root)
+        } catch {
+            let (line, column) = error.position(in: bytes.span)
+            faults.report(at: SourcePosition(line: line, column: column), "not JSON: \(error); correct it there")
+            return nil
+        }
+    }
+
+    /// Recurses as deep as ``JSONLimits/files`` lets the text be.
+    private mutating func node(_ value: JSONValue) -> SourceNode? {
+        let position = advance(to: value.range.lowerBound)
+        switch value.kind {
+        case .null: return SourceNode(content: .null, position: position)
+        case .false, .true: return SourceNode(content: .bool(value.kind == .true), position: position)
+        case .number:
+            return SourceNode(content: .number(String(decoding: value.bytes, as: UTF8.self)), position: position)
+        case .string:
+            guard let string = string(value, at: position) else { return nil }
+            return SourceNode(content: .string(string), position: position)
+        case .array:
+            var elements: [SourceNode] = []
+            for element in value.elements {
+                guard let element = node(element) else { return nil }
+                elements.append(element)
+            }
+            return SourceNode(content: .list(elements), position: position)
+        case .object: return object(value, at: position)
+        }
+    }
+
+    private mutating func object(_ value: JSONValue, at position: SourcePosition) -> SourceNode? {
+        var members: [SourceNode.Member] = []
+        var names: Set<String> = []
+        for member in value.members {
+            let position = advance(to: member.name.range.lowerBound)
+            guard let name = string(member.name, at: position) else { return nil }
+            guard names.insert(name).inserted else {
+                faults.report(at: position, "the key '\(name)' is there twice; remove one of the two")
+                return nil
+            }
+            guard let value = node(member.value) else { return nil }
+            members.append(SourceNode.Member(name: name, position: position, value: value))
+        }
+        return SourceNode(content: .object(members), position: position)
+    }
+
+    /// Half of a surrogate pair would silently become U+FFFD.
+    private func string(_ value: JSONValue, at position: SourcePosition) -> String? {
+        guard let string = value.string else { return nil }
+        if value.isEscaped, string.unicodeScalars.contains("\u{FFFD}") {
+            faults.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is no character; remove it")
+            return nil
+        }
+        return string
+    }
+
+    private mutating func advance(to target: Int) -> SourcePosition {
+        while offset < target {
+            let byte = text.bytes[offset]
+            if byte == UInt8(ascii: "\n") {
+                position.line += 1
+                position.column = 1
+            } else if byte & 0xC0 != 0x80 {
+                position.column += 1
+            }
+            offset += 1
+        }
+        return position
+    }
+}

@@ -1,0 +1,31 @@
+/// Finds what someone who mistyped a name most likely meant.
+enum NearestName {
+    /// The name of `names` that is at most a third of its length, and at least one edit, away from `name`; nil if none.
+    static func of(_ name: String, among names: [String]) -> String? {
+        let candidates = names.map { (name: $0, distance: distance(Array(name.utf8), Array($0.utf8))) }
+        guard let best = candidates.min(by: { $0.distance < $1.distance }),
+            best.distance <= max(1, best.name.utf8.count / 3 + 1), best.distance < best.name.utf8.count
+        else { return nil }
+        return best.name
+    }
+
+    /// Insertions, deletions, substitutions and swaps of neighbours that lead from one to the other.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        // A name this long is not a slip of the finger.
+        guard left.count <= 64 else { return left.count }
+        var rows = [Array(0...right.count)]
+        for i in 1..<max(1, left.count + 1) {
+            var row = [i]
+            for j in 1..<max(1, right.count + 1) {
+                let substitution = rows[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1)
+                var best = min(rows[i - 1][j] + 1, row[j - 1] + 1, substitution)
+                if i > 1, j > 1, left[i - 1] == right[j - 2], left[i - 2] == right[j - 1] {
+                    best = min(best, rows[i - 2][j - 2] + 1)
+                }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}

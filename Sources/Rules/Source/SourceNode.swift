@@ -1,0 +1,84 @@
+internal import LosslessJSON
+
+/// Where something stands in a file. Both count from 1, columns in Unicode scalars.
+package struct SourcePosition: Hashable, Sendable {
+    package var line: Int
+    package var column: Int
+
+    static let start = SourcePosition(line: 1, column: 1)
+}
+
+/// A value of a rule file, YAML or JSON, that knows where it stands.
+struct SourceNode: Sendable {
+    enum Content: Sendable {
+        case null
+        case bool(Bool)
+        /// JSON text of the number, in the file's own digits.
+        case number(String)
+        case string(String)
+        case list([SourceNode])
+        case object([Member])
+    }
+
+    /// Names are unique within an object.
+    struct Member: Sendable {
+        let name: String
+        let position: SourcePosition
+        let value: SourceNode
+    }
+
+    let content: Content
+    let position: SourcePosition
+
+    /// What kind of value it is, for messages.
+    var kindName: String {
+        switch content {
+        case .null: "nothing (null)"
+        case .bool: "true or false"
+        case .number: "a number"
+        case .string: "text"
+        case .list: "a list"
+        case .object: "an object"
+        }
+    }
+}
+
+extension SourceNode {
+    /// How deep values of a file may be nested.
+    static let depthLimit = JSONLimits.files.depth
+    /// Values that a file may have once its aliases are written out.
+    static let countLimit = 200_000
+
+    /// The value as JSON: members in the file's order, numbers in the file's digits.
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    /// The value as a checked text.
+    var jsonText: JSONText {
+        do {
+            return try JSONText(json)
+        } catch {
+            preconditionFailure("a source tree wrote what is not JSON: \(error)")
+        }
+    }
+
+    private func write(to writer: inout JSONWriter) {
+        switch content {
+        case .null: writer.null()
+        case .bool(let value): writer.bool(value)
+        case .number(let text): writer.raw(text.utf8)
+        case .string(let value): writer.string(value)
+        case .list(let elements): writer.array { writer in for element in elements { element.write(to: &writer) } }
+        case .object(let members):
+            writer.object { writer in
+                for member in members {
+                    writer.name(member.name)
+                    member.value.write(to: &writer)
+                }
+            }
+        }
+    }
+}

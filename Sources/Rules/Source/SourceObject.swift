@@ -1,0 +1,60 @@
+/// An object of a rule file, read key by key; what is not known is a fault.
+struct SourceObject {
+    let position: SourcePosition
+    let faults: SourceFaults
+    private let members: [String: SourceNode.Member]
+
+    /// Nil, with a fault, if `node` is not an object. Keys outside `known` are faults too, but the rest can be read.
+    ///
+    /// - Parameter what: What the object is, for messages: "a rule".
+    init?(_ node: SourceNode, _ what: String, known: [String], faults: SourceFaults) {
+        position = node.position
+        self.faults = faults
+        guard case .object(let members) = node.content else {
+            faults.report(
+                at: node.position,
+                "\(what) must be an object with the keys \(known.joined(separator: ", ")), not \(node.kindName)")
+            return nil
+        }
+        self.members = Dictionary(members.map { ($0.name, $0) }) { first, _ in first }
+        for member in members where !known.contains(member.name) {
+            faults.report(at: member.position, Self.unknown(member.name, known: known))
+        }
+    }
+
+    /// The message for a name that is not one of `known`.
+    static func unknown(_ name: String, known: [String]) -> String {
+        let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
+        return "'\(name)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
+    }
+
+    func node(_ name: String) -> SourceNode? { members[name]?.value }
+
+    /// The value of a key that must be there; a fault if it is not.
+    func required(_ name: String, _ remedy: String) -> SourceNode? {
+        if let node = node(name) { return node }
+        faults.report(at: position, "'\(name)' is missing; \(remedy)")
+        return nil
+    }
+
+    /// Text that must be there and must not be empty.
+    func requiredText(_ name: String, _ remedy: String) -> String? {
+        required(name, remedy).flatMap { text($0, name) }
+    }
+
+    /// Text that may be left out.
+    func optionalText(_ name: String) -> String? { node(name).flatMap { text($0, name) } }
+
+    private func text(_ node: SourceNode, _ name: String) -> String? {
+        switch node.content {
+        case .string(let text) where !text.isEmpty: return text
+        case .string: faults.report(at: node.position, "'\(name)' is empty; write a text")
+        case .object(let members) where members.first?.name == "jq":
+            faults.report(
+                at: node.position, "'\(name)' can't be computed by jq in this version; write the value itself")
+        default:
+            faults.report(at: node.position, "'\(name)' must be text, not \(node.kindName); put it in quotes")
+        }
+        return nil
+    }
+}

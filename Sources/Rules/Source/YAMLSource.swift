@@ -1,0 +1,155 @@
+internal import LosslessJSON
+internal import Yams
+
+/// Reads a YAML file into a source tree.
+///
+/// Yams composes the nodes; what a scalar means is decided by ``YAMLCoreSchema``.
+struct YAMLSource {
+    private let faults: SourceFaults
+    private var count = 0
+
+    private init(faults: SourceFaults) { self.faults = faults }
+
+    /// Nil if the text is not one YAML document, or holds what JSON can't; the faults say why.
+    static func read(_ text: String, faults: SourceFaults) -> SourceNode? {
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: text, .basic, .default, .utf8)
+        } catch {
+            report(error, faults)
+            return nil
+        }
+        guard let root else {
+            faults.report(at: .start, "the file is empty; a rule file begins with 'version: 1' and has 'rules:'")
+            return nil
+        }
+        var source = YAMLSource(faults: faults)
+        return source.node(root, depth: 1)
+    }
+
+    private mutating func node(_ node: Node, depth: Int) -> SourceNode? {
+        let position = Self.position(node.mark)
+        count += 1
+        guard count <= SourceNode.countLimit else {
+            // Reported once: every level above ends here too.
+            if count == SourceNode.countLimit + 1 {
+                faults.report(
+                    at: position,
+                    "with its aliases written out, the file has more than \(SourceNode.countLimit) values; "
+                        + "use fewer aliases (*name)")
+            }
+            return nil
+        }
+        guard depth <= SourceNode.depthLimit else {
+            faults.report(at: position, "nested deeper than \(SourceNode.depthLimit) levels; flatten it")
+            return nil
+        }
+        switch node {
+        case .scalar(let scalar): return content(of: scalar, at: position)
+        case .sequence(let sequence): return list(sequence, at: position, depth: depth)
+        case .mapping(let mapping): return object(mapping, at: position, depth: depth)
+        case .alias:
+            faults.report(at: position, "an alias that leads nowhere; write its value out")
+            return nil
+        }
+    }
+
+    private mutating func list(_ sequence: Node.Sequence, at position: SourcePosition, depth: Int) -> SourceNode? {
+        guard accepts(sequence.tag.name, or: .seq, at: position) else { return nil }
+        var elements: [SourceNode] = []
+        for element in sequence {
+            guard let element = node(element, depth: depth + 1) else { return nil }
+            elements.append(element)
+        }
+        return SourceNode(content: .list(elements), position: position)
+    }
+
+    private mutating func object(_ mapping: Node.Mapping, at position: SourcePosition, depth: Int) -> SourceNode? {
+        guard accepts(mapping.tag.name, or: .map, at: position) else { return nil }
+        var members: [SourceNode.Member] = []
+        var names: Set<String> = []
+        for (key, value) in mapping {
+            let keyPosition = Self.position(key.mark)
+            guard case .scalar(let scalar) = key else {
+                faults.report(at: keyPosition, "a key must be text, not a list or an object; put it in quotes")
+                return nil
+            }
+            guard names.insert(scalar.string).inserted else {
+                faults.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
+                return nil
+            }
+            guard let value = node(value, depth: depth + 1) else { return nil }
+            members.append(SourceNode.Member(name: scalar.string, position: keyPosition, value: value))
+        }
+        return SourceNode(content: .object(members), position: position)
+    }
+
+    private func accepts(_ tag: Tag.Name, or core: Tag.Name, at position: SourcePosition) -> Bool {
+        if tag == .implicit || tag == .nonSpecific || tag == core { return true }
+        faults.report(at: position, "the tag '\(tag.rawValue)' is not known here; remove it")
+        return false
+    }
+
+    private func content(of scalar: Node.Scalar, at position: SourcePosition) -> SourceNode? {
+        let text = scalar.string
+        do throws(YAMLCoreSchema.Fault) {
+            if let content = try content(of: text, tag: scalar.tag.name, isPlain: scalar.style == .plain) {
+                return SourceNode(content: content, position: position)
+            }
+            faults.report(
+                at: position, "'\(text)' can't be read as the tag '\(scalar.tag.name.rawValue)'; remove the tag")
+        } catch {
+            switch error {
+            case .notJSON:
+                faults.report(at: position, "'\(text)' is not a JSON number; put it in quotes if it is text")
+            case .tooLarge:
+                faults.report(at: position, "'\(text)' is longer than 64 bits; write it in decimal")
+            }
+        }
+        return nil
+    }
+
+    /// Nil if the tag says what the text is not, or is not one of YAML's own.
+    private func content(
+        of text: String, tag: Tag.Name, isPlain: Bool
+    ) throws(YAMLCoreSchema.Fault) -> SourceNode.Content? {
+        switch tag {
+        case .implicit: return isPlain ? try YAMLCoreSchema.resolve(text) : .string(text)
+        case .str, .nonSpecific: return .string(text)
+        case .null, .bool, .int, .float: break
+        default: return nil
+        }
+        let content = try YAMLCoreSchema.resolve(text)
+        switch (content, tag) {
+        case (.null, .null), (.bool, .bool), (.number, .float): return content
+        case (.number(let number), .int):
+            return number.utf8.allSatisfy { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } ? content : nil
+        default: return nil
+        }
+    }
+
+    private static func position(_ mark: Mark?) -> SourcePosition {
+        SourcePosition(line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    private static func report(_ error: any Error, _ faults: SourceFaults) {
+        guard let error = error as? YamlError else { return faults.report(at: .start, "not YAML: \(error)") }
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _):
+            faults.report(at: position(mark), "not YAML: \(problem); quote texts that begin with special characters")
+        case .composer(_, let problem, let mark, _) where problem.contains("undefined alias"):
+            faults.report(
+                at: position(mark), "the alias (*name) has no anchor (&name) before it; write the value out")
+        case .composer(_, let problem, let mark, _):
+            faults.report(at: position(mark), "\(problem); a rule file is one YAML document: remove the '---'")
+        case .duplicatedKeysInMapping(let keys, let context):
+            faults.report(
+                at: position(context.mark),
+                "the key '\(keys.first ?? "")' is there twice in one object; remove one of the two")
+        case .reader(let problem, _, _, _):
+            faults.report(at: .start, "not YAML: \(problem); remove control characters")
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            faults.report(at: .start, "not YAML: \(error)")
+        }
+    }
+}
