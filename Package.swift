@@ -9,10 +9,17 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+extension Target.Dependency {
+    static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let grdb = product(name: "GRDB", package: "GRDB.swift")
+    static let logging = product(name: "Logging", package: "swift-log")
+    static let serviceLifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let yams = product(name: "Yams", package: "Yams")
+}
+
 let package = Package(
     name: "changebot",
     products: [
-        .executable(name: "changebot", targets: ["changebot"]),
         .library(name: "GatewayClient", targets: ["GatewayClient"]),
     ],
     dependencies: [
@@ -30,8 +37,16 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
+        // The arrows point one way; README.md has the map.
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
-
-        .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: settings),
+        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: settings),
+        .target(name: "GatewayClient", dependencies: ["HTTPTransport", "LosslessJSON"], swiftSettings: settings),
+        .target(name: "Rules", dependencies: ["LosslessJSON", "CPCRE2", "CCrypto", .yams], swiftSettings: settings),
+        .target(
+            name: "Pipeline", dependencies: ["GatewayClient", "LosslessJSON", "Rules", .grdb, .logging],
+            swiftSettings: settings),
+        .target(
+            name: "Worker", dependencies: ["Pipeline", "GatewayClient", "Rules", .logging, .serviceLifecycle],
+            swiftSettings: settings),
     ]
 )

@@ -1,5 +1,5 @@
-package import HTTPTransport
-public import LosslessJSON
+internal import HTTPTransport
+internal import LosslessJSON
 
 /// One keyspace of a gateway, over its REST API. Knows both dialects; holds connections, no other state.
 ///

@@ -4,8 +4,10 @@ extension JSONValue {
     ///
     /// The same answer as ``member(_:)`` gives, at a fraction of its cost.
     package func member(named name: [UInt8]) -> JSONValue? {
-        let nodes = text.nodes.span
-        let bytes = text.bytes.span
+        let tape = text.nodes
+        let content = text.bytes
+        let nodes = tape.span
+        let bytes = content.span
         guard nodes[index].kind == .object else { return nil }
         let end = Int(nodes[index].next)
         var at = index + 1
@@ -33,8 +35,10 @@ extension JSONValue {
     /// - Parameter body: Takes the name as it is spelled between its quotes, whether that spelling has escapes, and the
     ///   tape index of the value.
     package func forEachMember(_ body: (_ name: Span<UInt8>, _ isEscaped: Bool, _ value: Int) -> Void) {
-        let nodes = text.nodes.span
-        let bytes = text.bytes.span
+        let tape = text.nodes
+        let content = text.bytes
+        let nodes = tape.span
+        let bytes = content.span
         guard nodes[index].kind == .object else { return }
         let end = Int(nodes[index].next)
         var at = index + 1
@@ -49,7 +53,8 @@ extension JSONValue {
     /// Calls `body` with what stands between a string's quotes, escapes not resolved.
     package func withRawContent<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         let range = range
-        return body(text.bytes.span.extracting(range.lowerBound + 1..<range.upperBound - 1))
+        let content = text.bytes
+        return body(content.span.extracting(range.lowerBound + 1..<range.upperBound - 1))
     }
 
     /// The first name that two members of one object have, at any depth; nil if there is none. Does not recurse.

@@ -1,4 +1,4 @@
-public import LosslessJSON
+internal import LosslessJSON
 
 /// Rows of a changes feed that arrived together, in the order in which they came.
 ///
@@ -22,6 +22,9 @@ extension ChangesBatch: RandomAccessCollection {
     public var endIndex: Int { rows.count }
     public subscript(position: Int) -> Change { Change(batch: self, fields: rows[position]) }
 
-    /// Bytes that the batch holds in memory: its text, not its tape.
-    public var byteCount: Int { text.bytes.count }
+}
+
+extension Slice<ChangesBatch> {
+    /// Length of these rows in the answer, in bytes.
+    public var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

@@ -35,32 +35,22 @@ struct ChangesParser {
     ///
     /// - Throws: ``JSONFault`` if this is no answer of `_changes`; its offset counts from the last batch.
     mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
-        var builder = BatchBuilder(expectedBytes: buffer.count)
-        while try step(&builder) {}
-        let rest = Array(buffer[position...])
-        guard !builder.rows.isEmpty else {
-            frame?.shift(by: position)
-            buffer = rest
-            position = 0
-            return nil
-        }
-        let batch = builder.batch(of: buffer)
+        let bytes = buffer
+        var builder = BatchBuilder(expectedBytes: bytes.count)
+        while try step(bytes, &builder) {}
+        // What a batch has taken, and white space between rows, is gone for good: heartbeats must not pile up.
+        buffer = Array(bytes[position...])
         frame?.shift(by: position)
-        buffer = rest
         position = 0
-        return batch
+        return builder.rows.isEmpty ? nil : builder.batch(of: bytes)
     }
 
     /// Reads one piece of the grammar. False if the bytes for it are not all there.
-    private mutating func step(_ builder: inout BatchBuilder) throws(JSONFault) -> Bool {
-        let text = buffer.span
-        let at = skipWhitespace(text, from: position)
-        guard at < text.count, state != .end else {
-            // White space outside rows is gone for good, or heartbeats would pile up.
-            position = at
-            return false
-        }
-        let byte = text[at]
+    private mutating func step(_ bytes: [UInt8], _ builder: inout BatchBuilder) throws(JSONFault) -> Bool {
+        let at = skipWhitespace(bytes.span, from: position)
+        position = at
+        guard at < bytes.count, state != .end else { return false }
+        let byte = bytes[at]
         switch (state, byte) {
         case (.start, UInt8(ascii: "{")): return advance(to: .memberNameOrEnd, at: at + 1)
         case (.start, _): throw JSONFault(.unexpectedByte(byte, expected: .value), at: at)
@@ -68,12 +58,12 @@ struct ChangesParser {
             return advance(to: .end, at: at + 1)
         case (.afterMember, UInt8(ascii: ",")): return advance(to: .memberName, at: at + 1)
         case (.afterMember, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfObject), at: at)
-        case (.memberNameOrEnd, _), (.memberName, _): return try readMember(from: at)
+        case (.memberNameOrEnd, _), (.memberName, _): return try readMember(of: bytes, from: at)
         case (.rowOrEnd, UInt8(ascii: "]")), (.afterRow, UInt8(ascii: "]")):
             return advance(to: .afterMember, at: at + 1)
         case (.afterRow, UInt8(ascii: ",")): return advance(to: .row, at: at + 1)
         case (.afterRow, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfArray), at: at)
-        case (.rowOrEnd, _), (.row, _): return try readRow(from: at, into: &builder)
+        case (.rowOrEnd, _), (.row, _): return try readRow(of: bytes, from: at, into: &builder)
         case (.end, _): return false
         }
     }
@@ -85,8 +75,8 @@ struct ChangesParser {
     }
 
     /// A member of the answer itself: the opening of `results`, or any other with its value and the byte behind it.
-    private mutating func readMember(from start: Int) throws(JSONFault) -> Bool {
-        let text = buffer.span
+    private mutating func readMember(of bytes: [UInt8], from start: Int) throws(JSONFault) -> Bool {
+        let text = bytes.span
         var tape = JSONTape()
         guard let nameEnd = try complete({ () throws(JSONFault) in try tape.scanValue(in: text, from: start) }) else {
             return false
@@ -97,7 +87,7 @@ struct ChangesParser {
         guard text[colon] == UInt8(ascii: ":") else {
             throw JSONFault(.unexpectedByte(text[colon], expected: .colon), at: colon)
         }
-        let name = buffer[start..<nameEnd]
+        let name = bytes[start..<nameEnd]
         if name.elementsEqual(#""results""#.utf8), text[valueStart] == UInt8(ascii: "[") {
             return advance(to: .rowOrEnd, at: valueStart + 1)
         }
@@ -106,26 +96,26 @@ struct ChangesParser {
             end < text.count
         else { return false }
         if name.elementsEqual(#""last_seq""#.utf8) {
-            lastSequence = SequenceID(JSONText(bytes: buffer, tape: tape).value(at: node))
+            lastSequence = SequenceID(JSONText(bytes: bytes, tape: tape).value(at: node))
         }
         return advance(to: .afterMember, at: end)
     }
 
-    private mutating func readRow(from start: Int, into builder: inout BatchBuilder) throws(JSONFault) -> Bool {
-        position = start
+    private mutating func readRow(
+        of bytes: [UInt8], from start: Int, into builder: inout BatchBuilder
+    ) throws(JSONFault) -> Bool {
         if frame == nil {
             do throws(JSONFault) {
-                let end = try builder.appendRow(in: buffer, from: start)
-                return advance(to: .afterRow, at: end)
+                return advance(to: .afterRow, at: try builder.appendRow(in: bytes, from: start))
             } catch {
-                guard buffer[start] == UInt8(ascii: "{") else { throw error }
+                guard bytes[start] == UInt8(ascii: "{") else { throw error }
                 // Incomplete, or not JSON inside: either way find its end first.
                 frame = JSONFrame(start: start)
             }
         }
-        guard let end = frame?.findEnd(in: buffer.span) else { return false }
+        guard let end = frame?.findEnd(in: bytes.span) else { return false }
         frame = nil
-        try builder.appendFramedRow(in: buffer, start..<end)
+        try builder.appendFramedRow(in: bytes, start..<end)
         return advance(to: .afterRow, at: end)
     }
 

@@ -21,7 +21,9 @@ extension Gateway {
         var body = JSONWriter()
         body.object { body in
             body.name("keys")
-            body.array { keys.forEach($0.string) }
+            body.array { body in
+                for key in keys { body.string(key) }
+            }
         }
         let request = GatewayRequest(
             method: "POST", place: .keyspace("_all_docs"), query: [("include_docs", "true")], body: [body.bytes],

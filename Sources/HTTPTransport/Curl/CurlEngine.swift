@@ -14,6 +14,8 @@ actor CurlEngine {
     private let configuration: HTTPClientConfiguration
     private let multi: UnsafeMutableRawPointer
     private let touched = TouchedTransfers()
+    /// Swapped with the list of `touched`, so that neither is allocated again and again.
+    private var delivering: [CurlTransfer] = []
     private var transfers: [TransferID: CurlTransfer] = [:]
     /// Not after the first deadline of all; may be earlier, then one look at all of them sets it right.
     private var nextDue: Instant?
@@ -62,13 +64,13 @@ actor CurlEngine {
     /// One round: what others want, what the network has, what is overdue; then sleep until there is more.
     func turn(_ signals: [CurlLoop.Signal]) {
         for signal in signals { handle(signal) }
-        repeat {
-            var running: Int32 = 0
-            curl_multi_perform(multi, &running)
-            finishTransfers()
-        } while deliver()
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+        finishTransfers()
+        let goesOn = deliver()
         expire()
-        poll()
+        // Not a loop of its own: a reader that is always waiting again must not keep signals and jobs out.
+        if !goesOn { poll() }
     }
 
     /// Aborts everything and closes all connections. Nothing can be sent afterwards.
@@ -128,10 +130,10 @@ actor CurlEngine {
     private func deliver() -> Bool {
         guard !touched.list.isEmpty else { return false }
         var goesOn = false
-        let list = touched.list
-        touched.list.removeAll(keepingCapacity: true)
-        let now: Instant? = list.contains { $0.timers.watchesActivity } ? .now : nil
-        for transfer in list {
+        swap(&touched.list, &delivering)
+        defer { delivering.removeAll(keepingCapacity: true) }
+        let now: Instant? = delivering.contains { $0.timers.watchesActivity } ? .now : nil
+        for transfer in delivering {
             transfer.untouch()
             guard transfers[transfer.id] != nil else { continue }
             if transfer.head.isComplete { transfer.tellHead() }

@@ -26,6 +26,12 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         var isFinished = false
         var owner: pthread_t?
         var stopWaiters: [UnsafeContinuation<Void, Never>] = []
+
+        /// Whether the thread has to be woken; true once for each sleep.
+        mutating func mustWake() -> Bool {
+            defer { isPolling = false }
+            return isPolling
+        }
     }
 
     private let state = Locked(State())
@@ -55,7 +61,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var thread = pthread_t()
-        let result = pthread_create(&thread, nil, { Unmanaged<ThreadBody>.fromOpaque($0!).takeRetainedValue().main() }, box.toOpaque())
+        let result = pthread_create(&thread, nil, ThreadBody.entry, box.toOpaque())
         guard result == 0 else { fatalError("pthread_create: \(String(cString: strerror(result)))") }
         pthread_detach(thread)
     }
@@ -118,7 +124,6 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 
     private func run(_ engine: CurlEngine) {
-        pthread_setname_np(pthread_self(), "http-transport")
         state.withLock { $0.owner = pthread_self() }
         while !state.withLock(\.isStopping) {
             let signals = runJobs()
@@ -182,22 +187,15 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 }
 
-extension CurlLoop.State {
-    /// Whether the thread has to be woken; true once for each sleep.
-    fileprivate mutating func mustWake() -> Bool {
-        defer { isPolling = false }
-        return isPolling
-    }
-}
-
 /// What `pthread_create` carries over to the new thread.
 private final class ThreadBody: Sendable {
     private let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-    func main() -> UnsafeMutableRawPointer? {
-        body()
+    static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        guard let context else { return nil }
+        Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue().body()
         return nil
     }
 }

@@ -107,8 +107,8 @@ final class CurlTransfer {
         return upload.read(into: target)
     }
 
-    private typealias DataCallback = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?)
-        -> Int
+    private typealias DataCallback =
+        @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int
 
     private static let headerCallback: DataCallback = { bytes, size, count, context in
         of(context).received(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))

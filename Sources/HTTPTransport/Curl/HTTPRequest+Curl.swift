@@ -8,7 +8,9 @@ import CCurl
 /// - Note: Source: `curl_easy_setopt(3)`.
 func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeMutableRawPointer) {
     ccurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1)
-    ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1.rawValue))
+    // A cancelled transfer must not wait for a name lookup that is still under way (`Curl_resolver_kill`, from 7.87).
+    ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
+    ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -58,7 +60,8 @@ extension HTTPRequest {
     func headerLines() -> UnsafeMutablePointer<curl_slist>? {
         var list = curl_slist_append(nil, "Expect:")
         for (name, value) in headers {
-            list = curl_slist_append(list, value.isEmpty ? "\(name);" : "\(name): \(value)")
+            let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            list = curl_slist_append(list, isBlank ? "\(name);" : "\(name): \(value)")
         }
         return list
     }
@@ -78,10 +81,10 @@ extension HTTPRequest {
 
     /// The URL as libcurl reads it; nil if it is none, holds user info, or is neither `http` nor `https`.
     func parsedURL() -> OpaquePointer? {
-        guard url.utf8.starts(with: "http://".utf8) || url.utf8.starts(with: "https://".utf8), !url.utf8.contains(0),
-            let parsed = curl_url()
-        else { return nil }
-        guard curl_url_set(parsed, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK else {
+        guard !url.utf8.contains(0), let parsed = curl_url() else { return nil }
+        guard curl_url_set(parsed, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK,
+            let scheme = parsed.part(CURLUPART_SCHEME), scheme == "http" || scheme == "https"
+        else {
             curl_url_cleanup(parsed)
             return nil
         }
@@ -95,7 +98,7 @@ extension OpaquePointer {
         (part(CURLUPART_HOST), part(CURLUPART_PORT).flatMap(Int.init))
     }
 
-    private func part(_ part: CURLUPart) -> String? {
+    fileprivate func part(_ part: CURLUPart) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         guard curl_url_get(self, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else { return nil }
         defer { curl_free(text) }

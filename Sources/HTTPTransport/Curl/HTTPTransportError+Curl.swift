@@ -7,7 +7,8 @@ extension HTTPTransportError {
         let words = transfer.errorMessage
         let own = String(cString: curl_easy_strerror(result))
         self.init(
-            transfer.ownError ?? Code(result, words: words, verifyResult: transfer.verifyResult),
+            transfer.ownError ?? transfer.headLineFault(result)
+                ?? Code(result, words: words, verifyResult: transfer.verifyResult),
             words.isEmpty ? own : words, host: place.host, port: place.port, curlCode: Int(result.rawValue))
     }
 
@@ -31,7 +32,7 @@ extension HTTPTransportError.Code {
         case CURLE_RECV_ERROR where words.contains("chunked-encoding"): self = .malformedAnswer
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND:
             self = .connectionClosed
-        case CURLE_PEER_FAILED_VERIFICATION: self = .tlsFailed(.init(verifyResult: verifyResult))
+        case CURLE_PEER_FAILED_VERIFICATION: self = .tlsFailed(.init(verifyResult: verifyResult, words: words))
         case CURLE_SSL_CACERT_BADFILE: self = .tlsFailed(.authorityFile)
         case CURLE_SSL_CONNECT_ERROR: self = .tlsFailed(.handshake)
         case CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS: self = .tlsFailed(.badCertificate)
@@ -41,11 +42,11 @@ extension HTTPTransportError.Code {
 }
 
 extension HTTPTransportError.TLSProblem {
-    /// - Note: Source: `X509_V_ERR_…` in OpenSSL's `x509_vfy.h`, see `X509_STORE_CTX_get_error(3)`. 0: the certificate
-    ///   itself was good, hence the host was not the one it names.
-    fileprivate init(verifyResult: Int) {
+    /// - Note: Source: `X509_V_ERR_…` in OpenSSL's `x509_vfy.h`, see `X509_STORE_CTX_get_error(3)`. libcurl itself checks
+    ///   the host, before it asks for that result (7.88: 1 until then), and only tells by its words.
+    fileprivate init(verifyResult: Int, words: String) {
         switch verifyResult {
-        case 0: self = .wrongHost
+        case 0, 1: self = words.contains("subject name") ? .wrongHost : .badCertificate
         case 2, 18, 19, 20, 21, 27: self = .unknownAuthority
         case 9, 10: self = .outOfDate
         case 62, 63, 64: self = .wrongHost
@@ -55,6 +56,11 @@ extension HTTPTransportError.TLSProblem {
 }
 
 extension CurlTransfer {
+    /// libcurl takes header lines of up to 100 KiB and calls a longer one "Out of memory" (7.88, `DYN_H1_…`).
+    fileprivate func headLineFault(_ result: CURLcode) -> HTTPTransportError.Code? {
+        result == CURLE_OUT_OF_MEMORY && !head.isComplete ? .tooLarge : nil
+    }
+
     /// What OpenSSL said of the certificate.
     fileprivate var verifyResult: Int {
         var result = 0

@@ -25,9 +25,9 @@ enum YAMLCoreSchema {
         if text.hasPrefix("0o") || text.hasPrefix("0x") { return try radixNumber(bytes) }
         let isNegative = bytes.first == UInt8(ascii: "-")
         let unsigned = isNegative || bytes.first == UInt8(ascii: "+") ? bytes.dropFirst() : bytes[...]
-        switch String(decoding: unsigned, as: UTF8.self) {
-        case ".inf", ".Inf", ".INF": throw .notJSON
-        case ".nan", ".NaN", ".NAN" where unsigned.count == bytes.count: throw .notJSON
+        let isSigned = unsigned.count < bytes.count
+        switch (String(decoding: unsigned, as: UTF8.self), isSigned) {
+        case (".inf", _), (".Inf", _), (".INF", _), (".nan", false), (".NaN", false), (".NAN", false): throw .notJSON
         default: break
         }
         guard let decimal = decimalNumber(unsigned) else { return nil }

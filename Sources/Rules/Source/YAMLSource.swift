@@ -55,7 +55,7 @@ struct YAMLSource {
     }
 
     private mutating func list(_ sequence: Node.Sequence, at position: SourcePosition, depth: Int) -> SourceNode? {
-        guard accepts(sequence.tag.name, or: .seq, at: position) else { return nil }
+        guard accepts(sequence.tag, or: .seq, at: position) else { return nil }
         var elements: [SourceNode] = []
         for element in sequence {
             guard let element = node(element, depth: depth + 1) else { return nil }
@@ -65,7 +65,7 @@ struct YAMLSource {
     }
 
     private mutating func object(_ mapping: Node.Mapping, at position: SourcePosition, depth: Int) -> SourceNode? {
-        guard accepts(mapping.tag.name, or: .map, at: position) else { return nil }
+        guard accepts(mapping.tag, or: .map, at: position) else { return nil }
         var members: [SourceNode.Member] = []
         var names: Set<String> = []
         for (key, value) in mapping {
@@ -84,20 +84,21 @@ struct YAMLSource {
         return SourceNode(content: .object(members), position: position)
     }
 
-    private func accepts(_ tag: Tag.Name, or core: Tag.Name, at position: SourcePosition) -> Bool {
-        if tag == .implicit || tag == .nonSpecific || tag == core { return true }
-        faults.report(at: position, "the tag '\(tag.rawValue)' is not known here; remove it")
+    private func accepts(_ tag: Tag, or core: Tag.Name, at position: SourcePosition) -> Bool {
+        let name = Tag.Name(rawValue: tag.description)
+        if name == .implicit || name == .nonSpecific || name == core { return true }
+        faults.report(at: position, "the tag '\(name.rawValue)' is not known here; remove it")
         return false
     }
 
     private func content(of scalar: Node.Scalar, at position: SourcePosition) -> SourceNode? {
         let text = scalar.string
+        let tag = Tag.Name(rawValue: scalar.tag.description)
         do throws(YAMLCoreSchema.Fault) {
-            if let content = try content(of: text, tag: scalar.tag.name, isPlain: scalar.style == .plain) {
+            if let content = try content(of: text, tag: tag, isPlain: scalar.style == .plain) {
                 return SourceNode(content: content, position: position)
             }
-            faults.report(
-                at: position, "'\(text)' can't be read as the tag '\(scalar.tag.name.rawValue)'; remove the tag")
+            faults.report(at: position, "'\(text)' can't be read as the tag '\(tag.rawValue)'; remove the tag")
         } catch {
             switch error {
             case .notJSON:

@@ -14,17 +14,26 @@ package actor MemoryBudget {
 
     package func give(back byteCount: Int) {
         used -= byteCount
-        guard used < limit else { return }
-        let resumed = waiting
-        waiting = []
-        resumed.forEach { $0.resume() }
+        if used < limit { wake() }
     }
 
-    /// Returns once less than the limit is taken. What is taken is on its way and comes back, whether it is written
-    /// or set aside; a cancelled task therefore need not be woken.
-    package func room() async {
+    /// Returns once less than the limit is taken.
+    ///
+    /// - Throws: `CancellationError`, also if the task is cancelled while it waits.
+    package func room() async throws {
         while used >= limit {
-            await withCheckedContinuation { waiting.append($0) }
+            try Task.checkCancellation()
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { waiting.append($0) }
+            } onCancel: {
+                Task { await wake() }
+            }
         }
+    }
+
+    private func wake() {
+        let woken = waiting
+        waiting = []
+        woken.forEach { $0.resume() }
     }
 }

@@ -1,0 +1,36 @@
+package import GatewayClient
+
+/// A change that a rule may fire on, on its way from the feed to its last answer.
+package struct Candidate: Sendable {
+    package let ticket: SafeSequenceTracker.Ticket
+    package let sequence: SequenceID
+    package let id: String
+    /// Of the document below: the change's, or what was read again after a conflict.
+    package var revision: RevisionID?
+    package var isDeleted: Bool
+    /// The body's own bytes.
+    package var document: [UInt8]
+    /// Writes that were tried.
+    package var attempts = 0
+
+    /// What it takes of the memory budget, from the feed to the end.
+    package let byteCount: Int
+
+    package init(
+        ticket: SafeSequenceTracker.Ticket, sequence: SequenceID, id: String, revision: RevisionID?, isDeleted: Bool,
+        document: [UInt8]
+    ) {
+        self.ticket = ticket
+        self.sequence = sequence
+        self.id = id
+        self.revision = revision
+        self.isDeleted = isDeleted
+        self.document = document
+        byteCount = document.count
+    }
+
+    func deadLetter(rule: String? = nil, reason: String) -> DeadLetter {
+        DeadLetter(
+            sequence: sequence, id: id, revision: revision, rule: rule, reason: reason, attempts: attempts)
+    }
+}

@@ -1,0 +1,75 @@
+package import GatewayClient
+
+/// Decides after each failed request whether to try again, when, or to end the run. One per task that sends requests.
+///
+/// A daemon waits for whatever may pass. A one-shot job gives up at once if its first contact is refused, and after
+/// `retryFor` of trouble later on.
+package struct Patience: Sendable {
+    package struct Settings: Sendable {
+        /// A daemon never gives up on what may pass.
+        package var isDaemon = false
+        /// How long a one-shot job bears trouble. Counted from the last success.
+        package var retryFor: Duration = .seconds(300)
+        /// Whether `retryFor` also holds for the first contact.
+        package var waitsForFirstContact = false
+
+        package init() {}
+    }
+
+    package enum Verdict: Sendable {
+        case retry(after: Duration)
+        case end(RunFailure)
+    }
+
+    private let settings: Settings
+    private var backoff: Backoff
+    private var hasSucceeded: Bool
+    private var troubleSince: ContinuousClock.Instant?
+    private var lastCode: GatewayError.Code?
+    private var sameCodeInARow = 0
+
+    /// - Parameter hasSucceeded: Another task has had a proper answer from this gateway already.
+    package init(_ settings: Settings, hasSucceeded: Bool = false, backoff: Backoff = Backoff()) {
+        self.settings = settings
+        self.hasSucceeded = hasSucceeded
+        self.backoff = backoff
+    }
+
+    /// A proper answer came.
+    package mutating func succeed() {
+        hasSucceeded = true
+        troubleSince = nil
+        lastCode = nil
+        sameCodeInARow = 0
+        backoff.reset()
+    }
+
+    package mutating func verdict(on error: GatewayError, now: ContinuousClock.Instant = .now) -> Verdict {
+        sameCodeInARow = error.code == lastCode ? sameCodeInARow + 1 : 1
+        lastCode = error.code
+        let since = troubleSince ?? now
+        troubleSince = since
+
+        switch error.code {
+        // A password may have been changed a moment ago, or a session have ended: once more, then no.
+        case .unauthorized where hasSucceeded && sameCodeInARow == 1: break
+        case .unauthorized, .forbidden: return .end(RunFailure(.notAllowed, error.description))
+        case .notFound where !(hasSucceeded && settings.isDaemon):
+            return .end(RunFailure(.databaseMissing, error.description))
+        case .notFound: break
+        case .malformedAnswer where !hasSucceeded && sameCodeInARow >= 3:
+            return .end(RunFailure(.notAGateway, error.description))
+        case .tlsFailed where !hasSucceeded: return .end(RunFailure(.unreachable, error.description))
+        case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
+            return .end(RunFailure(.unreachable, error.description))
+        case .tlsFailed: break
+        case _ where !error.isRetryable:
+            return .end(RunFailure(error.status == 400 ? .sequenceRefused : .notAGateway, error.description))
+        default: break
+        }
+        if !settings.isDaemon, since.duration(to: now) > settings.retryFor {
+            return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor): \(error)"))
+        }
+        return .retry(after: backoff.next(atLeast: error.retryAfter))
+    }
+}

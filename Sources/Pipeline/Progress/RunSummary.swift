@@ -1,0 +1,53 @@
+package import GatewayClient
+internal import LosslessJSON
+
+/// What a run leaves for scripts: one JSON object.
+package struct RunSummary: Sendable {
+    package var counters: RunCounters
+    /// Where the checkpoint stands, as the gateway sent it; nil if the run did not get that far.
+    package var lastSequence: SequenceID?
+    package var duration: Duration
+    package var exitCode: Int32
+
+    package init(counters: RunCounters, lastSequence: SequenceID?, duration: Duration, exitCode: Int32) {
+        self.counters = counters
+        self.lastSequence = lastSequence
+        self.duration = duration
+        self.exitCode = exitCode
+    }
+
+    /// JSON text with a final line feed.
+    package var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("changes", integer: counters.changes)
+            writer.member("matched", integer: counters.matched)
+            writer.member("written", integer: counters.written)
+            writer.member("unchanged", integer: counters.unchanged)
+            writer.member("conflicts", integer: counters.conflicts)
+            writer.member("rejected", integer: counters.rejected)
+            writer.member("dead_letters", integer: counters.deadLetters)
+            writer.member("retries", integer: counters.retries)
+            writer.member("bytes_in", integer: counters.bytesIn)
+            writer.member("bytes_out", integer: counters.bytesOut)
+            writer.member("peak_memory", integer: PeakMemory.bytes)
+            writer.member("last_seq", raw: lastSequence?.json ?? Array("null".utf8))
+            writer.member("seconds", raw: Self.seconds(duration).utf8)
+            writer.member("exit", integer: exitCode)
+            writer.name("rules")
+            writer.object { writer in
+                for rule in counters.rules.keys.sorted() {
+                    writer.member(rule, integer: counters.rules[rule] ?? 0)
+                }
+            }
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// With milliseconds.
+    private static func seconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = String(attoseconds / 1_000_000_000_000_000)
+        return "\(seconds).\(String(repeating: "0", count: 3 - milliseconds.count))\(milliseconds)"
+    }
+}

@@ -1,0 +1,33 @@
+internal import GatewayClient
+
+/// A write that the rules decided on.
+struct PlannedWrite {
+    let candidate: Candidate
+    let document: BulkDocument
+
+    /// Packs writes into requests, by count and by bytes, in order.
+    static func requests(_ writes: [PlannedWrite], limits: BulkWriter.Limits) -> [ArraySlice<PlannedWrite>] {
+        writes.grouped(count: limits.documents, bytes: limits.bytes, size: \.document.byteCount)
+    }
+}
+
+extension Array {
+    /// Consecutive groups of at most `count` elements and `bytes` bytes; an element larger than that has a group of
+    /// its own.
+    func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
+        var groups: [ArraySlice<Element>] = []
+        var start = startIndex
+        var groupBytes = 0
+        for (index, element) in enumerated() {
+            let size = size(element)
+            if index > start, index - start == count || groupBytes + size > bytes {
+                groups.append(self[start..<index])
+                start = index
+                groupBytes = 0
+            }
+            groupBytes += size
+        }
+        if start < endIndex { groups.append(self[start...]) }
+        return groups
+    }
+}

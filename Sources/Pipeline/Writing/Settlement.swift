@@ -1,0 +1,46 @@
+internal import GatewayClient
+
+/// Candidates that found their end together, and what is to be remembered of them.
+struct Settlement {
+    var finished: [Candidate] = []
+    var ownRevisions: [(id: String, revision: RevisionID)] = []
+    var deadLetters: [DeadLetter] = []
+    var unchanged = 0
+    private var conflicts = 0
+    private var rejected = 0
+
+    mutating func setAside(_ candidate: Candidate, _ letter: DeadLetter) {
+        finished.append(candidate)
+        deadLetters.append(letter)
+    }
+
+    /// Books the outcome of a write. Returns the candidate if it has to be read and decided again.
+    mutating func take(_ candidate: Candidate, _ outcome: BulkOutcome, attemptLimit: Int) -> Candidate? {
+        var candidate = candidate
+        candidate.attempts += 1
+        switch outcome {
+        case .written(let revision):
+            finished.append(candidate)
+            ownRevisions.append((candidate.id, revision))
+        case .rejected(let status, let reason):
+            rejected += 1
+            setAside(candidate, candidate.deadLetter(reason: "the gateway refuses it (\(status)): \(reason)"))
+        case .conflict, .undecided:
+            if case .conflict = outcome { conflicts += 1 }
+            guard candidate.attempts < attemptLimit else {
+                setAside(candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times: \(outcome)"))
+                return nil
+            }
+            return candidate
+        }
+        return nil
+    }
+
+    func count(in counters: inout RunCounters) {
+        counters.written += ownRevisions.count
+        counters.unchanged += unchanged
+        counters.conflicts += conflicts
+        counters.rejected += rejected
+        counters.deadLetters += deadLetters.count
+    }
+}

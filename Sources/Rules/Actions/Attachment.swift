@@ -1,0 +1,59 @@
+internal import LosslessJSON
+
+/// The content of an attachment, read once and shared by every document that gets it.
+package final class Attachment: Sendable {
+    package let contentType: String
+    /// Bytes of the file.
+    package let length: Int
+    /// The file as base64, made once; whoever sends it shares this storage.
+    package let base64: [UInt8]
+    /// `sha1-` and base64, as Sync Gateway names content.
+    package let sha1: String
+    /// `md5-` and base64, as CouchDB does.
+    package let md5: String
+    /// In hexadecimal.
+    package let sha256: String
+
+    /// Gateways take no more: 20 MiB.
+    package static let lengthLimit = 20 * 1024 * 1024
+
+    init(_ bytes: [UInt8], contentType: String) {
+        self.contentType = contentType
+        length = bytes.count
+        base64 = Base64.encode(bytes)
+        sha1 = "sha1-" + String(decoding: Base64.encode(Digest.sha1(bytes)), as: UTF8.self)
+        md5 = "md5-" + String(decoding: Base64.encode(Digest.md5(bytes)), as: UTF8.self)
+        sha256 = Digest.sha256.hex(bytes)
+    }
+
+    /// The member that stands for the attachment while rules decide, so that later rules see it: a stub as the gateway
+    /// will show it.
+    var stub: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("content_type", string: contentType)
+            writer.member("digest", string: sha1)
+            writer.member("length", integer: length)
+            writer.member("stub", bool: true)
+        }
+        return writer.bytes
+    }
+
+    /// Whether the stub of a document stands for this very content, in either dialect.
+    func isContent(of stub: JSONValue) -> Bool {
+        guard let digest = stub["digest"]?.string, stub["content_type"]?.isString(contentType.utf8) == true else {
+            return false
+        }
+        return digest == sha1 || digest == md5
+    }
+
+    /// What stands before and behind ``base64`` in the member that is sent.
+    var sentPrefix: [UInt8] {
+        var prefix = Array("{\"content_type\":".utf8)
+        prefix.appendJSONString(contentType.utf8)
+        prefix.append(contentsOf: ",\"data\":\"".utf8)
+        return prefix
+    }
+
+    static let sentSuffix = Array("\"}".utf8)
+}

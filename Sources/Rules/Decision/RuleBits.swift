@@ -1,0 +1,31 @@
+/// A set of rule indexes that is emptied and filled for every document.
+struct RuleBits: Sendable {
+    private var words: [UInt64]
+
+    /// Empty, for rules below `count`.
+    init(count: Int) { words = [UInt64](repeating: 0, count: (count + 63) / 64) }
+
+    mutating func insert(_ rule: Int32) { words[Int(rule) >> 6] |= 1 << (UInt64(rule) & 63) }
+
+    /// Takes over the rules of a set made for the same count.
+    mutating func replace(with other: RuleBits) {
+        for word in words.indices { words[word] = other.words[word] }
+    }
+
+    mutating func formIntersection(_ other: RuleBits) {
+        for word in words.indices { words[word] &= other.words[word] }
+    }
+
+    /// The lowest rule that is at least `start`; nil if there is none.
+    func next(from start: Int) -> Int? {
+        var word = start >> 6
+        guard word < words.count else { return nil }
+        var bits = words[word] & (~0 << (UInt64(start) & 63))
+        while bits == 0 {
+            word += 1
+            guard word < words.count else { return nil }
+            bits = words[word]
+        }
+        return word << 6 + bits.trailingZeroBitCount
+    }
+}

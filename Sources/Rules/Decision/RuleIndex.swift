@@ -1,0 +1,133 @@
+internal import LosslessJSON
+
+/// Finds the few rules that may fire for a document, so that a thousand rules cost little more than one.
+///
+/// What it finds is a superset: each rule found is still asked. A rule that it leaves out does not fire.
+struct RuleIndex: Sendable {
+    /// The rules that are found by one field.
+    private struct Field: Sendable {
+        /// From printable ASCII strings, case folded, to places in `rules`.
+        var literals = LiteralTable([:], foldsCase: true)
+        var rules: [[Int32]] = []
+        /// For strings with escapes or beyond ASCII: what they are equal to is collation's business.
+        var anyString: [Int32] = []
+        /// For every string, since their own values are beyond ASCII.
+        var unusualStrings: [Int32] = []
+        var others: [Int32] = []
+        var arrays: [Int32] = []
+    }
+
+    private let names: LiteralTable
+    private let fields: [Field]
+    /// Rules that no field decides about.
+    private let always: RuleBits
+    private let changes: RuleBits
+    private let deletes: RuleBits
+    private let count: Int
+
+    init(_ rules: [Rule]) {
+        count = rules.count
+        var always = RuleBits(count: count)
+        var changes = always
+        var deletes = always
+        let keys = Self.chosenKeys(rules.map { IndexKey.keys(of: $0.when) })
+        var grouped: [[UInt8]: [(rule: Int32, key: IndexKey)]] = [:]
+        for (index, rule) in rules.enumerated() {
+            let number = Int32(index)
+            if rule.on.contains(.change) { changes.insert(number) }
+            if rule.on.contains(.delete) { deletes.insert(number) }
+            if let key = keys[index] {
+                grouped[key.field, default: []].append((number, key))
+            } else {
+                always.insert(number)
+            }
+        }
+        let ordered = Array(grouped)
+        names = LiteralTable(
+            Dictionary(uniqueKeysWithValues: ordered.enumerated().map { ($1.key, $0) }), foldsCase: false)
+        fields = ordered.map { Self.field($0.value) }
+        self.always = always
+        self.changes = changes
+        self.deletes = deletes
+    }
+
+    private static func field(_ entries: [(rule: Int32, key: IndexKey)]) -> Field {
+        var field = Field()
+        var places: [[UInt8]: Int] = [:]
+        for (rule, key) in entries {
+            for string in key.strings {
+                let place = places[string] ?? field.rules.count
+                if place == field.rules.count { field.rules.append([]) }
+                places[string] = place
+                field.rules[place].append(rule)
+            }
+            if key.hasUnusualStrings || !key.strings.isEmpty { field.anyString.append(rule) }
+            if key.hasUnusualStrings { field.unusualStrings.append(rule) }
+            if key.hasOthers { field.others.append(rule) }
+            if key.holdsForArrays { field.arrays.append(rule) }
+        }
+        field.literals = LiteralTable(places, foldsCase: true)
+        return field
+    }
+
+    /// Of each rule's keys the one that the fewest other rules share.
+    private static func chosenKeys(_ keys: [[IndexKey]]) -> [IndexKey?] {
+        struct Use: Hashable {
+            let field: [UInt8]
+            /// Nil: what is no string.
+            let string: [UInt8]?
+        }
+        var uses: [Use: Int] = [:]
+        for key in keys.joined() {
+            for string in key.strings { uses[Use(field: key.field, string: string), default: 0] += 1 }
+            if key.hasOthers { uses[Use(field: key.field, string: nil), default: 0] += 1 }
+        }
+        func cost(_ key: IndexKey) -> Int {
+            var cost = key.hasUnusualStrings ? keys.count : 0
+            if key.hasOthers { cost += uses[Use(field: key.field, string: nil), default: 0] }
+            return key.strings.reduce(cost) { $0 + uses[Use(field: key.field, string: $1), default: 0] }
+        }
+        return keys.map { $0.min { cost($0) < cost($1) } }
+    }
+
+    /// The rules that may fire, into a set made by ``makeBits()``. Allocates nothing, unless a member's name has
+    /// escapes.
+    func find(for document: JSONValue, isDeleted: Bool, into found: inout RuleBits) {
+        found.replace(with: always)
+        if !fields.isEmpty {
+            document.forEachMember { name, isEscaped, value in
+                guard let field = number(of: name, isEscaped, before: value, in: document) else { return }
+                // Of duplicates every value is looked up: a superset again.
+                find(in: fields[field], JSONValue(text: document.text, index: value), into: &found)
+            }
+        }
+        found.formIntersection(isDeleted ? deletes : changes)
+    }
+
+    func makeBits() -> RuleBits { RuleBits(count: count) }
+
+    private func number(of name: Span<UInt8>, _ isEscaped: Bool, before value: Int, in document: JSONValue) -> Int? {
+        guard isEscaped else { return names.number(of: name) }
+        let name = JSONValue(text: document.text, index: value - 1).utf8 ?? []
+        return names.number(of: name.span)
+    }
+
+    private func find(in field: Field, _ value: JSONValue, into found: inout RuleBits) {
+        switch value.kind {
+        case .string:
+            guard value.isPlainASCII else {
+                for rule in field.anyString { found.insert(rule) }
+                return
+            }
+            let (place, hasDelete) = value.withRawContent { content in
+                (field.literals.number(of: content), content.indices.contains { content[$0] == 0x7F })
+            }
+            // DEL stands unescaped and collates as nothing.
+            if hasDelete { for rule in field.anyString { found.insert(rule) } }
+            if let place { for rule in field.rules[place] { found.insert(rule) } }
+            for rule in field.unusualStrings { found.insert(rule) }
+        case .array: for rule in field.arrays { found.insert(rule) }
+        case .null, .false, .true, .number, .object: for rule in field.others { found.insert(rule) }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import Glibc
+
+/// Why a file could not be read.
+enum FileFault: Error, Equatable, CustomStringConvertible {
+    case missing(String)
+    case isFolder(String)
+    case notAFile(String)
+    case tooLarge(String, limit: Int)
+    case unreadable(String, reason: String)
+
+    var description: String {
+        switch self {
+        case .missing(let path): "'\(path)' does not exist; correct the path or create the file"
+        case .isFolder(let path): "'\(path)' is a folder; name a file in it"
+        case .notAFile(let path): "'\(path)' is not a regular file; name one"
+        case .tooLarge(let path, let limit): "'\(path)' is larger than \(limit) bytes; make it smaller"
+        case .unreadable(let path, let reason): "'\(path)' can't be read: \(reason); correct its permissions"
+        }
+    }
+}
+
+/// Whole files, read into memory.
+enum FileBytes {
+    enum Kind {
+        case file
+        case folder
+        case other
+    }
+
+    static func kind(of path: String) throws(FileFault) -> Kind {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw fault(errno, path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
+    /// - Parameter limit: Bytes that the file may have.
+    static func read(_ path: String, limit: Int) throws(FileFault) -> [UInt8] {
+        switch try kind(of: path) {
+        case .file: break
+        case .folder: throw .isFolder(path)
+        case .other: throw .notAFile(path)
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw fault(errno, path) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw fault(errno, path)
+            }
+            if count == 0 { return bytes }
+            guard bytes.count + count <= limit else { throw .tooLarge(path, limit: limit) }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    /// The names in a folder, sorted by their bytes.
+    static func names(inFolder path: String) throws(FileFault) -> [String] {
+        guard let folder = opendir(path) else { throw fault(errno, path) }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    private static func fault(_ code: Int32, _ path: String) -> FileFault {
+        if code == ENOENT || code == ENOTDIR { return .missing(path) }
+        return .unreadable(path, reason: String(cString: strerror(code)))
+    }
+}

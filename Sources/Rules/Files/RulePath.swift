@@ -1,0 +1,28 @@
+/// Paths as rule files write them: no variables, no `~`, nothing that a shell would do.
+enum RulePath {
+    /// `path` as seen from `folder`; itself if it is absolute or there is no folder.
+    static func join(_ folder: String?, _ path: String) -> String {
+        guard let folder, !folder.isEmpty, !path.hasPrefix("/") else { return path }
+        return folder.hasSuffix("/") ? folder + path : folder + "/" + path
+    }
+
+    /// The folder that a file lies in; nil if its path names none.
+    static func folder(of path: String) -> String? {
+        guard let slash = path.lastIndex(of: "/") else { return nil }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static let endings = [".yaml", ".yml", ".json"]
+
+    /// What `path` names: itself, or the rule files of a folder, sorted by name.
+    ///
+    /// - Throws: ``FileFault/missing(_:)`` also for a folder without rule files.
+    static func files(at path: String) throws(FileFault) -> [String] {
+        guard try FileBytes.kind(of: path) == .folder else { return [path] }
+        let names = try FileBytes.names(inFolder: path).filter { name in
+            !name.hasPrefix(".") && endings.contains { name.hasSuffix($0) }
+        }
+        guard !names.isEmpty else { throw .missing(join(path, "*.yaml, *.yml or *.json")) }
+        return names.map { join(path, $0) }
+    }
+}

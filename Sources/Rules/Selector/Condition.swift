@@ -1,0 +1,140 @@
+internal import LosslessJSON
+
+/// What is asked of one value.
+indirect enum Condition: Sendable {
+    enum Comparison: Sendable {
+        case less, lessOrEqual, equal, notEqual, greaterOrEqual, greater
+    }
+
+    case compare(Comparison, Literal)
+    case isIn([Literal])
+    case isNotIn([Literal])
+    case exists(Bool)
+    case type(String)
+    case size(Int)
+    case modulus(Modulus)
+    case regex(RegularExpression)
+    case beginsWith([UInt8])
+    case all([Literal])
+    case anyElement(Selector)
+    case allElements(Selector)
+    case anyKey(Selector)
+    case not(Condition)
+}
+
+extension Condition {
+    /// Whether the condition holds for a value that is there.
+    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+        switch self {
+        case .compare(let comparison, let literal): return comparison.holds(value, literal)
+        case .isIn(let literals): return Self.isAny(of: literals, value)
+        case .isNotIn(let literals): return !Self.isAny(of: literals, value)
+        case .exists(let shouldExist): return shouldExist
+        case .type(let name): return value.typeName == name
+        case .size(let size): return value.kind == .array && value.childCount == size
+        case .modulus(let modulus): return try modulus.matches(value)
+        case .regex(let regex): return try Self.matches(regex, value, scratch)
+        case .beginsWith(let prefix): return value.begins(with: prefix)
+        case .all(let literals): return Self.areAll(literals, in: value)
+        case .anyElement(let selector):
+            for element in value.elements where try selector.matches(element, scratch) { return true }
+            return false
+        case .allElements(let selector):
+            var isEmpty = true
+            for element in value.elements {
+                guard try selector.matches(element, scratch) else { return false }
+                isEmpty = false
+            }
+            return !isEmpty
+        case .anyKey(let selector):
+            for member in value.members where try selector.matches(member.name, scratch) { return true }
+            return false
+        case .not(let condition): return try !condition.matches(value, scratch)
+        }
+    }
+
+    /// An array is "in" if any of its elements is.
+    private static func isAny(of literals: [Literal], _ value: JSONValue) -> Bool {
+        guard value.kind == .array else { return literals.contains { $0.equals(value) } }
+        for element in value.elements where literals.contains(where: { $0.equals(element) }) { return true }
+        return false
+    }
+
+    private static func areAll(_ literals: [Literal], in value: JSONValue) -> Bool {
+        guard value.kind == .array, let first = literals.first else { return false }
+        if literals.count == 1, first.value.kind == .array, first.isEqualTerm(to: value) { return true }
+        return literals.allSatisfy { literal in value.elements.contains { literal.isSameTerm(as: $0) } }
+    }
+
+    private static func matches(
+        _ regex: RegularExpression, _ value: JSONValue, _ scratch: MatchScratch
+    ) throws(MatchFault) -> Bool {
+        guard value.kind == .string else { return false }
+        // A local error keeps closures of the standard library out of typed throws.
+        var outcome: Result<Bool, MatchFault> = .success(false)
+        let match = { (subject: UnsafeBufferPointer<UInt8>) in
+            do throws(MatchFault) { outcome = .success(try regex.matches(subject, scratch)) } catch {
+                outcome = .failure(error)
+            }
+        }
+        if value.isEscaped {
+            (value.utf8 ?? []).withUnsafeBufferPointer(match)
+        } else {
+            value.withRawContent { $0.withUnsafeBufferPointer(match) }
+        }
+        return try outcome.get()
+    }
+}
+
+extension Condition.Comparison {
+    func holds(_ value: JSONValue, _ literal: Literal) -> Bool {
+        switch self {
+        case .equal: return literal.equals(value)
+        case .notEqual: return !literal.equals(value)
+        case .less: return order(value, literal) == .less
+        case .lessOrEqual: return order(value, literal) != .greater
+        case .greaterOrEqual: return order(value, literal) != .less
+        case .greater: return order(value, literal) == .greater
+        }
+    }
+
+    private func order(_ value: JSONValue, _ literal: Literal) -> JSONOrdering {
+        JSONCollation.compare(value, literal.value)
+    }
+
+    var negated: Self {
+        switch self {
+        case .less: .greaterOrEqual
+        case .lessOrEqual: .greater
+        case .equal: .notEqual
+        case .notEqual: .equal
+        case .greaterOrEqual: .less
+        case .greater: .lessOrEqual
+        }
+    }
+}
+
+extension JSONValue {
+    /// As `$type` names it.
+    fileprivate var typeName: String {
+        switch kind {
+        case .null: "null"
+        case .false, .true: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
+    /// A prefix as Erlang's `string:prefix` means it: the last character of the prefix must be a whole one of the
+    /// string, so `e` is no prefix of `e` with a combining accent.
+    fileprivate func begins(with prefix: [UInt8]) -> Bool {
+        guard kind == .string else { return false }
+        guard isEscaped || !isPlainASCII else { return rawContent.starts(with: prefix) }
+        guard let bytes = utf8, bytes.starts(with: prefix) else { return false }
+        guard let lastStart = prefix.lastIndex(where: { $0 & 0xC0 != 0x80 }) else { return true }
+        let characters = String(decoding: bytes[lastStart...], as: UTF8.self)
+        return characters.first?.unicodeScalars.count == 1
+    }
+}

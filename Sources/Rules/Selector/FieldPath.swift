@@ -1,0 +1,59 @@
+internal import LosslessJSON
+
+/// The way to a field: `taskList.owner`, `items.0`, `weird\.key`.
+///
+/// - Note: Source: CouchDB 3.5 `mango_util:parse_field`, `mango_doc:get_field`.
+struct FieldPath: Hashable, Sendable {
+    struct Step: Hashable, Sendable {
+        let name: [UInt8]
+        /// What the step means in an array, if it can mean anything there.
+        let position: Int?
+    }
+
+    enum Lookup {
+        case found(JSONValue)
+        /// An object on the way has no such member.
+        case missing
+        /// The path steps into what is no container, or out of an array's range. No condition holds then, not even
+        /// `$exists: false`.
+        case bad
+    }
+
+    let steps: [Step]
+
+    /// Nil if a part of the path is empty (`a..b`, `.a`, `a.`).
+    ///
+    /// Dots divide, except behind a backslash; then all backslashes go.
+    init?(_ text: String) {
+        var parts: [[UInt8]] = [[]]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "."), parts[parts.count - 1].last != UInt8(ascii: "\\") {
+                parts.append([])
+            } else {
+                parts[parts.count - 1].append(byte)
+            }
+        }
+        guard !parts.contains([]) else { return nil }
+        steps = parts.map { part in
+            let name = part.filter { $0 != UInt8(ascii: "\\") }
+            // Erlang's list_to_integer also reads "+1" and "01", as Int does.
+            return Step(name: name, position: Int(String(decoding: name, as: UTF8.self)))
+        }
+    }
+
+    func look(in value: JSONValue) -> Lookup {
+        var value = value
+        for step in steps {
+            switch value.kind {
+            case .object:
+                guard let member = value.member(named: step.name) else { return .missing }
+                value = member
+            case .array:
+                guard let position = step.position, let element = value.element(position) else { return .bad }
+                value = element
+            default: return .bad
+            }
+        }
+        return .found(value)
+    }
+}

@@ -1,0 +1,87 @@
+internal import LosslessJSON
+
+/// A Mango selector, normalised as CouchDB does it: operators spelled out, field names at the leaves, negations pushed
+/// down to the conditions.
+///
+/// - Note: Source: CouchDB 3.5 `mango_selector:normalize` and `match`; held against recorded answers of a real server.
+indirect enum Selector: Sendable {
+    /// `$and`. Of none: true.
+    case all([Selector])
+    /// `$or`. Of none: true as well.
+    case any([Selector])
+    /// Left only within `$elemMatch`, `$allMatch` and `$keyMapMatch`, where CouchDB does not push it down.
+    case not(Selector)
+    /// `$nor`. Gone once the selector is normalised.
+    case none([Selector])
+    case field(FieldPath, Condition)
+    /// A condition without a field name: on the element, key or document itself.
+    case value(Condition)
+}
+
+extension Selector {
+    /// Whether the selector holds for a value. Recurses as deep as the selector.
+    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+        switch self {
+        case .all(let selectors):
+            for selector in selectors where try !selector.matches(value, scratch) { return false }
+            return true
+        case .any(let selectors):
+            for selector in selectors where try selector.matches(value, scratch) { return true }
+            return selectors.isEmpty
+        case .not(let selector): return try !selector.matches(value, scratch)
+        case .none(let selectors):
+            for selector in selectors where try selector.matches(value, scratch) { return false }
+            return true
+        case .value(let condition): return try condition.matches(value, scratch)
+        case .field(let path, let condition):
+            switch path.look(in: value) {
+            case .found(let found): return try condition.matches(found, scratch)
+            case .bad: return false
+            case .missing:
+                if case .exists(false) = condition { return true }
+                return false
+            }
+        }
+    }
+}
+
+// MARK: - Negations
+
+extension Selector {
+    /// Negations pushed down to where they disappear or stand before one condition.
+    ///
+    /// `$ne`, `$nin` and a negated condition still need the field to be there.
+    var normalized: Selector {
+        switch self {
+        case .not(let selector): selector.negated
+        case .none(let selectors): .all(selectors.map(\.negated))
+        case .all(let selectors): .all(selectors.map(\.normalized))
+        case .any(let selectors): .any(selectors.map(\.normalized))
+        // Selectors within $elemMatch, $allMatch and $keyMapMatch stay as they are written.
+        case .field, .value: self
+        }
+    }
+
+    private var negated: Selector {
+        switch self {
+        case .not(let selector): selector.normalized
+        case .none(let selectors): .any(selectors.map(\.normalized))
+        case .all(let selectors): .any(selectors.map(\.negated))
+        case .any(let selectors): .all(selectors.map(\.negated))
+        case .field(let path, let condition): .field(path, condition.negated)
+        case .value(let condition): .value(condition.negated)
+        }
+    }
+}
+
+extension Condition {
+    fileprivate var negated: Condition {
+        switch self {
+        case .compare(let comparison, let literal): .compare(comparison.negated, literal)
+        case .isIn(let literals): .isNotIn(literals)
+        case .isNotIn(let literals): .isIn(literals)
+        case .exists(let shouldExist): .exists(!shouldExist)
+        default: .not(self)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import LosslessJSON
+
+/// Reads a Mango selector out of a source tree: implicit operators spelled out, field names carried down to the
+/// conditions.
+///
+/// What it can't read becomes a fault, and a selector that stands for it until the file is given up.
+struct SelectorReader {
+    private let faults: SourceFaults
+    /// Inside `$elemMatch` and its like, where CouchDB knows no `$nor`.
+    private let isWithinElement: Bool
+
+    private init(faults: SourceFaults, isWithinElement: Bool) {
+        self.faults = faults
+        self.isWithinElement = isWithinElement
+    }
+
+    /// The normalised selector of `node`; nil, with faults, if CouchDB would refuse it.
+    static func read(_ node: SourceNode, faults: SourceFaults) -> Selector? {
+        let before = faults.faults.count
+        guard case .object(let members) = node.content else {
+            faults.report(at: node.position, "a selector must be an object, not \(node.kindName); {} matches all")
+            return nil
+        }
+        if members.isEmpty { return .all([]) }
+        let reader = SelectorReader(faults: faults, isWithinElement: false)
+        let selector = reader.selector(node, path: "").normalized
+        if case .value = selector, faults.faults.count == before {
+            faults.report(
+                at: members[0].position, "a condition without a field name; write {field: {\(members[0].name): …}}")
+        }
+        return faults.faults.count == before ? selector : nil
+    }
+
+    private static let nothing = Selector.all([])
+
+    private func selector(_ node: SourceNode, path: String) -> Selector {
+        guard case .object(let members) = node.content, !members.isEmpty else {
+            return field(path, .compare(.equal, Literal(node)), at: node.position)
+        }
+        if members.count == 1 { return selector(members[0], path: path) }
+        return .all(members.map { selector($0, path: path) })
+    }
+
+    private func selector(_ member: SourceNode.Member, path: String) -> Selector {
+        let argument = member.value
+        switch member.name {
+        case "$and": return combination(member, path) { .all($0) }
+        case "$or": return combination(member, path) { .any($0) }
+        case "$nor":
+            if isWithinElement {
+                faults.report(
+                    at: member.position,
+                    "CouchDB can't evaluate $nor inside $elemMatch, $allMatch or $keyMapMatch; write {$not: {$or: […]}}")
+            }
+            return combination(member, path) { .none($0) }
+        case "$not":
+            guard case .object = argument.content else { return badArgument(member, "an object") }
+            return .not(selector(argument, path: path))
+        case let name where name.hasPrefix("$"):
+            guard let condition = condition(member) else { return Self.nothing }
+            return field(path, condition, at: member.position)
+        default:
+            return selector(argument, path: path.isEmpty ? member.name : path + "." + member.name)
+        }
+    }
+
+    private func combination(
+        _ member: SourceNode.Member, _ path: String, _ combine: ([Selector]) -> Selector
+    ) -> Selector {
+        guard case .list(let elements) = member.value.content else { return badArgument(member, "a list of selectors") }
+        return combine(elements.map { selector($0, path: path) })
+    }
+
+    private func field(_ path: String, _ condition: Condition, at position: SourcePosition) -> Selector {
+        if path.isEmpty { return .value(condition) }
+        if let path = FieldPath(path) { return .field(path, condition) }
+        faults.report(
+            at: position, "'\(path)' is not a field name: a part between its dots is empty; write '\\.' for a real dot")
+        return Self.nothing
+    }
+
+    private func badArgument(_ member: SourceNode.Member, _ expected: String) -> Selector {
+        SelectorOperators.reportArgument(of: member, expected, faults)
+        return Self.nothing
+    }
+
+    private func condition(_ member: SourceNode.Member) -> Condition? {
+        switch member.name {
+        case "$elemMatch": elementSelector(member).map { .anyElement($0) }
+        case "$allMatch": elementSelector(member).map { .allElements($0) }
+        case "$keyMapMatch": elementSelector(member).map { .anyKey($0) }
+        default: SelectorOperators.condition(member, faults)
+        }
+    }
+
+    private func elementSelector(_ member: SourceNode.Member) -> Selector? {
+        guard case .object = member.value.content else {
+            SelectorOperators.reportArgument(of: member, "an object", faults)
+            return nil
+        }
+        return SelectorReader(faults: faults, isWithinElement: true).selector(member.value, path: "")
+    }
+}

@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// `changebot-bench NAME`: figures that anyone can measure again. One file per benchmark.
+@main
+struct ChangebotBench {
+    /// - Returns: Whether everything held that is a property of the code and not of the machine.
+    typealias Benchmark = @Sendable () -> Bool
+
+    static let benchmarks: [(name: String, about: String, run: Benchmark)] = [
+        ("scanner", "change rows through the JSON scanner, against json-c and memcpy", ScannerBenchmark.run)
+    ]
+
+    static func main() {
+        guard CommandLine.arguments.count == 2,
+            let benchmark = benchmarks.first(where: { $0.name == CommandLine.arguments[1] })
+        else {
+            print("usage: changebot-bench NAME, where NAME is")
+            for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.about)") }
+            exit(64)
+        }
+        exit(benchmark.run() ? 0 : 1)
+    }
+}

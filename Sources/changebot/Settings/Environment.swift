@@ -1,0 +1,44 @@
+internal import Foundation
+
+/// The environment as a place for settings: an option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS`.
+struct Environment {
+    private let values: [String: String]
+
+    init(_ values: [String: String] = ProcessInfo.processInfo.environment) { self.values = values }
+
+    /// An empty variable counts as unset.
+    subscript(option: String) -> String? {
+        let name = "CHANGEBOT_" + option.uppercased().replacingOccurrences(of: "-", with: "_")
+        return values[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A variable under its own name.
+    func variable(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The value of an option: what the command line says, else the environment.
+    ///
+    /// - Throws: A usage failure (64) that names the variable if `parse` does not understand it.
+    func value<Value>(
+        _ flag: Value?, _ option: String, parse: (String) -> Value?
+    ) throws(CommandFailure) -> Value? {
+        if let flag { return flag }
+        guard let text = self[option] else { return nil }
+        guard let value = parse(text) else {
+            throw CommandFailure(.usage, "the environment's value for --\(option), '\(text)', is not valid")
+        }
+        return value
+    }
+
+    /// Whether a switch is on: `1`, `true`, `yes`, `on` in any case.
+    func isOn(_ flag: Bool, _ option: String) throws(CommandFailure) -> Bool {
+        if flag { return true }
+        let value = try value(nil, option) { text -> Bool? in
+            switch text.lowercased() {
+            case "1", "true", "yes", "on": true
+            case "0", "false", "no", "off": false
+            default: nil
+            }
+        }
+        return value ?? false
+    }
+}

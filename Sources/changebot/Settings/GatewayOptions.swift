@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import GatewayClient
+
+/// Which gateway, as whom, and how it is trusted: the options of every command that talks to one.
+struct GatewayOptions: ParsableArguments {
+    @Option(
+        name: .customLong("gateway"),
+        help: ArgumentHelp(
+            "Where the keyspace is: http(s)://host:port[/prefix]/DATABASE or /DATABASE.SCOPE.COLLECTION; or embedded: (in memory), embedded:FILE.",
+            valueName: "url"))
+    var address: String?
+
+    @Option(help: "Trust the certificates in this file instead of the system's.")
+    var caFile: String?
+
+    @Flag(help: "Take any TLS certificate.")
+    var insecure = false
+
+    @Option(help: "sync-gateway or couchdb, if the server does not tell.")
+    var dialect: GatewayDialect?
+}
+
+extension GatewayDialect: ExpressibleByArgument {}
+
+/// The gateway that a command talks to: one somewhere, or one inside this process.
+enum GatewayChoice: Equatable {
+    case remote(GatewayURL)
+    /// Nil: in memory.
+    case embedded(file: String?)
+
+    /// - Throws: ``CommandFailure`` with 64.
+    init(_ text: String?) throws(CommandFailure) {
+        guard let text else {
+            throw CommandFailure(.usage, "no gateway given: add --gateway URL, or set CHANGEBOT_GATEWAY")
+        }
+        if text.hasPrefix("embedded:") {
+            let file = String(text.dropFirst("embedded:".count))
+            self = .embedded(file: file.isEmpty ? nil : file)
+            return
+        }
+        do throws(GatewayURLFault) { self = .remote(try GatewayURL(text)) } catch {
+            throw CommandFailure(.usage, "--gateway: \(error)")
+        }
+    }
+}
+
+extension GatewayOptions {
+    func choice(_ environment: Environment) throws(CommandFailure) -> GatewayChoice {
+        try GatewayChoice(address ?? environment["gateway"])
+    }
+
+    /// - Throws: ``CommandFailure`` with 64 for contradictions, 66 for a password file that is not there.
+    func settings(for url: GatewayURL, _ environment: Environment) throws(CommandFailure) -> GatewaySettings {
+        var settings = GatewaySettings()
+        settings.credentials = try Credentials.find(environment) ?? url.userInfo
+        settings.caFile = caFile ?? environment["ca-file"]
+        settings.isInsecure = try environment.isOn(insecure, "insecure")
+        settings.dialect = try environment.value(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
+        settings.userAgent = "changebot/\(Changebot.version)"
+        return settings
+    }
+}

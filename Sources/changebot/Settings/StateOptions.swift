@@ -1,0 +1,37 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// Where a bot remembers what it has done.
+struct StateOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Directory of the state. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/changebot, else ~/.local/state/changebot.",
+            valueName: "dir"))
+    var state: String?
+
+    @Option(help: "Name of this bot: each has its own checkpoint. Default: changebot.")
+    var name: String?
+
+    func directory(_ environment: Environment) -> String {
+        if let state = state ?? environment["state"] { return state }
+        // systemd separates several directories by colons; the first is ours.
+        if let directory = environment.variable("STATE_DIRECTORY")?.split(separator: ":").first {
+            return String(directory)
+        }
+        if let base = environment.variable("XDG_STATE_HOME") { return base + "/changebot" }
+        return (environment.variable("HOME") ?? NSHomeDirectory()) + "/.local/state/changebot"
+    }
+
+    /// - Throws: 64 for a name that could leave the directory.
+    func botName(_ environment: Environment) throws(CommandFailure) -> String {
+        let name = name ?? environment["name"] ?? "changebot"
+        let isSafe = name.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+        }
+        guard isSafe, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 100 else {
+            throw CommandFailure(.usage, "--name '\(name)': use letters, digits, '-', '_' and '.'")
+        }
+        return name
+    }
+}

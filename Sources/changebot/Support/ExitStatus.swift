@@ -1,0 +1,71 @@
+internal import Foundation
+internal import GatewayClient
+internal import Pipeline
+internal import Rules
+
+/// The exit codes of the contract; the README has the same table.
+enum ExitStatus: Int32 {
+    case done = 0
+    /// Went through the whole input, but some documents were rejected or set aside.
+    case incomplete = 1
+    case usage = 64
+    case invalidData = 65
+    case missingInput = 66
+    case unreachable = 69
+    case bug = 70
+    case cannotCreate = 73
+    case cannotWrite = 74
+    case tryLater = 75
+    case notAGateway = 76
+    case notAllowed = 77
+    case badConfiguration = 78
+
+    func exit() -> Never { Foundation.exit(rawValue) }
+}
+
+/// How a command ends if not well: what to say, and the exit code.
+struct CommandFailure: Error {
+    let code: ExitStatus
+    let message: String?
+
+    init(_ code: ExitStatus, _ message: String? = nil) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Every error that a command may meet.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let failure as RunFailure: self.init(ExitStatus(failure.code), failure.description)
+        case let error as StateError: self.init(ExitStatus(error), error.description)
+        case let error as RuleFilesError:
+            self.init(error.kind == .missing ? .missingInput : .invalidData, error.description)
+        case let error as GatewayURLFault: self.init(.usage, error.description)
+        case let error as GatewayError: self.init(.unreachable, error.description)
+        default: self.init(.bug, "unexpected: \(error)")
+        }
+    }
+}
+
+extension ExitStatus {
+    fileprivate init(_ code: RunFailure.Code) {
+        switch code {
+        case .unreachable: self = .unreachable
+        case .notAllowed: self = .notAllowed
+        case .databaseMissing: self = .missingInput
+        case .notAGateway: self = .notAGateway
+        case .gaveUp: self = .tryLater
+        case .sequenceRefused, .state: self = .badConfiguration
+        }
+    }
+
+    fileprivate init(_ error: StateError) {
+        switch error {
+        case .locked: self = .tryLater
+        case .foreign, .unreadable: self = .badConfiguration
+        case .cannotCreate: self = .cannotCreate
+        case .cannotWrite: self = .cannotWrite
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import EmbeddedGateway
+internal import GatewayClient
+internal import Logging
+
+/// A connected gateway for the length of a command; an embedded one lives as long.
+enum GatewayConnection {
+    static func with(
+        _ choice: GatewayChoice, options: GatewayOptions, environment: Environment, logger: Logger,
+        _ body: (Gateway) async throws -> Void
+    ) async throws {
+        switch choice {
+        case .remote(let url):
+            let gateway = Gateway(url, settings: try options.settings(for: url, environment))
+            try await using(gateway, body)
+        case .embedded(let file):
+            let embedded = EmbeddedGateway(
+                EmbeddedGatewayConfiguration(storage: file.map { .file($0) } ?? .memory, logger: logger))
+            let address = try await embedded.start()
+            logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
+            do {
+                try await using(Gateway(try GatewayURL(address.url)), body)
+            } catch {
+                await embedded.stop()
+                throw error
+            }
+            await embedded.stop()
+        }
+    }
+
+    private static func using(_ gateway: Gateway, _ body: (Gateway) async throws -> Void) async throws {
+        do { try await body(gateway) } catch {
+            await gateway.shutdown()
+            throw error
+        }
+        await gateway.shutdown()
+    }
+}

@@ -1,0 +1,29 @@
+internal import Logging
+internal import ServiceLifecycle
+
+/// Runs one service until it is done or a signal asks it to stop.
+enum StoppableService {
+    /// SIGTERM and SIGINT begin a graceful shutdown; after `grace`, or with a second signal, it is no longer graceful.
+    ///
+    /// - Throws: What the service throws.
+    static func run(_ service: some Service, grace: Duration, logger: Logger) async throws {
+        let secondSignal = SecondSignal()
+        defer { withExtendedLifetime(secondSignal) {} }
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                .init(
+                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .cancelGroup)
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
+        configuration.maximumGracefulShutdownDuration = grace
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// The group's own account of starting and stopping is of interest to nobody.
+    private static func quiet(_ logger: Logger) -> Logger {
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        return logger
+    }
+}

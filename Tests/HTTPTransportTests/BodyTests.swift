@@ -1,0 +1,174 @@
+import TestKit
+import Testing
+
+@testable import HTTPTransport
+
+@Suite(.timeLimit(.minutes(2))) struct BodyTests {
+    private static let size = 12 << 20
+
+    private static func largeBody(chunked: Bool) throws -> TestServer {
+        try TestServer { connection in
+            let pattern = BytePattern().bytes(size)
+            try connection.serve { _ in
+                let promise = chunked ? "Transfer-Encoding: chunked" : "Content-Length: \(size)"
+                try connection.write("HTTP/1.1 200 OK\r\n\(promise)\r\n\r\n")
+                guard chunked else { return try connection.write(pattern) }
+                for start in stride(from: 0, to: size, by: 300_000) {
+                    let part = pattern[start..<min(start + 300_000, size)]
+                    try connection.write("\(String(part.count, radix: 16))\r\n")
+                    try connection.write(Array(part) + [13, 10])
+                }
+                try connection.write("0\r\nTrailer: x\r\n\r\n")
+            }
+        }
+    }
+
+    private static func client(highWaterMark: Int) -> HTTPClient {
+        var configuration = HTTPClientConfiguration()
+        configuration.bodies.highWaterMark = highWaterMark
+        return HTTPClient(configuration: configuration)
+    }
+
+    /// Reads `body` to its end, checks each byte and returns how many there were.
+    private func readAll(_ body: HTTPBody, pace: () async -> Void = {}) async throws -> Int {
+        let pattern = BytePattern()
+        var place = 0
+        for try await part in body {
+            #expect(pattern.matches(part, at: place))
+            place += part.count
+            await pace()
+        }
+        return place
+    }
+
+    @Test(arguments: [1, 16 << 10, 64 << 10, 1 << 20, 100 << 20], [false, true])
+    func fastReaderGetsAllBytes(highWaterMark: Int, chunked: Bool) async throws {
+        let server = try Self.largeBody(chunked: chunked)
+        let client = Self.client(highWaterMark: highWaterMark)
+        for _ in 0..<2 {
+            let response = try await client.send(HTTPRequest(url: server.url()))
+            #expect(try await readAll(response.body) == Self.size)
+            #expect(response.body.received == Self.size)
+        }
+        #expect(server.accepted.count == 1)
+    }
+
+    @Test(arguments: [16 << 10, 1 << 20], [false, true])
+    func slowReaderGetsAllBytes(highWaterMark: Int, chunked: Bool) async throws {
+        let server = try Self.largeBody(chunked: chunked)
+        let client = Self.client(highWaterMark: highWaterMark)
+        let response = try await client.send(HTTPRequest(url: server.url()))
+        // Lets other tasks in many times before it asks again, so that the transfer is paused again and again.
+        let all = try await readAll(response.body) {
+            for _ in 0..<100 { await Task.yield() }
+        }
+        #expect(all == Self.size)
+    }
+
+    @Test func atMostTheHighWaterMarkWaitsForAReaderThatStaysAway() async throws {
+        let server = try Self.largeBody(chunked: false)
+        let client = Self.client(highWaterMark: 100_000)
+        let response = try await client.send(HTTPRequest(url: server.url()))
+        // Another body through the same loop: the first one is paused by then and must not stand in its way.
+        let second = try await client.send(HTTPRequest(url: server.url()))
+        #expect(try await readAll(second.body) == Self.size)
+        #expect(response.body.received < 100_000 + 16 << 10)
+        let first = try #require(try await response.body.next())
+        #expect(first.count < 100_000 + 16 << 10)
+    }
+
+    @Test func answerInSingleBytesIsPutTogether() async throws {
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                if request.target == "/chunked" {
+                    try connection.writeByteByByte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                    try connection.writeByteByByte("5\r\nhello\r\n1;x=y\r\n \r\n5\r\nworld\r\n0\r\n\r\n")
+                } else {
+                    try connection.writeByteByByte("HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello world")
+                }
+            }
+        }
+        let client = HTTPClient()
+        for path in ["/length", "/chunked", "/length"] {
+            let response = try await client.send(HTTPRequest(url: server.url(path)))
+            #expect(try await response.text() == "hello world")
+        }
+        #expect(server.accepted.count == 1)
+    }
+
+    @Test(arguments: [
+        "Content-Length: 100\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n64\r\nhello",
+    ])
+    func cutBodyGivesWhatCameAndThenTheError(rest: String) async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\n\(rest)")
+        }
+        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        var read: [UInt8] = []
+        let error = await #expect(throws: HTTPTransportError.self) {
+            while let part = try await response.body.next() { read += part }
+        }
+        #expect(error?.code == .connectionClosed)
+        #expect(error?.isRetryable == true)
+        #expect(error?.port == server.port)
+        #expect(String(decoding: read, as: UTF8.self) == "hello")
+        await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await response.body.next() }
+    }
+
+    @Test func resetInTheBodyIsAClosedConnection() async throws {
+        let isRead = EventCounter()
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello")
+            isRead.block(until: 1)
+            connection.reset()
+        }
+        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        #expect(try await response.body.next() == Array("hello".utf8))
+        isRead.increment()
+        await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await response.body.next() }
+    }
+
+    @Test func bodyWithoutLengthEndsWithTheConnection() async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.0 200 OK\r\n\r\nall of it")
+        }
+        #expect(try await HTTPClient().send(HTTPRequest(url: server.url())).text() == "all of it")
+    }
+
+    @Test func partsArriveWhileTheServerStillHoldsTheRest() async throws {
+        let isRead = EventCounter()
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for number in 1...20 {
+                try connection.write("2\r\n\(String(decoding: [96 + UInt8(number)], as: UTF8.self))\n\r\n")
+                isRead.block(until: number)
+            }
+            try connection.write("0\r\n\r\n")
+        }
+        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        for number in 1...20 {
+            #expect(try await response.body.next() == [96 + UInt8(number), 10])
+            isRead.increment()
+        }
+        #expect(try await response.body.next() == nil)
+        #expect(try await response.body.next() == nil)
+    }
+
+    @Test func collectStopsAtItsLimitAndClosesTheConnection() async throws {
+        let server = try Self.largeBody(chunked: true)
+        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        await #expect(throws: HTTPTransportError(.tooLarge, "")) { try await response.body.collect(upTo: 1000) }
+        await server.closed.wait(for: 1)
+    }
+
+    @Test func bodyOutlivesTheVariableOfItsClient() async throws {
+        let server = try Self.largeBody(chunked: false)
+        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        #expect(try await readAll(response.body) == Self.size)
+    }
+}

@@ -1,0 +1,140 @@
+import Glibc
+import TestKit
+import Testing
+
+@testable import HTTPTransport
+
+@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
+    private static func silent(_ begin: String = "") throws -> TestServer {
+        try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write(begin)
+            connection.waitForClose()
+        }
+    }
+
+    private static let beginOfBody = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"
+
+    @Test func deadlinePassesBeforeTheHead() async throws {
+        let server = try Self.silent()
+        let start = ContinuousClock.now
+        await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
+            try await HTTPClient().send(HTTPRequest(url: server.url(), deadline: .milliseconds(100)))
+        }
+        #expect(ContinuousClock.now - start >= .milliseconds(100))
+        await server.closed.wait(for: 1)
+    }
+
+    @Test func deadlineCoversTheBody() async throws {
+        let server = try Self.silent(Self.beginOfBody)
+        let request = HTTPRequest(url: server.url(), deadline: .milliseconds(200), idleTimeout: .seconds(60))
+        let response = try await HTTPClient().send(request)
+        let error = await #expect(throws: HTTPTransportError.self) { try await response.body.collect(upTo: 1000) }
+        #expect(error?.code == .timedOut(.exchange))
+        #expect(error?.isRetryable == true)
+        await server.closed.wait(for: 1)
+    }
+
+    @Test(arguments: ["", beginOfBody])
+    func silenceEndsTheTransfer(begin: String) async throws {
+        let server = try Self.silent(begin)
+        let request = HTTPRequest(url: server.url(), deadline: .seconds(60), idleTimeout: .milliseconds(100))
+        await #expect(throws: HTTPTransportError(.timedOut(.idle), "")) {
+            try await HTTPClient().send(request).body.collect(upTo: 1000)
+        }
+        await server.closed.wait(for: 1)
+    }
+
+    @Test func eachByteBeginsTheWaitAnew() async throws {
+        let start = ContinuousClock.now
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\n\r\n")
+            // Well beyond the idle timeout in all, never near it at a time.
+            while ContinuousClock.now - start < .seconds(1) {
+                try connection.write("x")
+                usleep(20_000)
+            }
+        }
+        let request = HTTPRequest(url: server.url(), idleTimeout: .milliseconds(500))
+        let body = try await HTTPClient().send(request).body
+        #expect(try await body.collect(upTo: 1000).isEmpty == false)
+    }
+
+    @Test func aReaderThatTakesItsTimeIsNoSilence() async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n")
+            try connection.write([UInt8](repeating: 7, count: 20_000_000))
+            connection.waitForClose()
+        }
+        let client = HTTPClient()
+        let response = try await client.send(HTTPRequest(url: server.url(), idleTimeout: .milliseconds(150)))
+        #expect(try await response.body.next() != nil)
+        // Something else takes longer than the idle timeout, and the body is still there afterwards.
+        let silent = try Self.silent()
+        await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
+            try await client.send(HTTPRequest(url: silent.url(), deadline: .milliseconds(400)))
+        }
+        var count = 0
+        while let part = try await response.body.next() { count += part.count }
+        #expect(count < 20_000_000)
+        #expect(response.body.received == 20_000_000)
+    }
+
+    @Test func connectTimeoutIsTold() async throws {
+        // A listener whose queue is full lets nobody in.
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = bind(listener, address, size)
+                _ = getsockname(listener, address, &size)
+            }
+        }
+        listen(listener, 0)
+        let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(filler) }
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = connect(filler, $0, size) }
+        }
+        var configuration = HTTPClientConfiguration()
+        configuration.connections.connectTimeout = .milliseconds(200)
+        let client = HTTPClient(configuration: configuration)
+        let port = UInt16(bigEndian: address.sin_port)
+        await #expect(throws: HTTPTransportError(.timedOut(.connect), "")) {
+            try await client.send(HTTPRequest(url: "http://127.0.0.1:\(port)/"))
+        }
+    }
+
+    @Test func aWaitingLongpollCostsNoProcessorTime() async throws {
+        let server = try Self.silent()
+        let client = HTTPClient()
+        let tasks = (0..<50).map { _ in
+            Task { try await client.send(HTTPRequest(url: server.url(), deadline: .milliseconds(1500))) }
+        }
+        await server.accepted.wait(for: 50)
+        let before = await client.threadTime()
+        for task in tasks {
+            await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) { try await task.value }
+        }
+        // Fifty transfers are ended in it; a loop that spins would have taken more than a second.
+        let used = await client.threadTime() - before
+        #expect(used < .milliseconds(150))
+    }
+}
+
+extension HTTPClient {
+    /// Processor time that the loop's thread has taken.
+    fileprivate func threadTime() async -> Duration {
+        await withTaskExecutorPreference(executor) {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import TestKit
+import Testing
+
+@testable import HTTPTransport
+
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+    @Test func refusedConnection() async throws {
+        let port = try TestServer { _ in }.port  // stopped as soon as it is let go
+        let client = HTTPClient()
+        var error: HTTPTransportError?
+        // The listener closes on its own thread: until then a connection may still be taken and cut.
+        repeat {
+            error = await #expect(throws: HTTPTransportError.self) {
+                try await client.send(HTTPRequest(url: "http://127.0.0.1:\(port)/"))
+            }
+        } while error?.code == .connectionClosed
+        #expect(error?.code == .cannotConnect)
+        #expect(error?.isRetryable == true)
+        #expect(error?.host == "127.0.0.1")
+        #expect(error?.port == port)
+    }
+
+    @Test func nameWithoutAddress() async throws {
+        let error = await #expect(throws: HTTPTransportError.self) {
+            try await HTTPClient().send(HTTPRequest(url: "http://nonexistent.invalid/db?secret"))
+        }
+        #expect(error?.code == .cannotResolve)
+        #expect(error?.description.contains("nonexistent.invalid") == true)
+    }
+
+    @Test(arguments: [
+        "", "no-scheme/path", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://127.0.0.1:99999/",
+        "http://127.0.0.1/a b", "http://127.0.0.1/\r\nX: y", "http://127.0.0.1/\0", "gopher://127.0.0.1/",
+    ])
+    func badURL(url: String) async {
+        await #expect(throws: HTTPTransportError(.badURL, "")) {
+            try await HTTPClient().send(HTTPRequest(url: url))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("GET /x", []), ("", []), ("GET", [("A b", "c")]), ("GET", [("A", "b\r\nC: d")]), ("GET", [("A:", "b")]),
+            ("GET", [("", "b")]), ("GET", [("A", "b\0")]),
+        ] as [(String, [(String, String)])])
+    func requestThatBreaksOutOfItsLine(method: String, headers: [(String, String)]) async {
+        let request = HTTPRequest(
+            method: method, url: "http://127.0.0.1:1/", headers: headers.map { (name: $0.0, value: $0.1) })
+        await #expect(throws: HTTPTransportError(.invalidRequest, "")) { try await HTTPClient().send(request) }
+    }
+
+    @Test(arguments: [
+        "SSH-2.0-OpenSSH_9.2\r\n", "<html>no status line</html>\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 abc\r\n\r\n", "HTTP/7.0 200 OK\r\n\r\n", "\0\0\0\u{1}\r\n\r\n",
+    ])
+    func noHTTPAnswer(answer: String) async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write(answer)
+        }
+        await #expect(throws: HTTPTransportError(.malformedAnswer, "")) {
+            try await HTTPClient().send(HTTPRequest(url: server.url()))
+        }
+    }
+
+    @Test(arguments: ["zz\r\nhello\r\n", "5\r\nhello!!\r\n", "\r\n", "fffffffffffffffffffff\r\n"])
+    func brokenChunks(chunks: String) async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)")
+            connection.waitForClose()
+        }
+        await #expect(throws: HTTPTransportError(.malformedAnswer, "")) {
+            try await HTTPClient().send(HTTPRequest(url: server.url())).body.collect(upTo: 1000)
+        }
+    }
+
+    @Test(arguments: [
+        "", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 200 OK", "HTTP/1.1 100 Continue\r\n\r\n",
+    ])
+    func cutBeforeTheBody(answer: String) async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write(answer)
+        }
+        await #expect(throws: HTTPTransportError(.connectionClosed, "")) {
+            try await HTTPClient().send(HTTPRequest(url: server.url()))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func endlessHead(oneLine: Bool) async throws {
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\n")
+            while true { try connection.write(String(repeating: "X: y", count: 250) + (oneLine ? "" : "\r\n")) }
+        }
+        await #expect(throws: HTTPTransportError(.tooLarge, "")) {
+            try await HTTPClient().send(HTTPRequest(url: server.url()))
+        }
+        await server.closed.wait(for: 1)
+    }
+
+    @Test func errorsAreEqualByCode() {
+        #expect(HTTPTransportError(.cancelled, "a") == HTTPTransportError(.cancelled, "b"))
+        #expect(HTTPTransportError(.timedOut(.idle), "") != HTTPTransportError(.timedOut(.connect), ""))
+        #expect(HTTPTransportError(.tlsFailed(.wrongHost), "").code.tlsProblem == .wrongHost)
+        #expect(HTTPTransportError(.cannotConnect, "refused", host: "::1", port: 5).description == "[::1]:5: refused")
+    }
+}

@@ -1,0 +1,83 @@
+import TestKit
+import Testing
+
+@testable import HTTPTransport
+
+@Suite(
+    .timeLimit(.minutes(2)), .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
+struct TLSTests {
+    private func send(
+        to server: SecureTestServer, host: String = "127.0.0.1", set: (inout HTTPClientConfiguration.TLS) -> Void
+    ) async throws(HTTPTransportError) -> Int {
+        var configuration = HTTPClientConfiguration()
+        set(&configuration.tls)
+        let client = HTTPClient(configuration: configuration)
+        let response = try await client.send(HTTPRequest(url: "https://\(host):\(server.port)/"))
+        #expect(try await response.text().contains("Ciphers supported"))
+        return response.status
+    }
+
+    private func expect(
+        _ problem: HTTPTransportError.TLSProblem, words: String, from server: SecureTestServer, caFile: String? = nil
+    ) async {
+        let error = await #expect(throws: HTTPTransportError.self) {
+            try await send(to: server) { $0.caFile = caFile }
+        }
+        #expect(error?.code == .tlsFailed(problem))
+        #expect(error?.isRetryable == false)
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func selfSignedIsRefusedUnlessItsAuthorityIsGiven() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let server = try SecureTestServer(certificate)
+        await expect(.unknownAuthority, words: "self-signed", from: server)
+        #expect(try await send(to: server) { $0.caFile = certificate.file } == 200)
+        #expect(try await send(to: server) { $0.isInsecure = true } == 200)
+    }
+
+    @Test func anotherHostsCertificateIsRefused() async throws {
+        let certificate = try TestCertificate(for: "DNS:elsewhere.example,IP:127.0.0.2")
+        let server = try SecureTestServer(certificate)
+        await expect(.wrongHost, words: "127.0.0.1", from: server, caFile: certificate.file)
+        #expect(try await send(to: server) { $0.isInsecure = true } == 200)
+    }
+
+    @Test func expiredCertificateIsRefused() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1", isExpired: true)
+        let server = try SecureTestServer(certificate)
+        await expect(.outOfDate, words: "expired", from: server, caFile: certificate.file)
+    }
+
+    @Test func missingFileOfAuthoritiesIsSaid() async throws {
+        let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))
+        await expect(.authorityFile, words: "/no/such/file", from: server, caFile: "/no/such/file")
+    }
+
+    @Test func plainServerIsNoSecureOne() async throws {
+        let server = try TestServer { connection in
+            _ = try connection.read(1)
+            try connection.write("HTTP/1.1 400 Bad Request\r\n\r\n")
+        }
+        let error = await #expect(throws: HTTPTransportError.self) {
+            try await HTTPClient().send(HTTPRequest(url: "https://127.0.0.1:\(server.port)/"))
+        }
+        #expect(error?.code == .tlsFailed(.handshake))
+    }
+
+    /// A write to a connection whose other side is gone raises SIGPIPE in TLS, which would end the process.
+    @Test func serverKilledDuringAnUploadRaisesNoSignal() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let server = try SecureTestServer(certificate, answers: false)
+        var configuration = HTTPClientConfiguration()
+        configuration.tls.caFile = certificate.file
+        let client = HTTPClient(configuration: configuration)
+        let segments = Array(repeating: [UInt8](repeating: 0x78, count: 1 << 20), count: 64)
+        let request = HTTPRequest(
+            method: "POST", url: "https://127.0.0.1:\(server.port)/", body: .segments(segments))
+        let task = Task { try await client.send(request) }
+        try server.waitForInput()
+        server.kill()
+        await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await task.value }
+    }
+}

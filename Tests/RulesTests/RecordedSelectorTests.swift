@@ -1,0 +1,50 @@
+import Foundation
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+/// Where the recorded answers are. Nothing here needs them but this suite.
+private let folder = ProcessInfo.processInfo.environment["CHANGEBOT_SUITES"]
+
+/// Selectors against the answers of a real CouchDB 3.5, where the environment names the folder of suites.
+@Suite(.enabled(if: folder != nil, "CHANGEBOT_SUITES names no folder of suites"))
+struct RecordedSelectorTests {
+    /// Index operators that CouchDB's matcher lets pass and rules do not.
+    private static let refusedHere = ["$text", "$default"]
+
+    @Test(arguments: ["couchdb-3.5.0", "collation-couchdb-3.5.0"])
+    func agreesWithCouchDB(recording: String) throws {
+        let documents = try lines(of: recording + ".docs.ndjson")
+        let scratch = MatchScratch()
+        var cases = 0
+        for recorded in try lines(of: recording + ".cases.jsonl") {
+            cases += 1
+            let source = try #require(recorded.root["selector"])
+            let faults = SourceFaults(path: "recorded")
+            let node = try #require(JSONSource.read(Array(source.bytes), faults: faults))
+            let text = String(decoding: source.bytes, as: UTF8.self)
+            guard let selector = SelectorReader.read(node, faults: faults) else {
+                let isRefused = recorded.root["error"] != nil || source.members.contains { member in
+                    Self.refusedHere.contains { member.name.isString($0.utf8) }
+                }
+                #expect(isRefused, "refused: \(text) \(faults.faults)")
+                continue
+            }
+            #expect(recorded.root["error"] == nil, "accepted: \(text)")
+            let expected = Set((recorded.root["ids"]?.elements).map { $0.compactMap(\.string) } ?? [])
+            var matched: Set<String> = []
+            for document in documents where try selector.matches(document.root, scratch) {
+                matched.insert(document.root["_id"]?.string ?? "")
+            }
+            #expect(matched == expected, "\(text)")
+        }
+        #expect(cases > 200)
+    }
+
+    private func lines(of file: String) throws -> [JSONText] {
+        let path = try #require(folder) + "/mango/" + file
+        let bytes = try FileBytes.read(path, limit: 1 << 24)
+        return try bytes.split(separator: UInt8(ascii: "\n")).map { try JSONText(Array($0)) }
+    }
+}
