@@ -48,5 +48,9 @@ let package = Package(
         .target(
             name: "Worker", dependencies: ["Pipeline", "GatewayClient", "Rules", .logging, .serviceLifecycle],
             swiftSettings: settings),
+
+        .testTarget(
+            name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON"], swiftSettings: settings),
+        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient"], swiftSettings: settings),
     ]
 )

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// A certificate that has signed itself, fresh for one test, in a folder of its own.
@@ -47,59 +48,32 @@ final class TestCertificate: Sendable {
     }
 
     private static func run(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(openSSL))
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw TestFault("openssl \(arguments[0])") }
+        let status = try ChildProcess([try #require(openSSL)] + arguments).wait()
+        guard status == 0 else { throw TestFault("openssl \(arguments[0])") }
     }
 }
 
 /// `openssl s_server` on a free port: answers GET with a page, or prints what it is sent.
-final class SecureTestServer: @unchecked Sendable {
+final class SecureTestServer: Sendable {
     let port: Int
-    private let process = Process()
-    private let output = Pipe()
+    private let process: ChildProcess
     private let certificate: TestCertificate
 
     /// - Parameter answers: Whether it answers; without, it reads and prints.
     init(_ certificate: TestCertificate, answers: Bool = true) throws {
         self.certificate = certificate
-        process.executableURL = URL(filePath: try #require(TestCertificate.openSSL))
-        process.arguments =
-            ["s_server", "-accept", "127.0.0.1:0", "-cert", certificate.file, "-key", certificate.keyFile]
-            + (answers ? ["-www"] : [])
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = Pipe()
-        try process.run()
-        var line: [UInt8] = []
+        process = try ChildProcess(
+            [try #require(TestCertificate.openSSL), "s_server", "-accept", "127.0.0.1:0"]
+                + ["-cert", certificate.file, "-key", certificate.keyFile] + (answers ? ["-www"] : []))
         // "ACCEPT 127.0.0.1:43211"
-        while line.last != UInt8(ascii: "\n") || !line.starts(with: "ACCEPT".utf8) {
-            if line.last == UInt8(ascii: "\n") { line = [] }
-            guard let byte = try output.fileHandleForReading.read(upToCount: 1)?.first else {
-                throw TestFault("openssl s_server has not started")
-            }
-            line.append(byte)
-        }
-        let digits = String(decoding: line, as: UTF8.self).split(separator: ":").last.map { $0.filter(\.isNumber) }
-        port = try #require(digits.flatMap { Int($0) })
+        var line = process.readLine()
+        while let other = line, !other.hasPrefix("ACCEPT") { line = process.readLine() }
+        port = try #require(line?.split(separator: ":").last.flatMap { Int($0) })
     }
-
-    deinit { kill() }
 
     /// Blocks until it has printed something that it was sent.
-    func waitForInput() throws {
-        _ = try output.fileHandleForReading.read(upToCount: 1 << 16)
-    }
+    func waitForInput() { _ = process.read(upTo: 1 << 16) }
 
     /// Ends it without a farewell to its clients.
-    func kill() {
-        guard process.isRunning else { return }
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
+    func kill() { process.kill() }
 }

@@ -39,32 +39,41 @@ struct BatchBuilder {
     private mutating func appendRowWithoutBody(
         in bytes: [UInt8], _ range: Range<Int>, bodyFault: JSONFault
     ) throws(JSONFault) {
-        let text = bytes.span
+        // The row's closing bracket ends the text: whatever is wrong in it, nothing is read beyond.
+        let text = bytes.span.extracting(0..<range.upperBound)
+        func byte(at offset: Int) throws(JSONFault) -> UInt8 {
+            guard offset < range.upperBound else { throw bodyFault }
+            return bytes[offset]
+        }
         var fields = Change.Fields(start: Int32(range.lowerBound), end: Int32(range.upperBound))
         var at = skipWhitespace(text, from: range.lowerBound + 1)
-        while text[at] != UInt8(ascii: "}") {
+        while try byte(at: at) != UInt8(ascii: "}") {
             let name = tape.count
             at = skipWhitespace(text, from: try tape.scanValue(in: text, from: at))
-            guard text[at] == UInt8(ascii: ":") else {
-                throw JSONFault(.unexpectedByte(text[at], expected: .colon), at: at)
-            }
+            guard try byte(at: at) == UInt8(ascii: ":") else { throw bodyFault }
             at = skipWhitespace(text, from: at + 1)
+            let value = tape.count
             if tape.isString(name, "doc", in: bytes) {
-                var frame = JSONFrame(start: at)
-                guard let end = frame.findEnd(in: text), end <= range.upperBound else { throw bodyFault }
-                at = end
+                at = try bodyEnd(in: text, from: at, bodyFault)
                 fields.flags.insert(.malformedBody)
             } else {
-                let value = tape.count
                 at = try tape.scanValue(in: text, from: at)
                 note(name, value, of: bytes, in: &fields)
             }
             at = skipWhitespace(text, from: at)
-            if text[at] == UInt8(ascii: ",") { at = skipWhitespace(text, from: at + 1) }
+            if try byte(at: at) == UInt8(ascii: ",") { at = skipWhitespace(text, from: at + 1) }
         }
         guard fields.flags.contains(.malformedBody) else { throw bodyFault }
         faults[fields.start] = JSONFault(bodyFault.reason, at: bodyFault.offset - range.lowerBound)
         try append(fields)
+    }
+
+    private func bodyEnd(in text: Span<UInt8>, from start: Int, _ bodyFault: JSONFault) throws(JSONFault) -> Int {
+        var frame = JSONFrame(start: start)
+        guard start < text.count, text[start] == UInt8(ascii: "{"), let end = frame.findEnd(in: text) else {
+            throw bodyFault
+        }
+        return end
     }
 
     private mutating func append(_ fields: Change.Fields) throws(JSONFault) {

@@ -12,11 +12,11 @@ struct LogOptions: ParsableArguments {
     @Flag(help: "Only errors.")
     var quiet = false
 
-    func logger(_ environment: Environment) throws(CommandFailure) -> Logger {
+    func logger(_ environment: Environment, default: Logger.Level = .info) throws(CommandFailure) -> Logger {
         let format = try environment.value(logFormat, "log-format", parse: StandardErrorLog.Format.init(rawValue:))
         let level = try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
         let isQuiet = try environment.isOn(quiet, "quiet")
-        let handler = StandardErrorLog(format: format ?? .text, logLevel: isQuiet ? .error : level ?? .info)
+        let handler = StandardErrorLog(format: format ?? .text, logLevel: isQuiet ? .error : level ?? `default`)
         return Logger(label: "changebot") { _ in handler }
     }
 }

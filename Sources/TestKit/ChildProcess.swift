@@ -1,0 +1,80 @@
+import Glibc
+
+/// A program started by a test, with nothing on its input and its output to be read; it dies with this object.
+///
+/// `posix_spawn` and not Foundation's `Process`, which LeakSanitizer finds to leak (Swift 6.3).
+package final class ChildProcess: Sendable {
+    package let id: Int32
+    private let output: Int32
+    private let input: Int32
+    private let status = Monitor<Int32?>(nil)
+
+    /// - Parameter arguments: The path of the program and what it is called with. What it writes to standard error is
+    ///   thrown away.
+    package init(_ arguments: [String]) throws {
+        var (inputEnds, outputEnds): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        guard pipe(&inputEnds) == 0, pipe(&outputEnds) == 0 else { throw TestServerError(call: "pipe") }
+        // Others started meanwhile must not hold them open.
+        for end in inputEnds + outputEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawn_file_actions_adddup2(&actions, inputEnds[0], 0)
+        posix_spawn_file_actions_adddup2(&actions, outputEnds[1], 1)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var id = pid_t()
+        let result = posix_spawn(&id, arguments[0], &actions, nil, &words, environ)
+        posix_spawn_file_actions_destroy(&actions)
+        for word in words { free(word) }
+        close(inputEnds[0])
+        close(outputEnds[1])
+        guard result == 0 else {
+            close(inputEnds[1])
+            close(outputEnds[0])
+            throw TestServerError(call: "posix_spawn")
+        }
+        (self.id, input, output) = (id, inputEnds[1], outputEnds[0])
+    }
+
+    deinit {
+        kill()
+        close(input)
+        close(output)
+    }
+
+    /// Some of what it has printed; empty at the end. Blocks.
+    package func read(upTo count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = Glibc.read(output, &bytes, count)
+        return Array(bytes[..<max(0, got)])
+    }
+
+    /// The next line that it prints, without its end; nil if there is none. Blocks.
+    package func readLine() -> String? {
+        var line: [UInt8] = []
+        while let byte = read(upTo: 1).first {
+            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+        return nil
+    }
+
+    /// Ends it at once, without a farewell.
+    package func kill() {
+        let isRunning = status.with { $0 == nil }
+        if isRunning { _ = Glibc.kill(id, SIGKILL) }
+        wait()
+    }
+
+    /// Blocks until it has ended; returns its exit code, or minus the signal that ended it.
+    @discardableResult package func wait() -> Int32 {
+        status.with { status in
+            if let status { return status }
+            var raw: Int32 = 0
+            while waitpid(id, &raw, 0) < 0, errno == EINTR {}
+            let ended = raw & 0x7F == 0 ? (raw >> 8) & 0xFF : -(raw & 0x7F)
+            status = ended
+            return ended
+        }
+    }
+}

@@ -1,0 +1,145 @@
+internal import EmbeddedGateway
+internal import Foundation
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+internal import Pipeline
+internal import Rules
+internal import ServiceLifecycle
+internal import Worker
+
+/// The demonstration, step by step: gateway, groceries, bot, phone, pictures.
+struct Demo {
+    /// What the phone adds, and the picture that each task should get.
+    private static let tasks = [
+        (id: "task.apple", task: "Apple", picture: "apple.png"),
+        (id: "task.coffee", task: "coffee", picture: "coffee.png"),
+        (id: "task.potatoes", task: "POTATOES", picture: "potatoes.png"),
+    ]
+    private static let patience: Duration = .seconds(30)
+
+    let logger: Logger
+
+    /// - Throws: ``CommandFailure`` with 1 if a picture is missing or is not the asset.
+    func run() async throws {
+        let files = try DemoFiles()
+        let ruleSet = try RuleSet.load(paths: [files.rules])
+        let embedded = EmbeddedGateway(EmbeddedGatewayConfiguration(storage: .memory, logger: logger))
+        let url = try GatewayURL(try await embedded.start().url)
+        do {
+            try await show(files, ruleSet, url)
+        } catch {
+            await embedded.stop()
+            throw error
+        }
+        await embedded.stop()
+    }
+
+    private func show(_ files: DemoFiles, _ ruleSet: RuleSet, _ url: GatewayURL) async throws {
+        Console.print("gateway   \(url), embedded, in memory")
+        let phone = Gateway(url)
+        let groceries = try await loadGroceries(files, into: phone)
+        Console.print("groceries \(groceries) documents: a list, its tasks, its users, a moderator")
+
+        let place = StatePlace(choice: .embedded(file: nil), directory: "", "demo")
+        defer { place.discardIfTemporary() }
+        let ledger = try Ledger(
+            directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
+        let gateway = Gateway(url)
+        let report = RunReport()
+        var settings = BotSettings()
+        settings.delivery.patience.isDaemon = true
+        let group = ServiceGroup(
+            services: [
+                Bot(
+                    gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, report: report,
+                    logger: logger)
+            ], logger: logger)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                Console.print("bot       follows the feed with \(ruleSet.count) rules: \(ruleSet.names.joined(separator: ", "))")
+                try await play(files, phone)
+                await group.triggerGracefulShutdown()
+            }
+            tasks.addTask {
+                try await Task.sleep(for: Self.patience)
+                throw CommandFailure(.incomplete, "no pictures after \(Self.patience)")
+            }
+            _ = try await tasks.next()
+            _ = try await tasks.next()
+            tasks.cancelAll()
+        }
+        await tell(report)
+        await gateway.shutdown()
+        await phone.shutdown()
+    }
+
+    private func loadGroceries(_ files: DemoFiles, into gateway: Gateway) async throws -> Int {
+        let documents = try files.groceries().map { line in
+            BulkDocument(id: line.root["_id"]?.string ?? "", segments: [line.bytes])
+        }
+        for (document, outcome) in zip(documents, try await gateway.bulkDocs(documents)) {
+            guard case .written = outcome else {
+                throw CommandFailure(.invalidData, "the groceries' \(document.id) was not taken: \(outcome)")
+            }
+        }
+        return documents.count
+    }
+
+    /// Adds the tasks as a phone would, waits for each picture, and compares it with the asset.
+    private func play(_ files: DemoFiles, _ phone: Gateway) async throws {
+        for item in Self.tasks {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("type", string: "task")
+                writer.member("task", string: item.task)
+                writer.member("complete", bool: false)
+                writer.member("createdAt", string: Date().formatted(.iso8601))
+                writer.name("taskList")
+                writer.object { writer in
+                    writer.member("id", string: "amy.groceries")
+                    writer.member("owner", string: "amy")
+                }
+            }
+            try await phone.put(item.id, body: writer.bytes)
+            Console.print("phone     adds a task \"\(item.task)\"")
+        }
+        try await waitForPictures(phone)
+        for item in Self.tasks {
+            let asset = try files.asset(item.picture)
+            guard let picture = try await phone.attachment("image", of: item.id), picture == asset else {
+                throw CommandFailure(.incomplete, "\(item.id): the picture is not \(item.picture)")
+            }
+            Console.print("attached \(item.id) image \(Digest.sha256.hex(picture))")
+        }
+    }
+
+    /// Follows the feed, as any client would, until all tasks have a picture.
+    private func waitForPictures(_ phone: Gateway) async throws {
+        var missing = Set(Self.tasks.map(\.id))
+        var since = SequenceID.start
+        while !missing.isEmpty {
+            let request = ChangesRequest(since: since, feed: .longpoll(timeout: Self.patience))
+            var answer = try await phone.changes(request)
+            while let batch = try await answer.next() {
+                for change in batch where change.document?["_attachments"]?["image"] != nil { missing.remove(change.id) }
+            }
+            since = answer.lastSequence ?? since
+        }
+    }
+
+    private func tell(_ report: RunReport) async {
+        let counters = await report.counters()
+        Console.print(
+            """
+            bot       looked at \(counters.changes) changes, \(counters.matched) matched a rule, \
+            wrote \(counters.written) documents; all others it left alone
+
+            Next: serve a gateway          changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
+                  let the bot follow it    changebot run --gateway http://127.0.0.1:4985/todo --rules rules
+                  add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -d '{"type":"task","task":"apple"}'
+                  look at it               curl http://127.0.0.1:4985/todo/t1
+            """)
+    }
+}

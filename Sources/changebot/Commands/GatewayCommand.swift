@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import EmbeddedGateway
+internal import Foundation
+internal import ServiceLifecycle
+
+struct GatewayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gateway",
+        abstract: "Serve a small gateway of our own, for development, demos and tests.",
+        discussion: """
+            It speaks Sync Gateway's REST API on a SQLite file. Anybody who can connect may read and write everything.
+
+            Example: changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
+            """)
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 picks a free one. Default: 127.0.0.1:4985.", valueName: "host:port"))
+    var listen: String?
+
+    @Option(help: "The database's name. Default: todo.")
+    var database: String?
+
+    @Option(help: "The SQLite file that holds the documents. Default: in memory, gone at the end.")
+    var data: String?
+
+    @Option(help: "How long a stopping gateway may take. Default: 30s.")
+    var shutdownGrace: TimeSpan?
+
+    @OptionGroup var log: LogOptions
+
+    func run() async throws {
+        do { try await serve(Environment()) } catch { throw CommandFailure(error) }
+    }
+
+    private func serve(_ environment: Environment) async throws {
+        let logger = try log.logger(environment)
+        let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985")
+        let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
+        let service = EmbeddedGatewayService(
+            gateway: EmbeddedGateway(
+                EmbeddedGatewayConfiguration(
+                    database: database ?? environment["database"] ?? "todo",
+                    storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
+                    host: place.host, port: place.port, logger: logger)))
+        try await StoppableService.run(service, grace: grace?.duration ?? .seconds(30), logger: logger)
+    }
+}
+
+/// Serves until it is asked to stop. Says on stdout when it is ready: scripts wait for that line.
+private struct EmbeddedGatewayService: Service {
+    let gateway: EmbeddedGateway
+
+    func run() async throws {
+        let address = try await gateway.start()
+        Console.print("listening on \(address.url)")
+        try? await gracefulShutdown()
+        await gateway.stop()
+    }
+}

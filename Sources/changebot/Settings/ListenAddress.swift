@@ -1,0 +1,16 @@
+/// `HOST:PORT`, `[::1]:PORT` or `:PORT` (then on loopback).
+struct ListenAddress: Equatable {
+    let host: String
+    let port: Int
+
+    /// - Throws: ``CommandFailure`` with 64.
+    init(_ text: String) throws(CommandFailure) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { throw CommandFailure(.usage, "--listen '\(text)': write HOST:PORT, such as 127.0.0.1:4985") }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        self.host = host.isEmpty ? "127.0.0.1" : host
+        self.port = port
+    }
+}

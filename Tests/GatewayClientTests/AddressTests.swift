@@ -1,0 +1,94 @@
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct GatewayURLTests {
+    @Test(arguments: [
+        ("http://127.0.0.1:4985/todo", "http://127.0.0.1:4985", "todo", "todo"),
+        ("https://Example.org/sync/todo/", "https://example.org/sync", "todo", "todo"),
+        ("http://h/todo._default.tasks", "http://h", "todo._default.tasks", "todo"),
+        ("http://h/todo.tasks", "http://h", "todo.tasks", "todo"),
+        ("http://[::1]:4984/db", "http://[::1]:4984", "db", "db"),
+    ])
+    func readsBaseAndKeyspace(text: String, base: String, keyspace: String, database: String) throws {
+        let url = try GatewayURL(text)
+        #expect(url.base == base)
+        #expect(url.keyspace.pathSegment == keyspace)
+        #expect(url.keyspace.database == database)
+    }
+
+    @Test func splitsCredentialsOffAndNeverPrintsThem() throws {
+        let url = try GatewayURL("http://amy:s%40crEt%2F@h:1/todo")
+        #expect(url.userInfo == .basic(user: "amy", password: "s@crEt/"))
+        for text in ["\(url)", "\(url.userInfo as Any)", String(reflecting: url)] {
+            #expect(!text.contains("crEt"))
+        }
+        var dumped = ""
+        dump(url, to: &dumped)
+        #expect(!dumped.contains("crEt"))
+    }
+
+    @Test(arguments: [
+        ("wss://h/todo", "https://"), ("ws://h/todo", "http://"), ("ftp://h/todo", "not supported"),
+        ("http://h", "no keyspace"), ("http://h/", "no keyspace"), ("http:///todo", "no host"),
+        ("todo", "not a URL"), ("http://h/todo?x=1", "query"), ("http://h/a.b.c.d", "not a keyspace"),
+        ("http://h/_all", "not a keyspace"), ("http://u%:p@h/todo", "percent-encoded"),
+    ])
+    func saysWhatIsWrong(text: String, part: String) {
+        let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL(text) }
+        #expect(fault?.description.contains(part) == true, "\(String(describing: fault))")
+    }
+
+    @Test func aBadURLDoesNotShowItsPassword() {
+        let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL("amy:secret@h") }
+        #expect(fault?.description.contains("secret") == false)
+    }
+}
+
+@Suite struct SequenceIDTests {
+    @Test(arguments: [
+        ("5", "5", "5"), ("\"5\"", "\"5\"", "5"), ("\"2:5\"", "\"2:5\"", "2:5"), ("2:5", "\"2:5\"", "2:5"),
+        ("\"1::5\"", "\"1::5\"", "1::5"), ("7-g1AAAA", "\"7-g1AAAA\"", "7-g1AAAA"),
+        ("12345678901234567890123", "12345678901234567890123", "12345678901234567890123"),
+    ])
+    func keepsTheJSONAndGivesTheQueryForm(text: String, json: String, query: String) throws {
+        let sequence = try #require(SequenceID(text))
+        #expect(sequence.description == json)
+        #expect(sequence.queryValue == query)
+    }
+
+    @Test func nothingIsNoSequence() { #expect(SequenceID("") == nil) }
+
+    @Test(arguments: [
+        ("5", 5), ("\"5\"", 5), ("29:11", 29), ("4::8", 8), ("4:11:8", 11), ("7-g1AAAA", nil), ("a:b", nil),
+    ] as [(String, UInt64?)])
+    func syncGatewaysNumber(text: String, number: UInt64?) throws {
+        #expect(try #require(SequenceID(text)).syncGatewayNumber == number)
+    }
+
+    @Test func passingIsKnownForNumbersAndForEqualSequencesOnly() throws {
+        let five = try #require(SequenceID("5"))
+        let opaque = try #require(SequenceID("7-g1"))
+        #expect(five.hasPassed(try #require(SequenceID("\"5\""))) == true)
+        #expect(five.hasPassed(try #require(SequenceID("6"))) == false)
+        #expect(opaque.hasPassed(opaque) == true)
+        #expect(opaque.hasPassed(five) == nil)
+    }
+}
+
+@Suite struct DialectTests {
+    @Test(arguments: [
+        ("Couchbase Sync Gateway/4.1.1 CE", .syncGateway), ("CouchDB/3.5.0 (Erlang OTP/25)", .couchDB),
+        ("nginx/1.22", nil), (nil, nil),
+    ] as [(String?, GatewayDialect?)])
+    func isToldByTheServerHeader(header: String?, dialect: GatewayDialect?) {
+        #expect(GatewayDialect(serverHeader: header) == dialect)
+    }
+
+    @Test(arguments: [
+        ("Couchbase Sync Gateway", .syncGateway), ("The Apache Software Foundation", .couchDB), ("else", nil),
+    ] as [(String?, GatewayDialect?)])
+    func isToldByTheVendor(vendor: String?, dialect: GatewayDialect?) {
+        #expect(GatewayDialect(vendor: vendor) == dialect)
+    }
+}

@@ -1,0 +1,71 @@
+import LosslessJSON
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct BulkOutcomeTests {
+    @Test(arguments: [
+        (#"{"id":"a","rev":"1-x","cv":"18@y"}"#, .written(RevisionID("1-x"))),
+        (#"{"ok":true,"id":"a","rev":"1-x"}"#, .written(RevisionID("1-x"))),
+        (#"{"error":"conflict","id":"a","reason":"Document exists","status":409}"#, .conflict),
+        (#"{"id":"a","error":"conflict","reason":"Document update conflict."}"#, .conflict),
+        (
+            #"{"error":"forbidden","id":"a","reason":"sg missing role","status":403}"#,
+            .rejected(status: 403, reason: "forbidden: sg missing role")
+        ),
+        (#"{"id":"a","error":"forbidden","reason":"no"}"#, .rejected(status: 403, reason: "forbidden: no")),
+        (
+            #"{"error":"413","id":"a","reason":"Attachment too large","status":413}"#,
+            .rejected(status: 413, reason: "413: Attachment too large")
+        ),
+        (
+            #"{"error":"Service Unavailable","id":"a","reason":"busy","status":503}"#,
+            .undecided(reason: "Service Unavailable: busy")
+        ),
+    ] as [(String, BulkOutcome)])
+    func isReadFromBothServersRows(row: String, outcome: BulkOutcome) throws {
+        #expect(BulkOutcome(row: try #require(SmallJSON(Array(row.utf8)))) == outcome)
+    }
+}
+
+@Suite struct DocumentLookupTests {
+    private func lookup(_ row: String) throws -> DocumentLookup { DocumentLookup(row: try JSONText(row).root) }
+
+    @Test func aFoundDocumentKeepsItsBytes() throws {
+        let row = #"{"key":"a","id":"a","value":{"rev":"1-x"},"doc":{"z":1.10,"a":12345678901234567890123,"_id":"a"}}"#
+        guard case .found(let revision, let document) = try lookup(row) else {
+            Issue.record("not found")
+            return
+        }
+        #expect(revision.text == "1-x")
+        #expect(String(decoding: document.bytes, as: UTF8.self) == #"{"z":1.10,"a":12345678901234567890123,"_id":"a"}"#)
+    }
+
+    @Test func couchDBTellsOfDeletedDocuments() throws {
+        guard
+            case .deleted(let revision) = try lookup(
+                #"{"id":"t3","key":"t3","value":{"rev":"2-15","deleted":true},"doc":null}"#)
+        else {
+            Issue.record("not deleted")
+            return
+        }
+        #expect(revision.text == "2-15")
+    }
+
+    @Test(arguments: [#"{"key":"a","error":"not_found","status":404}"#, #"{"key":"a","error":"not_found"}"#])
+    func missing(row: String) throws {
+        guard case .missing = try lookup(row) else {
+            Issue.record("not missing")
+            return
+        }
+    }
+
+    @Test func refused() throws {
+        guard case .refused(let reason) = try lookup(#"{"key":"a","error":"forbidden","reason":"no","status":403}"#)
+        else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(reason == "no")
+    }
+}

@@ -1,0 +1,116 @@
+import GatewayClient
+import Testing
+
+@testable import Pipeline
+
+@Suite struct CandidateQueueTests {
+    private func candidates(_ ids: [String], bytes: Int = 1) -> [Candidate] {
+        var tracker = SafeSequenceTracker(start: .start)
+        return ids.enumerated().map { index, id in
+            Candidate(
+                ticket: tracker.open(sequence(index + 1)), sequence: sequence(index + 1), id: id,
+                revision: RevisionID("\(index + 1)-a"), isDeleted: false, document: [UInt8](repeating: 0, count: bytes))
+        }
+    }
+
+    @Test func handsOutWhatIsThereUpToTheLimits() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b", "c", "d"], bytes: 10))
+        #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["a", "b", "c"])
+        #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["d"])
+    }
+
+    @Test func aCandidateLargerThanTheByteLimitGoesAlone() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b"], bytes: 10))
+        #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["a"])
+        #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["b"])
+    }
+
+    @Test func changesOfOneDocumentGoOneAfterTheOther() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b", "a", "a"]))
+        let first = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(first.map(\.sequence) == [sequence(1), sequence(2)])
+        await queue.release(first)
+        let second = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(second.map(\.sequence) == [sequence(3)])
+        await queue.release(second)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(4)])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func anIdleWriterGetsACandidateAtOnce() async {
+        let queue = CandidateQueue()
+        async let taken = queue.take(limit: 9, byteLimit: 1000)
+        await queue.submit(candidates(["a"]))
+        #expect(await taken.map(\.id) == ["a"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aFinishedQueueEndsOnlyWhenTheLastCandidateIsReleased() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "a"]))
+        let first = await queue.take(limit: 9, byteLimit: 1000)
+        await queue.finish()
+        async let next = queue.take(limit: 9, byteLimit: 1000)
+        await queue.release(first)
+        let second = await next
+        #expect(second.map(\.sequence) == [sequence(2)])
+        await queue.release(second)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func abortingEndsAllWaiting() async {
+        let queue = CandidateQueue()
+        await withTaskGroup { group in
+            for _ in 0..<4 { group.addTask { await queue.take(limit: 9, byteLimit: 1000).isEmpty } }
+            group.addTask {
+                await queue.abort()
+                return true
+            }
+            for await isEmpty in group { #expect(isEmpty) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func cancellingATaskThatWaitsEndsItsWait() async {
+        let queue = CandidateQueue()
+        let task = Task { await queue.take(limit: 9, byteLimit: 1000) }
+        task.cancel()
+        #expect(await task.value.isEmpty)
+    }
+}
+
+@Suite struct MemoryBudgetTests {
+    @Test(.timeLimit(.minutes(1)))
+    func readingWaitsUntilThereIsRoom() async throws {
+        let budget = MemoryBudget(limit: 100)
+        await budget.take(250)
+        async let room: Void = budget.room()
+        await budget.give(back: 200)
+        try await room
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func cancellingEndsTheWait() async {
+        let budget = MemoryBudget(limit: 100)
+        await budget.take(100)
+        let task = Task { try await budget.room() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
+
+@Suite struct GroupingTests {
+    @Test(arguments: [
+        ([1, 1, 1, 1, 1], 2, 100, [[1, 1], [1, 1], [1]]),
+        ([50, 60, 10, 200, 5], 9, 100, [[50], [60, 10], [200], [5]]),
+        ([], 2, 100, []),
+        ([500], 2, 100, [[500]]),
+    ])
+    func packsByCountAndBytesInOrder(sizes: [Int], count: Int, bytes: Int, expected: [[Int]]) {
+        #expect(sizes.grouped(count: count, bytes: bytes, size: { $0 }).map(Array.init) == expected)
+    }
+}

@@ -1,0 +1,120 @@
+import GatewayClient
+import Pipeline
+import Testing
+
+@Suite struct PatienceTests {
+    private static let refused = GatewayError(.cannotConnect, "refused")
+    private static let html = GatewayError(.malformedAnswer, "HTML")
+
+    private func patience(
+        daemon: Bool, retryFor: Duration = .seconds(300), waitsForFirstContact: Bool = false, hasSucceeded: Bool = false
+    ) -> Patience {
+        var settings = Patience.Settings()
+        settings.isDaemon = daemon
+        settings.retryFor = retryFor
+        settings.waitsForFirstContact = waitsForFirstContact
+        return Patience(settings, hasSucceeded: hasSucceeded)
+    }
+
+    private func code(_ verdict: Patience.Verdict) -> RunFailure.Code? {
+        if case .end(let failure) = verdict { failure.code } else { nil }
+    }
+
+    @Test func aOneShotJobDoesNotWaitForAFirstContactThatIsRefused() {
+        var patience = patience(daemon: false)
+        #expect(code(patience.verdict(on: Self.refused)) == .unreachable)
+    }
+
+    @Test func aOneShotJobWaitsForItsFirstContactIfToldSo() {
+        var patience = patience(daemon: false, waitsForFirstContact: true)
+        #expect(code(patience.verdict(on: Self.refused)) == nil)
+    }
+
+    @Test func aDaemonWaitsForItsFirstContact() {
+        var patience = patience(daemon: true)
+        for _ in 0..<1000 { #expect(code(patience.verdict(on: Self.refused)) == nil) }
+    }
+
+    @Test func aOneShotJobGivesUpAfterItsTimeOfTroubleInARow() {
+        var patience = patience(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
+        let start = ContinuousClock.now
+        #expect(code(patience.verdict(on: Self.refused, now: start)) == nil)
+        #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(9))) == nil)
+        #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(11))) == .gaveUp)
+    }
+
+    @Test func aSuccessEndsTheTrouble() {
+        var patience = patience(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
+        let start = ContinuousClock.now
+        _ = patience.verdict(on: Self.refused, now: start)
+        patience.succeed()
+        #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(60))) == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func whatAnswersWithHTMLThreeTimesInARowIsNoGateway(daemon: Bool) {
+        var patience = patience(daemon: daemon)
+        #expect(code(patience.verdict(on: Self.html)) == nil)
+        #expect(code(patience.verdict(on: Self.html)) == nil)
+        #expect(code(patience.verdict(on: Self.html)) == .notAGateway)
+    }
+
+    @Test func htmlAfterAProperAnswerIsTroubleThatPasses() {
+        var patience = patience(daemon: true, hasSucceeded: true)
+        for _ in 0..<10 { #expect(code(patience.verdict(on: Self.html)) == nil) }
+    }
+
+    @Test func aPasswordThatIsRefusedAtFirstIsRefused() {
+        var patience = patience(daemon: true)
+        #expect(code(patience.verdict(on: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
+    }
+
+    @Test func aPasswordThatWasAcceptedIsTriedOnceMore() {
+        var patience = patience(daemon: true, hasSucceeded: true)
+        let no = GatewayError(.unauthorized, "no", status: 401)
+        #expect(code(patience.verdict(on: no)) == nil)
+        #expect(code(patience.verdict(on: no)) == .notAllowed)
+    }
+
+    @Test func aMissingDatabaseEndsTheRun() {
+        var patience = patience(daemon: true)
+        #expect(code(patience.verdict(on: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
+    }
+
+    @Test func theGatewaysOwnWordOnWaitingIsKept() {
+        var patience = patience(daemon: true, hasSucceeded: true)
+        let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(17))
+        guard case .retry(let delay) = patience.verdict(on: error) else {
+            Issue.record("gave up")
+            return
+        }
+        #expect(delay >= .seconds(17))
+    }
+}
+
+@Suite struct BackoffTests {
+    /// A schedule that grew without a cap once put a reader to sleep for hours.
+    @Test func noWaitIsLongerThanTheCapHoweverManyFailures() {
+        var backoff = Backoff(random: { 0.999_999 })
+        var previous = Duration.zero
+        for attempt in 0..<10_000 {
+            let wait = backoff.next()
+            #expect(wait <= backoff.cap)
+            if attempt < 8 { #expect(wait > previous) }
+            previous = wait
+        }
+    }
+
+    @Test func jitterReachesDownToZero() {
+        var backoff = Backoff(random: { 0 })
+        #expect(backoff.next() == .zero)
+    }
+
+    @Test func aSuccessStartsOver() {
+        var backoff = Backoff(random: { 1 })
+        let first = backoff.next()
+        for _ in 0..<5 { _ = backoff.next() }
+        backoff.reset()
+        #expect(backoff.next() == first)
+    }
+}
