@@ -49,8 +49,9 @@ let package = Package(
             name: "Worker", dependencies: ["Pipeline", "GatewayClient", "Rules", .logging, .serviceLifecycle],
             swiftSettings: settings),
 
+        .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
-            name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON"], swiftSettings: settings),
+            name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON", "TestKit"], swiftSettings: settings),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient"], swiftSettings: settings),
     ]
 )

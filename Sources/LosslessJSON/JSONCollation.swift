@@ -26,31 +26,34 @@ public enum JSONOrdering: Int8, Sendable {
 ///
 /// - Note: Source: CouchDB 3.5 `couch_ejson_compare`; held against recorded answers of a real server.
 public enum JSONCollation {
-    /// Recurses as deep as the shallower of the two.
+    /// Does not recurse: goes along both tapes, on which names and values stand in the order that counts.
     public static func compare(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
+        var (left, right) = (left, right)
+        /// Where the containers end that are open on both sides.
+        var ends: [(left: Int, right: Int)] = []
+        while true {
+            let order = compareHeads(left, right)
+            if order != .equal { return order }
+            if left.kind >= .array { ends.append((Int(left.node.next), Int(right.node.next))) }
+            let (next, other) = (left.index + 1, right.index + 1)
+            while let end = ends.last, next == end.left || other == end.right {
+                if next != end.left { return .greater }
+                if other != end.right { return .less }
+                ends.removeLast()
+            }
+            if ends.isEmpty { return .equal }
+            left = JSONValue(text: left.text, index: next)
+            right = JSONValue(text: right.text, index: other)
+        }
+    }
+
+    /// The order of two values that hold no others; for two arrays or two objects `.equal`.
+    private static func compareHeads(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
         guard left.kind == right.kind else { return JSONOrdering(left.kind, right.kind) }
-        switch left.kind {
-        case .null, .false, .true: return .equal
-        case .number: return JSONNumber(left).compare(JSONNumber(right))
-        case .string: return compareStrings(left, right)
-        case .array:
-            var others = right.elements
-            for element in left.elements {
-                guard let other = others.next() else { return .greater }
-                let order = compare(element, other)
-                if order != .equal { return order }
-            }
-            return others.next() == nil ? .equal : .less
-        case .object:
-            var others = right.members
-            for member in left.members {
-                guard let other = others.next() else { return .greater }
-                let names = compareStrings(member.name, other.name)
-                if names != .equal { return names }
-                let values = compare(member.value, other.value)
-                if values != .equal { return values }
-            }
-            return others.next() == nil ? .equal : .less
+        return switch left.kind {
+        case .null, .false, .true, .array, .object: .equal
+        case .number: JSONNumber(left).compare(JSONNumber(right))
+        case .string: compareStrings(left.characters, right.characters)
         }
     }
 
@@ -70,15 +73,11 @@ public enum JSONCollation {
         let order = withContiguousBytes(left) { left in
             withContiguousBytes(right) { right in
                 cicu_compare(
-                    collator.pointer, left.baseAddress, Int32(left.count), right.baseAddress, Int32(right.count))
+                    collator.pointer, left.baseAddress, Int32(clamping: left.count), right.baseAddress,
+                    Int32(clamping: right.count))
             }
         }
         return JSONOrdering(order, 0)
-    }
-
-    private static func compareStrings(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
-        if !left.isEscaped, !right.isEscaped { return compareStrings(left.rawContent, right.rawContent) }
-        return compareStrings(left.utf8 ?? [], right.utf8 ?? [])
     }
 
     private static func withContiguousBytes<Result>(

@@ -2,11 +2,10 @@
 public struct JSONLimits: Sendable {
     /// Open containers at one place. The scanner itself does not recurse; the limit is for what comes after it.
     public var depth: Int
-    /// Bytes of one scanned text. At most `UInt32.max`, the reach of the tape.
+    /// Bytes of one scanned text. More than `UInt32.max`, the reach of the tape, counts as that.
     public var length: Int
 
     public init(depth: Int = 10_000, length: Int = 1 << 30) {
-        precondition(length <= Int(UInt32.max), "the tape reaches 4 GiB")
         self.depth = depth
         self.length = length
     }

@@ -36,11 +36,14 @@ struct JSONNumber {
         }
     }
 
+    /// A float that stands for what no double can hold lies beyond every integer, or there would be no order at all.
     private func compareInteger(with float: Double) -> JSONOrdering {
-        guard case .integer(let isNegative, let digits) = form, digits.count > 15, float.isFinite,
-            float.magnitude >= 0x1p53
-        else { return JSONOrdering(Self.double(text), float) }
-        if isNegative != (float < 0) { return isNegative ? .less : .greater }
+        guard case .integer(let isNegative, let digits) = form, float.isFinite else {
+            return float < 0 ? .greater : .less
+        }
+        // Rounding keeps the order: only a tie can hide a difference.
+        let rounded = JSONOrdering(Self.double(text), float)
+        guard rounded == .equal, float.magnitude >= 0x1p53 else { return rounded }
         let order = Self.compareDigits(digits, Self.wholeDigits(of: float.magnitude)[...])
         return isNegative ? order.reversed : order
     }
@@ -56,18 +59,29 @@ struct JSONNumber {
         Double(String(decoding: text, as: UTF8.self)) ?? .nan
     }
 
-    /// All decimal digits of a whole float: its significand, doubled `exponent` times.
+    /// All decimal digits of a whole float of at least 2^53: its significand, shifted left 32 bits a step.
     private static func wholeDigits(of float: Double) -> [UInt8] {
-        var reversedDigits = String(UInt64(float.significand * 0x1p52)).utf8.reversed().map { $0 - 0x30 }
-        for _ in 0..<Int(float.exponent) - 52 {
-            var carry: UInt8 = 0
-            for index in reversedDigits.indices {
-                let doubled = reversedDigits[index] * 2 + carry
-                reversedDigits[index] = doubled % 10
-                carry = doubled / 10
+        let base: UInt64 = 1_000_000_000
+        var limbs: [UInt64] = []
+        var carry = UInt64(float.significand * 0x1p52)
+        var shift = Int(float.exponent) - 52
+        while carry > 0 || shift > 0 {
+            if carry > 0 {
+                limbs.append(carry % base)
+                carry /= base
+                continue
             }
-            if carry > 0 { reversedDigits.append(carry) }
+            let step = min(shift, 32)
+            shift -= step
+            for index in limbs.indices {
+                let shifted = limbs[index] << UInt64(step) + carry
+                limbs[index] = shifted % base
+                carry = shifted / base
+            }
         }
-        return reversedDigits.reversed().map { $0 + 0x30 }
+        return limbs.reversed().enumerated().flatMap { position, limb in
+            let digits = Array(String(limb).utf8)
+            return position == 0 ? digits : Array(repeating: 0x30, count: 9 - digits.count) + digits
+        }
     }
 }

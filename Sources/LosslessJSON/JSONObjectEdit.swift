@@ -1,39 +1,79 @@
 /// Changes to the members of one object, turned into splices.
 ///
-/// The commas and the white space that a change strands go with it; everything else stays where it is.
+/// The commas and the white space that a change strands go with it; everything else stays where it is. Members are
+/// found by hash: a thousand changes to a thousand members cost a thousand steps.
 struct JSONObjectEdit {
     private let object: JSONValue
     private let members: [JSONValue.Member]
+    private let positions: [ArraySlice<UInt8>: Int]
     private var replaced: [Int: [UInt8]] = [:]
     private var removed: Set<Int> = []
-    private var appended: [(name: String, value: [UInt8])] = []
+    private var appended: [UInt8] = []
 
     /// - Throws: `.duplicateMember`: which of them an edit would mean is a guess.
     init(_ object: JSONValue) throws(JSONEditFault) {
+        var positions: [ArraySlice<UInt8>: Int] = [:]
         self.object = object
         members = Array(object.members)
-        var seen: Set<[UInt8]> = []
-        for member in members {
-            guard let name = member.name.utf8, seen.insert(name).inserted else {
+        for (position, member) in members.enumerated() {
+            guard positions.updateValue(position, forKey: member.name.characters) == nil else {
                 throw .duplicateMember(name: member.name.string ?? "")
             }
         }
+        self.positions = positions
     }
 
-    func position(of name: String) -> Int? { members.firstIndex { $0.name.isString(name.utf8) } }
+    /// The removal of all members that are null, and of all but the last of those that share a name.
+    init(removingNullsOf object: JSONValue) {
+        self.object = object
+        members = Array(object.members)
+        let lastPositions = object.lastMemberPositions
+        positions = lastPositions
+        removed = Set(
+            members.indices.filter {
+                members[$0].value.kind == .null || lastPositions[members[$0].name.characters] != $0
+            })
+    }
 
-    func value(at position: Int) -> JSONValue { members[position].value }
+    /// The member's value as it stands in the text.
+    func value(of name: ArraySlice<UInt8>) -> JSONValue? { positions[name].map { members[$0].value } }
 
-    /// Replaces the member of this name, or appends one.
+    /// The values of the members that stay.
+    var keptValues: [JSONValue] { members.indices.filter { !removed.contains($0) }.map { members[$0].value } }
+
+    /// Replaces the member of this name, or appends one. At most one change for each name.
     mutating func set(_ name: String, to value: [UInt8]) {
-        if let position = position(of: name) {
+        if let position = positions[Array(name.utf8)[...]] {
             replaced[position] = value
         } else {
-            appended.append((name, value))
+            var spelling: [UInt8] = []
+            spelling.appendJSONString(name.utf8)
+            append(spelling, value)
         }
     }
 
-    mutating func remove(at position: Int) { removed.insert(position) }
+    /// Replaces the member of this name, or appends one with its name spelled as it is here.
+    mutating func set(_ name: JSONValue, to value: [UInt8]) {
+        if let position = positions[name.characters] {
+            replaced[position] = value
+        } else {
+            append(name.bytes, value)
+        }
+    }
+
+    private mutating func append(_ spelling: some Collection<UInt8>, _ value: [UInt8]) {
+        if !appended.isEmpty { appended.append(UInt8(ascii: ",")) }
+        appended.append(contentsOf: spelling)
+        appended.append(UInt8(ascii: ":"))
+        appended.append(contentsOf: value)
+    }
+
+    /// - Returns: False if there is no such member.
+    mutating func remove(_ name: ArraySlice<UInt8>) -> Bool {
+        guard let position = positions[name] else { return false }
+        removed.insert(position)
+        return true
+    }
 
     func splice(into splices: inout JSONSplices) {
         for (position, value) in replaced { splices.replace(members[position].value.range, with: value) }
@@ -53,14 +93,25 @@ struct JSONObjectEdit {
             }
         }
         guard !appended.isEmpty else { return }
-        var addition: [UInt8] = []
-        for (index, member) in appended.enumerated() {
-            if index > 0 || lastKept != nil { addition.append(UInt8(ascii: ",")) }
-            addition.appendJSONString(member.name.utf8)
-            addition.append(UInt8(ascii: ":"))
-            addition.append(contentsOf: member.value)
+        if let lastKept {
+            splices.insert([UInt8(ascii: ",")] + appended, at: members[lastKept].range.upperBound)
+        } else {
+            splices.insert(appended, at: object.range.lowerBound + 1)
         }
-        let offset = lastKept.map { members[$0].range.upperBound } ?? object.range.lowerBound + 1
-        splices.insert(addition, at: offset)
+    }
+}
+
+extension JSONValue {
+    /// The UTF-8 of a string, copied only if there are escapes to resolve. Empty for what is not a string.
+    var characters: ArraySlice<UInt8> {
+        guard kind == .string else { return [] }
+        return isEscaped ? unescaped[...] : rawContent
+    }
+
+    /// Where among the members each name stands; of duplicates the last one.
+    var lastMemberPositions: [ArraySlice<UInt8>: Int] {
+        var positions: [ArraySlice<UInt8>: Int] = [:]
+        for (position, member) in members.enumerated() { positions[member.name.characters] = position }
+        return positions
     }
 }

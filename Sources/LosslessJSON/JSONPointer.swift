@@ -41,6 +41,21 @@ public struct JSONPointer: Hashable, Sendable {
     public var parent: JSONPointer? { tokens.isEmpty ? nil : JSONPointer(tokens: tokens.dropLast()) }
 }
 
+/// Byte for byte, as members are found: strings that look the same may name different members.
+extension JSONPointer {
+    public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+        left.tokens.count == right.tokens.count
+            && zip(left.tokens, right.tokens).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for token in tokens {
+            for byte in token.utf8 { hasher.combine(byte) }
+            hasher.combine(0xFF as UInt8)
+        }
+    }
+}
+
 extension JSONPointer: CustomStringConvertible {
     public var description: String {
         var result = ""

@@ -13,8 +13,11 @@ extension JSONTape {
     public mutating func scanValue(
         in text: Span<UInt8>, from start: Int = 0, limits: JSONLimits = .documents
     ) throws(JSONFault) -> Int {
-        guard text.count <= limits.length else { throw JSONFault(.tooLong(limit: limits.length), at: limits.length) }
+        precondition(start >= 0, "there is nothing before the text")
         let base = nodes.count
+        // A value has at most as many nodes as bytes: neither offsets nor indices can leave the reach of the tape.
+        let length = min(limits.length, Int(UInt32.max) - 1, Int(UInt32.max) - 1 - base)
+        guard text.count <= length else { throw JSONFault(.tooLong(limit: length), at: length) }
         do throws(JSONFault) {
             return try scan(text, from: start, depthLimit: limits.depth)
         } catch {
@@ -69,15 +72,15 @@ extension JSONTape {
                 if text[unchecked: at] != (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     if inObject { at = try scanMemberName(text, from: at, expected: .memberNameOrEnd) }
                     continue
-                }
-            // An empty container: closed below.
+                }  // else it is empty, and closed below.
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
                 at = try scanNumber(text, from: at)
             case UInt8(ascii: "t"): at = try scanLiteral("true", .true, text, from: at)
             case UInt8(ascii: "f"): at = try scanLiteral("false", .false, text, from: at)
             case UInt8(ascii: "n"): at = try scanLiteral("null", .null, text, from: at)
             default:
-                throw JSONFault(.unexpectedByte(byte, expected: .value), at: at)
+                let mayEnd = open != Self.noParent && !inObject && nodes.count == Int(open) + 1
+                throw JSONFault(.unexpectedByte(byte, expected: mayEnd ? .valueOrEndOfArray : .value), at: at)
             }
 
             // A value has ended, or an empty container waits to be closed. Close containers until one goes on.

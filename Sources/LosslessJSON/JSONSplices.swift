@@ -20,22 +20,25 @@ struct JSONSplices {
 
     mutating func delete(_ range: Range<Int>) { replace(range, with: []) }
 
-    func applied(to bytes: [UInt8]) -> [UInt8] {
+    func applied(to bytes: [UInt8]) -> [UInt8] { applied(to: bytes, in: bytes.indices) }
+
+    /// What becomes of `part`, which holds the ranges of all splices.
+    func applied(to bytes: [UInt8], in part: Range<Int>) -> [UInt8] {
         let ordered = splices.enumerated().sorted { left, right in
             (left.element.range.lowerBound, left.element.range.upperBound, left.offset)
                 < (right.element.range.lowerBound, right.element.range.upperBound, right.offset)
         }
         var result: [UInt8] = []
         result.reserveCapacity(
-            ordered.reduce(bytes.count) { $0 + $1.element.replacement.count - $1.element.range.count })
-        var copied = 0
+            ordered.reduce(part.count) { $0 + $1.element.replacement.count - $1.element.range.count })
+        var copied = part.lowerBound
         for (_, splice) in ordered {
             precondition(copied <= splice.range.lowerBound, "splices overlap")
             result.append(contentsOf: bytes[copied..<splice.range.lowerBound])
             result.append(contentsOf: splice.replacement)
             copied = splice.range.upperBound
         }
-        result.append(contentsOf: bytes[copied...])
+        result.append(contentsOf: bytes[copied..<part.upperBound])
         return result
     }
 }

@@ -60,7 +60,9 @@ extension JSONTape {
     /// Whether the value at `index` is this string, spelled without escapes.
     public func isString(_ index: Int, _ characters: StaticString, in bytes: [UInt8]) -> Bool {
         let node = nodes[index]
-        guard node.kind == .string, node.end - node.start == characters.utf8CodeUnitCount + 2 else { return false }
+        guard node.kind == .string, !node.traits.contains(.escaped),
+            Int(node.end - node.start) == characters.utf8CodeUnitCount + 2
+        else { return false }
         for offset in 0..<characters.utf8CodeUnitCount
         where bytes[Int(node.start) + 1 + offset] != characters.utf8Start[offset] {
             return false

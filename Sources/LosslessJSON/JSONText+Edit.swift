@@ -19,10 +19,15 @@ public enum JSONEditFault: Error, Equatable, Sendable, CustomStringConvertible {
 extension JSONText {
     /// Replaces the value at `pointer`, or adds it as a member of the object that should hold it.
     ///
-    /// In an array the element must exist, or be "-": then the value is appended.
+    /// In an array the element must exist, or be "-": then the value is appended. Bytes that are there already give back
+    /// this very text.
+    ///
+    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` if an object on the way names a member twice.
     public func setting(_ pointer: JSONPointer, to value: some Sequence<UInt8>) throws(JSONEditFault) -> JSONText {
-        let value = Array(value)
-        guard let name = pointer.tokens.last, let parent = pointer.parent else { return try Self.edited(value) }
+        let value = try Self.checked(value)
+        guard let name = pointer.tokens.last, let parent = pointer.parent else {
+            return value == bytes ? self : try Self.edited(value)
+        }
         let container = try place(parent)
         var splices = JSONSplices()
         switch container.kind {
@@ -45,6 +50,7 @@ extension JSONText {
     /// Inserts an element before the one at `pointer`; at the end if its last token is "-" or the array's length.
     public func inserting(_ value: some Sequence<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
+        let value = try Self.checked(value)
         let array = try place(parent)
         guard array.kind == .array else { throw .noSuchPlace(pointer) }
         let elements = Array(array.elements)
@@ -53,11 +59,11 @@ extension JSONText {
         else { throw .noSuchPlace(pointer) }
         var splices = JSONSplices()
         if position < elements.count {
-            splices.insert(Array(value) + [UInt8(ascii: ",")], at: elements[position].range.lowerBound)
+            splices.insert(value + [UInt8(ascii: ",")], at: elements[position].range.lowerBound)
         } else if let last = elements.last {
-            splices.insert([UInt8(ascii: ",")] + Array(value), at: last.range.upperBound)
+            splices.insert([UInt8(ascii: ",")] + value, at: last.range.upperBound)
         } else {
-            splices.insert(Array(value), at: array.range.lowerBound + 1)
+            splices.insert(value, at: array.range.lowerBound + 1)
         }
         return try applying(splices)
     }
@@ -70,8 +76,7 @@ extension JSONText {
         switch container.kind {
         case .object:
             var edit = try JSONObjectEdit(container)
-            guard let position = edit.position(of: token) else { throw .noSuchPlace(pointer) }
-            edit.remove(at: position)
+            guard edit.remove(Array(token.utf8)[...]) else { throw .noSuchPlace(pointer) }
             edit.splice(into: &splices)
         case .array:
             let elements = Array(container.elements)
@@ -91,7 +96,17 @@ extension JSONText {
 
     /// The text with the splices made; itself if there are none.
     func applying(_ splices: JSONSplices) throws(JSONEditFault) -> JSONText {
-        splices.isEmpty ? self : try Self.edited(splices.applied(to: bytes))
+        guard !splices.isEmpty else { return self }
+        let edited = splices.applied(to: bytes)
+        return edited == bytes ? self : try Self.edited(edited)
+    }
+
+    /// A new value on its own: within the text, something like `1,"admin":true` would pass for JSON.
+    private static func checked(_ value: some Sequence<UInt8>) throws(JSONEditFault) -> [UInt8] {
+        let value = Array(value)
+        var tape = JSONTape()
+        do throws(JSONFault) { _ = try tape.scanDocument(value.span) } catch { throw .invalidValue(error) }
+        return value
     }
 
     /// What an edit made is scanned like everything else: an edit can't make what is not JSON.
@@ -99,8 +114,14 @@ extension JSONText {
         do throws(JSONFault) { return try JSONText(bytes) } catch { throw .invalidValue(error) }
     }
 
+    /// The value at `pointer`, on a way without duplicate members.
     private func place(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONValue {
-        guard let value = root.value(at: pointer) else { throw .noSuchPlace(pointer) }
+        var value = root
+        for token in pointer.tokens {
+            if value.kind == .object { _ = try JSONObjectEdit(value) }
+            guard let next = value.value(at: JSONPointer(tokens: [token])) else { throw .noSuchPlace(pointer) }
+            value = next
+        }
         return value
     }
 }

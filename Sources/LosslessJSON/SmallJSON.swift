@@ -2,7 +2,8 @@ internal import CJSONC
 
 /// A small JSON answer, read by json-c and copied out: server greetings, errors, rows of `_bulk_docs`.
 ///
-/// Never a document: json-c clamps integers beyond 64 bits, cuts names at `\u0000` and lets pass what RFC 8259 refuses.
+/// Never a document: json-c clamps integers beyond 64 bits and cuts names at `\u0000`. What else it lets pass though
+/// RFC 8259 refuses it (`NaN`, `'name'`, `5.`, raw control characters), the scanner has refused before.
 public indirect enum SmallJSON: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -12,14 +13,16 @@ public indirect enum SmallJSON: Equatable, Sendable {
     case array([SmallJSON])
     case object([String: SmallJSON])
 
-    /// Depth that answers may have. json-c recurses when it frees a tree.
-    private static let depthLimit: Int32 = 64
+    /// What answers may be. json-c recurses when it frees a tree, and counts bytes in 32 bits.
+    private static let limits = JSONLimits(depth: 64, length: Int(Int32.max) - 1)
 
     /// Nil if `bytes` are not one JSON value with nothing but white space behind it.
     public init?(_ bytes: some Collection<UInt8>) {
-        guard bytes.count < Int(Int32.max), let tokener = json_tokener_new_ex(Self.depthLimit) else {
-            return nil
-        }
+        let bytes = Array(bytes)
+        var tape = JSONTape()
+        guard (try? tape.scanDocument(bytes.span, limits: Self.limits)) != nil,
+            let tokener = json_tokener_new_ex(Int32(Self.limits.depth) + 2)
+        else { return nil }
         defer { json_tokener_free(tokener) }
         json_tokener_set_flags(tokener, Int32(JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8))
         // The final NUL is what ends a number or a word at the top level.

@@ -10,6 +10,9 @@ struct ChangesParser {
         case start, memberNameOrEnd, memberName, rowOrEnd, row, afterRow, afterMember, end
     }
 
+    /// Beyond any document that a gateway stores; what is longer is not a row.
+    private static let rowLimit = 1 << 29
+
     private var state = State.start
     /// Bytes that no batch has taken yet. All before `position` is done with.
     private var buffer: [UInt8] = []
@@ -36,6 +39,7 @@ struct ChangesParser {
     /// - Throws: ``JSONFault`` if this is no answer of `_changes`; its offset counts from the last batch.
     mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
         let bytes = buffer
+        guard bytes.count <= Self.rowLimit else { throw JSONFault(.tooLong(limit: Self.rowLimit), at: 0) }
         var builder = BatchBuilder(expectedBytes: bytes.count)
         while try step(bytes, &builder) {}
         // What a batch has taken, and white space between rows, is gone for good: heartbeats must not pile up.

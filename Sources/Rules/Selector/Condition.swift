@@ -24,11 +24,11 @@ indirect enum Condition: Sendable {
 
 extension Condition {
     /// Whether the condition holds for a value that is there.
-    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+    func matches(_ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder) throws(MatchFault) -> Bool {
         switch self {
-        case .compare(let comparison, let literal): return comparison.holds(value, literal)
-        case .isIn(let literals): return Self.isAny(of: literals, value)
-        case .isNotIn(let literals): return !Self.isAny(of: literals, value)
+        case .compare(let comparison, let literal): return comparison.holds(value, literal, order)
+        case .isIn(let literals): return Self.isAny(of: literals, value, order)
+        case .isNotIn(let literals): return !Self.isAny(of: literals, value, order)
         case .exists(let shouldExist): return shouldExist
         case .type(let name): return value.typeName == name
         case .size(let size): return value.kind == .array && value.childCount == size
@@ -37,26 +37,26 @@ extension Condition {
         case .beginsWith(let prefix): return value.begins(with: prefix)
         case .all(let literals): return Self.areAll(literals, in: value)
         case .anyElement(let selector):
-            for element in value.elements where try selector.matches(element, scratch) { return true }
+            for element in value.elements where try selector.matches(element, scratch, order: order) { return true }
             return false
         case .allElements(let selector):
             var isEmpty = true
             for element in value.elements {
-                guard try selector.matches(element, scratch) else { return false }
+                guard try selector.matches(element, scratch, order: order) else { return false }
                 isEmpty = false
             }
             return !isEmpty
         case .anyKey(let selector):
-            for member in value.members where try selector.matches(member.name, scratch) { return true }
+            for member in value.members where try selector.matches(member.name, scratch, order: order) { return true }
             return false
-        case .not(let condition): return try !condition.matches(value, scratch)
+        case .not(let condition): return try !condition.matches(value, scratch, order: order)
         }
     }
 
     /// An array is "in" if any of its elements is.
-    private static func isAny(of literals: [Literal], _ value: JSONValue) -> Bool {
-        guard value.kind == .array else { return literals.contains { $0.equals(value) } }
-        for element in value.elements where literals.contains(where: { $0.equals(element) }) { return true }
+    private static func isAny(of literals: [Literal], _ value: JSONValue, _ order: ValueOrder) -> Bool {
+        guard value.kind == .array else { return literals.contains { order.areEqual(value, $0) } }
+        for element in value.elements where literals.contains(where: { order.areEqual(element, $0) }) { return true }
         return false
     }
 
@@ -87,19 +87,15 @@ extension Condition {
 }
 
 extension Condition.Comparison {
-    func holds(_ value: JSONValue, _ literal: Literal) -> Bool {
+    func holds(_ value: JSONValue, _ literal: Literal, _ order: ValueOrder) -> Bool {
         switch self {
-        case .equal: return literal.equals(value)
-        case .notEqual: return !literal.equals(value)
-        case .less: return order(value, literal) == .less
-        case .lessOrEqual: return order(value, literal) != .greater
-        case .greaterOrEqual: return order(value, literal) != .less
-        case .greater: return order(value, literal) == .greater
+        case .equal: order.areEqual(value, literal)
+        case .notEqual: !order.areEqual(value, literal)
+        case .less: order.compare(value, literal) == .less
+        case .lessOrEqual: order.compare(value, literal) != .greater
+        case .greaterOrEqual: order.compare(value, literal) != .less
+        case .greater: order.compare(value, literal) == .greater
         }
-    }
-
-    private func order(_ value: JSONValue, _ literal: Literal) -> JSONOrdering {
-        JSONCollation.compare(value, literal.value)
     }
 
     var negated: Self {

@@ -20,6 +20,8 @@ struct FieldPath: Hashable, Sendable {
     }
 
     let steps: [Step]
+    /// Whether this is the document's `_id`, spelled so, which CouchDB compares by bytes.
+    let isID: Bool
 
     /// Nil if a part of the path is empty (`a..b`, `.a`, `a.`).
     ///
@@ -34,6 +36,7 @@ struct FieldPath: Hashable, Sendable {
             }
         }
         guard !parts.contains([]) else { return nil }
+        isID = text == "_id"
         steps = parts.map { part in
             let name = part.filter { $0 != UInt8(ascii: "\\") }
             // Erlang's list_to_integer also reads "+1" and "01", as Int does.

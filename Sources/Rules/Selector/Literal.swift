@@ -6,42 +6,22 @@ struct Literal: Sendable {
 
     init(_ node: SourceNode) { value = node.jsonText.root }
 
-    /// Equal as `$eq` means it: in CouchDB's collation.
-    func equals(_ other: JSONValue) -> Bool { JSONCollation.areEqual(other, value) }
-
-    /// Equal as `$all` means it: the same Erlang term. Strings by their bytes, and 1 is not 1.0.
-    func isSameTerm(as other: JSONValue) -> Bool { Self.areSame(other, value, isStrict: true) }
-
-    /// Equal as `$all` compares a whole array: the same Erlang term, but 1 and 1.0 are equal.
-    func isEqualTerm(to other: JSONValue) -> Bool { Self.areSame(other, value, isStrict: false) }
-
-    /// Recurses as deep as the shallower of the two.
-    private static func areSame(_ left: JSONValue, _ right: JSONValue, isStrict: Bool) -> Bool {
-        guard left.kind == right.kind else { return false }
-        switch left.kind {
-        case .null, .false, .true: return true
-        case .number:
-            return (!isStrict || left.isInteger == right.isInteger) && JSONCollation.compare(left, right) == .equal
-        case .string: return areSameStrings(left, right)
-        case .array:
-            var others = right.elements
-            for element in left.elements {
-                guard let other = others.next(), areSame(element, other, isStrict: isStrict) else { return false }
-            }
-            return others.next() == nil
-        case .object:
-            var others = right.members
-            for member in left.members {
-                guard let other = others.next(), areSameStrings(member.name, other.name),
-                    areSame(member.value, other.value, isStrict: isStrict)
-                else { return false }
-            }
-            return others.next() == nil
-        }
+    /// Equal as `$all` means it for an element: the same Erlang term, strings by their bytes, and 1 is not 1.0.
+    func isSameTerm(as other: JSONValue) -> Bool {
+        isEqualTerm(to: other) && Self.haveSameNumberTypes(other, value)
     }
 
-    private static func areSameStrings(_ left: JSONValue, _ right: JSONValue) -> Bool {
-        left.isEscaped || right.isEscaped ? left.utf8 == right.utf8 : left.rawContent == right.rawContent
+    /// Equal as `$all` means it for a whole array: as Erlang terms, but 1 and 1.0 are equal.
+    func isEqualTerm(to other: JSONValue) -> Bool { TermOrder.compare(other, value) == .equal }
+
+    /// - Precondition: The two are equal as terms.
+    private static func haveSameNumberTypes(_ left: JSONValue, _ right: JSONValue) -> Bool {
+        switch left.kind {
+        case .null, .false, .true, .string: true
+        case .number: left.isInteger == right.isInteger
+        case .array: zip(left.elements, right.elements).allSatisfy { haveSameNumberTypes($0, $1) }
+        case .object: zip(left.members, right.members).allSatisfy { haveSameNumberTypes($0.value, $1.value) }
+        }
     }
 }
 

@@ -20,22 +20,27 @@ indirect enum Selector: Sendable {
 
 extension Selector {
     /// Whether the selector holds for a value. Recurses as deep as the selector.
-    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+    ///
+    /// - Parameter order: Of the field that the value was found in.
+    func matches(
+        _ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder = .collation
+    ) throws(MatchFault) -> Bool {
         switch self {
         case .all(let selectors):
-            for selector in selectors where try !selector.matches(value, scratch) { return false }
+            for selector in selectors where try !selector.matches(value, scratch, order: order) { return false }
             return true
         case .any(let selectors):
-            for selector in selectors where try selector.matches(value, scratch) { return true }
+            for selector in selectors where try selector.matches(value, scratch, order: order) { return true }
             return selectors.isEmpty
-        case .not(let selector): return try !selector.matches(value, scratch)
+        case .not(let selector): return try !selector.matches(value, scratch, order: order)
         case .none(let selectors):
-            for selector in selectors where try selector.matches(value, scratch) { return false }
+            for selector in selectors where try selector.matches(value, scratch, order: order) { return false }
             return true
-        case .value(let condition): return try condition.matches(value, scratch)
+        case .value(let condition): return try condition.matches(value, scratch, order: order)
         case .field(let path, let condition):
             switch path.look(in: value) {
-            case .found(let found): return try condition.matches(found, scratch)
+            case .found(let found):
+                return try condition.matches(found, scratch, order: path.isID ? .terms : order)
             case .bad: return false
             case .missing:
                 if case .exists(false) = condition { return true }
