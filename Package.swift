@@ -13,18 +13,24 @@ extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let grdb = product(name: "GRDB", package: "GRDB.swift")
     static let logging = product(name: "Logging", package: "swift-log")
+    static let nioCore = product(name: "NIOCore", package: "swift-nio")
+    static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let serviceLifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
     static let yams = product(name: "Yams", package: "Yams")
 }
 
 let package = Package(
     name: "changebot",
     products: [
+        .executable(name: "changebot", targets: ["changebot"]),
         .library(name: "GatewayClient", targets: ["GatewayClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -48,10 +54,42 @@ let package = Package(
         .target(
             name: "Worker", dependencies: ["Pipeline", "GatewayClient", "Rules", .logging, .serviceLifecycle],
             swiftSettings: settings),
+        .target(
+            name: "EmbeddedGateway",
+            dependencies: ["LosslessJSON", "CCrypto", .grdb, .logging, .nioCore, .nioHTTP1, .nioPosix],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "changebot",
+            dependencies: [
+                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "Worker", .argumentParser, .logging,
+                .serviceLifecycle, .unixSignals,
+            ],
+            swiftSettings: settings),
+
+        // Measurements, and what counts allocations in them.
+        .target(name: "CAllocationCounter"),
+        .executableTarget(
+            name: "changebot-bench", dependencies: ["LosslessJSON", "CJSONC", "CAllocationCounter"],
+            swiftSettings: settings),
 
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
-            name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON", "TestKit"], swiftSettings: settings),
+            name: "EmbeddedGatewayTests", dependencies: ["EmbeddedGateway", "LosslessJSON", .logging],
+            swiftSettings: settings),
+        .testTarget(
+            name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON", "TestKit"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "HTTPTransportTests", dependencies: ["HTTPTransport", "CCurl", "TestKit"], swiftSettings: settings),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "Worker", .logging,
+                .serviceLifecycle,
+            ],
+            swiftSettings: settings),
+        .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC"], swiftSettings: settings),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient"], swiftSettings: settings),
+        .testTarget(name: "RulesTests", dependencies: ["Rules", "LosslessJSON"], swiftSettings: settings),
     ]
 )

@@ -47,6 +47,12 @@ static inline CURLcode ccurl_setopt_seekfn(CURL *easy, int (*value)(void *, curl
     return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
 }
 
+/* curl_easy_setopt is variadic; this one is for CURLOPT_OPENSOCKETFUNCTION. */
+static inline CURLcode ccurl_setopt_opensocketfn(CURL *easy,
+                                                 curl_socket_t (*value)(void *, curlsocktype, struct curl_sockaddr *)) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
 /* curl_easy_getinfo is variadic; this one is for values of type long. */
 static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);

@@ -96,7 +96,8 @@ struct JSONObjectEdit {
         if let lastKept {
             splices.insert([UInt8(ascii: ",")] + appended, at: members[lastKept].range.upperBound)
         } else {
-            splices.insert(appended, at: object.range.lowerBound + 1)
+            // Where the first member was, or right behind the bracket.
+            splices.insert(appended, at: members.first?.range.lowerBound ?? object.range.lowerBound + 1)
         }
     }
 }

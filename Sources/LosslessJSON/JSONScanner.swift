@@ -150,7 +150,10 @@ extension JSONTape {
                 at = try text.skipEscape(from: at)
             case 0x80...:
                 traits.insert(.nonASCII)
-                at = try text.skipMultibyteScalar(from: at)
+                // They come in flocks.
+                repeat {
+                    at = try text.skipMultibyteScalar(from: at)
+                } while at < text.count && text[unchecked: at] >= 0x80
             case let byte:
                 throw JSONFault(.controlCharacterInString(byte), at: at)
             }

@@ -23,14 +23,6 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// A member's name in the spelling that it has in a text.
-    mutating func name(rawNameOf member: JSONValue.Member) {
-        separate()
-        bytes.append(contentsOf: member.name.bytes)
-        bytes.append(UInt8(ascii: ":"))
-        needsComma = false
-    }
-
     public mutating func string(_ value: some StringProtocol) {
         separate()
         bytes.appendJSONString(value.utf8)
@@ -89,9 +81,19 @@ extension JSONWriter {
 
 extension [UInt8] {
     /// Appends a JSON string, quotes included. `characters` is UTF-8; only what must be escaped is.
+    ///
+    /// Goes through contiguous memory: a sequence from another module would cost a witness call for each byte.
     public mutating func appendJSONString(_ characters: some Sequence<UInt8>) {
         append(UInt8(ascii: "\""))
-        for byte in characters {
+        if characters.withContiguousStorageIfAvailable({ appendEscaped($0.span) }) == nil {
+            appendEscaped(Array(characters).span)
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscaped(_ characters: Span<UInt8>) {
+        for index in characters.indices {
+            let byte = characters[index]
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 append(UInt8(ascii: "\\"))
@@ -105,6 +107,5 @@ extension [UInt8] {
             default: append(byte)
             }
         }
-        append(UInt8(ascii: "\""))
     }
 }

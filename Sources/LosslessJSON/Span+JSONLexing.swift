@@ -49,26 +49,32 @@ extension Span<UInt8> {
     }
 
     /// Skips one well-formed UTF-8 sequence of two to four bytes (Unicode 15, table 3-7).
+    @inline(__always)
     func skipMultibyteScalar(from start: Int) throws(JSONFault) -> Int {
         let length: Int
-        var second: ClosedRange<UInt8> = 0x80...0xBF
+        var lowest: UInt8 = 0x80
+        var highest: UInt8 = 0xBF
         switch self[start] {
         case 0xC2...0xDF: length = 2
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE0: (length, lowest) = (3, 0xA0)
+        case 0xED: (length, highest) = (3, 0x9F)
         case 0xE1...0xEF: length = 3
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        case 0xF0: (length, lowest) = (4, 0x90)
+        case 0xF4: (length, highest) = (4, 0x8F)
         case 0xF1...0xF3: length = 4
         default: throw JSONFault(.invalidUTF8, at: start)
         }
-        for at in start + 1..<start + length {
+        var at = start + 1
+        while at < start + length {
             guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
-            guard (at == start + 1 ? second : 0x80...0xBF).contains(self[at]) else {
+            guard self[unchecked: at] >= lowest, self[unchecked: at] <= highest else {
                 throw JSONFault(.invalidUTF8, at: start)
             }
+            // Only the second byte is ever bound more narrowly.
+            (lowest, highest) = (0x80, 0xBF)
+            at += 1
         }
-        return start + length
+        return at
     }
 
     /// Skips one digit or more.

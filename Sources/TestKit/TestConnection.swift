@@ -2,6 +2,7 @@ import Glibc
 
 /// One connection as the script of a ``TestServer`` sees it. Calls block.
 package final class TestConnection {
+    private(set) var isReset = false
     private let descriptor: Int32
     private var ahead: [UInt8] = []
     private var chunk = [UInt8](repeating: 0, count: 64 << 10)
@@ -81,6 +82,7 @@ package final class TestConnection {
 
     /// Closes with a reset instead of an orderly end.
     package func reset() {
+        isReset = true
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
     }

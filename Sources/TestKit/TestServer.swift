@@ -22,7 +22,7 @@ package final class TestServer: Sendable {
     private let state: Monitor<State>
 
     package init(script: @escaping Script) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw TestServerError(call: "socket") }
         var one: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -57,6 +57,7 @@ package final class TestServer: Sendable {
         while true {
             let descriptor = Glibc.accept(listener, nil, nil)
             guard descriptor >= 0 else { return }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let isStopped = state.with { state in
                 if !state.isStopped { state.open.insert(descriptor) }
                 return state.isStopped
@@ -67,9 +68,12 @@ package final class TestServer: Sendable {
             }
             accepted.increment()
             startThread {
-                try? script(TestConnection(descriptor))
+                let connection = TestConnection(descriptor)
+                try? script(connection)
                 state.with { state in
                     state.open.remove(descriptor)
+                    // Also ends the connection where a child process has inherited the socket all the same.
+                    if !connection.isReset { shutdown(descriptor, Int32(SHUT_RDWR)) }
                     close(descriptor)
                 }
                 closed.increment()

@@ -72,7 +72,8 @@ struct ChangeRows {
         document.member("type", string: "task")
         document.member("task", string: "Buy \(word()) and \(word()) before \(word())")
         document.member("complete", bool: random.next(below: 2) == 0)
-        document.member("createdAt", string: "2026-11-\(10 + random.next(below: 20))T10:\(10 + random.next(below: 50)):00Z")
+        document.member(
+            "createdAt", string: "2026-11-\(10 + random.next(below: 20))T10:\(10 + random.next(below: 50)):00Z")
         document.name("taskList")
         document.object { list in
             list.member("id", string: "list-\(hex(digits: 8))")
@@ -102,7 +103,8 @@ struct ChangeRows {
         document.array { points in
             for _ in 0..<12 {
                 points.object { point in
-                    point.member("at", raw: "[\(random.next(below: 180)).\(random.next(below: 1_000_000)),-7.25e-1]".utf8)
+                    point.member(
+                        "at", raw: "[\(random.next(below: 180)).\(random.next(below: 1_000_000)),-7.25e-1]".utf8)
                     point.member("weight", integer: random.next(below: 1_000_000))
                     point.member("label", string: word())
                     point.member("checked", bool: random.next(below: 2) == 0)
@@ -126,7 +128,9 @@ struct ChangeRows {
 
     private mutating func hex(digits: Int) -> String {
         var result = ""
-        for _ in 0..<digits { result.append(Character(Unicode.Scalar(Array("0123456789abcdef".utf8)[random.next(below: 16)]))) }
+        for _ in 0..<digits {
+            result.append(Character(Unicode.Scalar(Array("0123456789abcdef".utf8)[random.next(below: 16)])))
+        }
         return result
     }
 }

@@ -89,6 +89,20 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
+    /// A child process that had inherited the socket would keep the connection open.
+    @Test func aProgramStartedMeanwhileKeepsNoConnectionOpen() async throws {
+        let asked = EventCounter()
+        let server = try Self.silent(asked: asked)
+        let client = HTTPClient()
+        let task = Task { try await client.send(HTTPRequest(url: server.url())) }
+        await asked.wait(for: 1)
+        let child = try ChildProcess(["/bin/cat"])
+        task.cancel()
+        await server.closed.wait(for: 1)
+        child.kill()
+        await #expect(throws: HTTPTransportError(.cancelled, "")) { try await task.value }
+    }
+
     @Test(arguments: [false, true])
     func twoHundredAtATime(inTheBody: Bool) async throws {
         let (asked, read) = (EventCounter(), EventCounter())

@@ -18,6 +18,7 @@ import Testing
         #expect(ccurl_setopt_str(easy, CURLOPT_CAINFO, nil) == CURLE_OK)
         #expect(ccurl_setopt_datafn(easy, CURLOPT_WRITEFUNCTION, { _, size, count, _ in size * count }) == CURLE_OK)
         #expect(ccurl_setopt_seekfn(easy, { _, _, _ in CURL_SEEKFUNC_OK }) == CURLE_OK)
+        #expect(ccurl_setopt_opensocketfn(easy, { _, _, _ in -1 }) == CURLE_OK)
         withExtendedLifetime(client) {}
     }
 

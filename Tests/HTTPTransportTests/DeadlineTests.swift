@@ -51,30 +51,31 @@ import Testing
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n\r\n")
             // Well beyond the idle timeout in all, never near it at a time.
-            while ContinuousClock.now - start < .seconds(1) {
+            while ContinuousClock.now - start < .milliseconds(1500) {
                 try connection.write("x")
                 usleep(20_000)
             }
         }
-        let request = HTTPRequest(url: server.url(), idleTimeout: .milliseconds(500))
+        let request = HTTPRequest(url: server.url(), idleTimeout: .seconds(1))
         let body = try await HTTPClient().send(request).body
         #expect(try await body.collect(upTo: 1000).isEmpty == false)
     }
 
     @Test func aReaderThatTakesItsTimeIsNoSilence() async throws {
         let server = try TestServer { connection in
+            let bytes = [UInt8](repeating: 7, count: 20_000_000)
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n")
-            try connection.write([UInt8](repeating: 7, count: 20_000_000))
+            try connection.write(bytes)
             connection.waitForClose()
         }
         let client = HTTPClient()
-        let response = try await client.send(HTTPRequest(url: server.url(), idleTimeout: .milliseconds(150)))
+        let response = try await client.send(HTTPRequest(url: server.url(), idleTimeout: .seconds(1)))
         #expect(try await response.body.next() != nil)
         // Something else takes longer than the idle timeout, and the body is still there afterwards.
         let silent = try Self.silent()
         await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
-            try await client.send(HTTPRequest(url: silent.url(), deadline: .milliseconds(400)))
+            try await client.send(HTTPRequest(url: silent.url(), deadline: .milliseconds(1500)))
         }
         var count = 0
         while let part = try await response.body.next() { count += part.count }

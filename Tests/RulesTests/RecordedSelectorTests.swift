@@ -25,9 +25,11 @@ struct RecordedSelectorTests {
             let node = try #require(JSONSource.read(Array(source.bytes), faults: faults))
             let text = String(decoding: source.bytes, as: UTF8.self)
             guard let selector = SelectorReader.read(node, faults: faults) else {
-                let isRefused = recorded.root["error"] != nil || source.members.contains { member in
-                    Self.refusedHere.contains { member.name.isString($0.utf8) }
-                }
+                let isRefused =
+                    recorded.root["error"] != nil
+                    || source.members.contains { member in
+                        Self.refusedHere.contains { member.name.isString($0.utf8) }
+                    }
                 #expect(isRefused, "refused: \(text) \(faults.faults)")
                 continue
             }

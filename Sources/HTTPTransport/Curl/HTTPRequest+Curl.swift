@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// Sets what holds for every transfer of a client.
 ///
@@ -15,6 +16,7 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+    ccurl_setopt_opensocketfn(easy, openSocket)
     ccurl_setopt_str(easy, CURLOPT_USERAGENT, configuration.userAgent)
     ccurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, configuration.connections.connectTimeout.milliseconds))
     ccurl_setopt_long(easy, CURLOPT_BUFFERSIZE, configuration.bodies.bufferSize)
@@ -24,6 +26,16 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
         ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
 }
+
+/// Sockets that programs started meanwhile do not inherit: they would keep a closed connection open. libcurl 7.88 itself
+/// opens them without `SOCK_CLOEXEC`.
+private let openSocket: OpenSocket = { _, _, address in
+    guard let address = address?.pointee else { return -1 }
+    return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+}
+
+private typealias OpenSocket =
+    @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t
 
 extension HTTPRequest {
     /// Sets method, body and credentials.

@@ -9,7 +9,7 @@ internal import GRDB
 package final class Ledger: Sendable {
     private let database: DatabaseQueue
     private let path: String
-    private let lock: StateLock?
+    private let lock: StateLock
     private let ruleSetHash: String
 
     /// How many of its own revisions a bot remembers.
@@ -22,8 +22,7 @@ package final class Ledger: Sendable {
     package init(directory: String, name: String, gateway: String, ruleSetHash: String) throws(StateError) {
         try Self.createDirectory(directory)
         let base = "\(directory)/\(name)"
-        let holder = "pid \(getpid()) on \(ProcessInfo.processInfo.hostName) since \(Date().formatted(.iso8601))"
-        lock = try StateLock(path: base + ".lock", holder: holder)
+        lock = try StateLock(path: base + ".lock", holder: StateLock.thisProcess)
         path = base + ".sqlite"
         self.ruleSetHash = ruleSetHash
         let isNew = !FileManager.default.fileExists(atPath: path)

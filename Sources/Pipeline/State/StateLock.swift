@@ -23,4 +23,13 @@ package final class StateLock: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// What another run is told about this one.
+    static var thisProcess: String {
+        // Not Foundation's host name, which asks the DNS.
+        var name = [CChar](repeating: 0, count: 256)
+        let isKnown = gethostname(&name, name.count) == 0
+        let host = isKnown ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
+        return "pid \(getpid()) on \(host) since \(Date().formatted(.iso8601))"
+    }
 }

@@ -39,7 +39,8 @@ struct AttachAction: Sendable {
             var writer = JSONWriter()
             writer.object { $0.member(name, raw: attachment.stub) }
             draft.document = try draft.document.setting(attachments, to: writer.bytes)
-            return draft.attachments[name] = attachment
+            draft.attachments[name] = attachment
+            return
         }
         if let stub = existing[name], attachment.isContent(of: stub) { return }
         draft.document = try draft.document.setting(attachments.appending(name), to: attachment.stub)

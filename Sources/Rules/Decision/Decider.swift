@@ -71,7 +71,7 @@ package final class Decider {
             let before = draft.document
             guard try run(ruleSet.rules[index], &draft, original: original) else { continue }
             if !fired.contains(index) { fired.append(index) }
-            guard draft.document !== before else { continue }
+            guard draft.document !== before, draft.document.bytes != before.bytes else { continue }
             changed.append(index)
             ruleSet.index.find(for: draft.document.root, isDeleted: isDeleted, into: &candidates)
         }

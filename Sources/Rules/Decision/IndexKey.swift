@@ -23,7 +23,10 @@ struct IndexKey {
 
     private mutating func add(_ value: JSONValue) {
         if value.kind == .array { holdsForArrays = true }
-        guard let bytes = value.utf8 else { return hasOthers = true }
+        guard let bytes = value.utf8 else {
+            hasOthers = true
+            return
+        }
         if bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) {
             strings.insert(Self.lowercase(bytes))
         } else {

@@ -70,7 +70,8 @@ struct RuleIndex: Sendable {
         return field
     }
 
-    /// Of each rule's keys the one that the fewest other rules share.
+    /// Of each rule's keys the one that the fewest other rules share; of equals the last, since people write what many
+    /// documents have in common (`type`) first.
     private static func chosenKeys(_ keys: [[IndexKey]]) -> [IndexKey?] {
         struct Use: Hashable {
             let field: [UInt8]
@@ -87,7 +88,7 @@ struct RuleIndex: Sendable {
             if key.hasOthers { cost += uses[Use(field: key.field, string: nil), default: 0] }
             return key.strings.reduce(cost) { $0 + uses[Use(field: key.field, string: $1), default: 0] }
         }
-        return keys.map { $0.min { cost($0) < cost($1) } }
+        return keys.map { keys in keys.reversed().min { cost($0) < cost($1) } }
     }
 
     /// The rules that may fire, into a set made by ``makeBits()``. Allocates nothing, unless a member's name has

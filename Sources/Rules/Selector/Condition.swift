@@ -33,7 +33,7 @@ extension Condition {
         case .type(let name): return value.typeName == name
         case .size(let size): return value.kind == .array && value.childCount == size
         case .modulus(let modulus): return try modulus.matches(value)
-        case .regex(let regex): return try Self.matches(regex, value, scratch)
+        case .regex(let regex): return try regex.matches(value, scratch)
         case .beginsWith(let prefix): return value.begins(with: prefix)
         case .all(let literals): return Self.areAll(literals, in: value)
         case .anyElement(let selector):
@@ -64,25 +64,6 @@ extension Condition {
         guard value.kind == .array, let first = literals.first else { return false }
         if literals.count == 1, first.value.kind == .array, first.isEqualTerm(to: value) { return true }
         return literals.allSatisfy { literal in value.elements.contains { literal.isSameTerm(as: $0) } }
-    }
-
-    private static func matches(
-        _ regex: RegularExpression, _ value: JSONValue, _ scratch: MatchScratch
-    ) throws(MatchFault) -> Bool {
-        guard value.kind == .string else { return false }
-        // A local error keeps closures of the standard library out of typed throws.
-        var outcome: Result<Bool, MatchFault> = .success(false)
-        let match = { (subject: UnsafeBufferPointer<UInt8>) in
-            do throws(MatchFault) { outcome = .success(try regex.matches(subject, scratch)) } catch {
-                outcome = .failure(error)
-            }
-        }
-        if value.isEscaped {
-            (value.utf8 ?? []).withUnsafeBufferPointer(match)
-        } else {
-            value.withRawContent { $0.withUnsafeBufferPointer(match) }
-        }
-        return try outcome.get()
     }
 }
 

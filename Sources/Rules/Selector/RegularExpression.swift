@@ -34,13 +34,28 @@ final class RegularExpression: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
+    /// Whether the pattern is found in a string; false for all other values. Allocates only to resolve escapes.
+    ///
     /// - Throws: ``MatchFault/regexLimit(pattern:)``; CouchDB says false there.
-    func matches(_ subject: UnsafeBufferPointer<UInt8>, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
-        let status = pcre2_match_8(
-            code, subject.baseAddress, subject.count, 0, 0, scratch.matchData, scratch.matchContext)
+    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+        guard value.kind == .string else { return false }
+        let status: Int32
+        if value.isEscaped {
+            let characters = value.utf8 ?? []
+            status = search(characters.span, scratch)
+        } else {
+            status = value.withRawContent { search($0, scratch) }
+        }
         if status >= 0 { return true }
         if status == PCRE2_ERROR_NOMATCH { return false }
         throw .regexLimit(pattern: pattern)
+    }
+
+    /// PCRE2's status.
+    private func search(_ subject: Span<UInt8>, _ scratch: MatchScratch) -> Int32 {
+        subject.withUnsafeBufferPointer { subject in
+            pcre2_match_8(code, subject.baseAddress, subject.count, 0, 0, scratch.matchData, scratch.matchContext)
+        }
     }
 
     private static func message(for status: Int32) -> String {

@@ -31,7 +31,8 @@ enum SelectorOperators {
     }
 
     static func reportArgument(of member: SourceNode.Member, _ expected: String, _ faults: SourceFaults) {
-        faults.report(at: member.value.position, "\(member.name) takes \(expected), not \(kindName(member.value))")
+        faults.report(
+            at: member.value.position, "\(member.name) takes \(expected), not \(kindName(member.value)); replace it")
     }
 
     private static func comparison(_ name: String) -> Condition.Comparison? {
@@ -85,7 +86,8 @@ enum SelectorOperators {
         } catch {
             faults.report(
                 at: position,
-                "'\(pattern)' is not a regular expression: \(error.message) (behind its byte \(error.offset)); correct it")
+                "'\(pattern)' is not a regular expression: \(error.message) (behind its byte \(error.offset)); "
+                    + "correct it")
             return nil
         }
     }

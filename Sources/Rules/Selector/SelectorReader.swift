@@ -5,14 +5,9 @@ internal import LosslessJSON
 ///
 /// What it can't read becomes a fault, and a selector that stands for it until the file is given up.
 struct SelectorReader {
-    private let faults: SourceFaults
+    fileprivate let faults: SourceFaults
     /// Inside `$elemMatch` and its like, where CouchDB knows no `$nor`.
-    private let isWithinElement: Bool
-
-    private init(faults: SourceFaults, isWithinElement: Bool) {
-        self.faults = faults
-        self.isWithinElement = isWithinElement
-    }
+    fileprivate let isWithinElement: Bool
 
     /// The normalised selector of `node`; nil, with faults, if CouchDB would refuse it.
     static func read(_ node: SourceNode, faults: SourceFaults) -> Selector? {
@@ -50,7 +45,8 @@ struct SelectorReader {
             if isWithinElement {
                 faults.report(
                     at: member.position,
-                    "CouchDB can't evaluate $nor inside $elemMatch, $allMatch or $keyMapMatch; write {$not: {$or: […]}}")
+                    "CouchDB can't evaluate $nor inside $elemMatch, $allMatch or $keyMapMatch; "
+                        + "write {$not: {$or: […]}}")
             }
             return combination(member, path) { .none($0) }
         case "$not":

@@ -13,7 +13,8 @@ struct SourceObject {
         guard case .object(let members) = node.content else {
             faults.report(
                 at: node.position,
-                "\(what) must be an object with the keys \(known.joined(separator: ", ")), not \(node.kindName)")
+                "\(what) must be an object with the keys \(known.joined(separator: ", ")), not \(node.kindName); "
+                    + "write one key: value a line")
             return nil
         }
         self.members = Dictionary(members.map { ($0.name, $0) }) { first, _ in first }

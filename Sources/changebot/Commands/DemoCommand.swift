@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Logging
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

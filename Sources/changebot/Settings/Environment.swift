@@ -29,6 +29,17 @@ struct Environment {
         return value
     }
 
+    /// The same for an option whose text is understood here.
+    func parsed<Value>(
+        _ flag: String?, _ option: String, parse: (String) -> Value?
+    ) throws(CommandFailure) -> Value? {
+        guard let flag else { return try value(nil, option, parse: parse) }
+        guard let value = parse(flag) else {
+            throw CommandFailure(.usage, "the value of --\(option), '\(flag)', is not valid; see --help")
+        }
+        return value
+    }
+
     /// Whether a switch is on: `1`, `true`, `yes`, `on` in any case.
     func isOn(_ flag: Bool, _ option: String) throws(CommandFailure) -> Bool {
         if flag { return true }

@@ -17,10 +17,8 @@ struct GatewayOptions: ParsableArguments {
     var insecure = false
 
     @Option(help: "sync-gateway or couchdb, if the server does not tell.")
-    var dialect: GatewayDialect?
+    var dialect: String?
 }
-
-extension GatewayDialect: ExpressibleByArgument {}
 
 /// The gateway that a command talks to: one somewhere, or one inside this process.
 enum GatewayChoice: Equatable {
@@ -55,7 +53,7 @@ extension GatewayOptions {
         settings.credentials = try Credentials.find(environment) ?? url.userInfo
         settings.caFile = caFile ?? environment["ca-file"]
         settings.isInsecure = try environment.isOn(insecure, "insecure")
-        settings.dialect = try environment.value(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
+        settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
         settings.userAgent = "changebot/\(Changebot.version)"
         return settings
     }

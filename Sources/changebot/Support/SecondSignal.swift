@@ -4,8 +4,8 @@ internal import Foundation
 /// Ends the process at once, with 128 + n, when it is asked to stop for the second time.
 ///
 /// The first signal begins the graceful shutdown, which is the service group's business.
-final class SecondSignal: Sendable {
-    private let sources: [any DispatchSourceSignal & Sendable]
+final class SecondSignal {
+    private let sources: [any DispatchSourceSignal]
 
     init() {
         let queue = DispatchQueue(label: "second-signal")

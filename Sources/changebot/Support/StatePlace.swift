@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GatewayClient
 
 /// Where a run keeps its state, and which gateway that is bound to.
 struct StatePlace {

@@ -1,5 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
+internal import UnixSignals
 
 /// Runs one service until it is done or a signal asks it to stop.
 enum StoppableService {

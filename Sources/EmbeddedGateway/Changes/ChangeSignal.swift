@@ -1,0 +1,78 @@
+internal import NIOConcurrencyHelpers
+
+/// Tells waiting feeds that something was committed.
+final class ChangeSignal: Sendable {
+    private struct State {
+        var lastSequence: Int
+        var nextNumber = 0
+        var waiting: [Int: (sequence: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+        /// Numbers of calls that were cancelled before they waited.
+        var cancelledEarly: Set<Int> = []
+    }
+
+    private let state: NIOLockedValueBox<State>
+
+    init(lastSequence: Int) { state = NIOLockedValueBox(State(lastSequence: lastSequence)) }
+
+    var lastSequence: Int { state.withLockedValue { $0.lastSequence } }
+    /// How many calls of ``wait(past:)`` are waiting.
+    var waitingCount: Int { state.withLockedValue { $0.waiting.count } }
+
+    /// Wakes whoever waits for this sequence. Called after the commit, so that who wakes finds what woke him.
+    func advance(to sequence: Int) {
+        let woken = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
+            guard sequence > state.lastSequence else { return [] }
+            state.lastSequence = sequence
+            let due = state.waiting.filter { $0.value.sequence < sequence }
+            for number in due.keys { state.waiting[number] = nil }
+            return due.values.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Waits for a sequence above `sequence`, or for the task's cancellation.
+    func wait(past sequence: Int) async {
+        let number = state.withLockedValue { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLockedValue { state in
+                    if state.lastSequence > sequence || state.cancelledEarly.remove(number) != nil { return true }
+                    state.waiting[number] = (sequence, continuation)
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            let continuation = state.withLockedValue { state in
+                let continuation = state.waiting.removeValue(forKey: number)?.continuation
+                if continuation == nil { state.cancelledEarly.insert(number) }
+                return continuation
+            }
+            continuation?.resume()
+        }
+        // The cancellation may have come after the waking.
+        state.withLockedValue { _ = $0.cancelledEarly.remove(number) }
+    }
+
+    /// Waits as ``wait(past:)`` does, but not beyond `deadline`.
+    ///
+    /// - Returns: Whether the sequence was passed.
+    /// - Throws: `CancellationError`.
+    func wait(past sequence: Int, until deadline: ContinuousClock.Instant?) async throws -> Bool {
+        if let deadline {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.wait(past: sequence) }
+                group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
+                await group.next()
+                group.cancelAll()
+            }
+        } else {
+            await wait(past: sequence)
+        }
+        try Task.checkCancellation()
+        return lastSequence > sequence
+    }
+}

@@ -1,0 +1,121 @@
+internal import LosslessJSON
+
+/// A document as a client sent it, taken apart: what the gateway keeps in columns, and the bytes that it keeps as they
+/// are.
+struct IncomingDocument: Sendable {
+    /// `_id`; nil if there is none or it is not a string.
+    let id: String?
+    /// `_rev`.
+    var revision: String?
+    let isDeleted: Bool
+    /// `_revisions`, newest first; nil if there is none or it makes no sense.
+    let history: [RevisionID]?
+    /// The object as it came, without the members that are kept elsewhere. `{}` if nothing is left.
+    let body: [UInt8]
+    /// What the revision is named after.
+    let canonicalBody: [UInt8]
+    let attachments: [IncomingAttachment]
+
+    /// Members that are not part of the stored body. Other names with an underscore are, as in the real gateway.
+    private static let separate: Set<String> = [
+        "_id", "_rev", "_deleted", "_attachments", "_revisions", "_cv", "_exp",
+    ]
+
+    /// Most bytes of a body. Sync Gateway 4.1.1 takes 19 MiB and refuses 20,971,429 bytes: Couchbase's 20 MiB hold its
+    /// own notes on the document too.
+    private static let bodyLimit = 20 << 20 - 1024
+
+    /// - Throws: ``GatewayFault`` as the real gateway answers it for the document, 400, 404, 413 or 500.
+    init(_ object: JSONValue) throws(GatewayFault) {
+        try Self.refuseReserved(object)
+        id = object["_id"]?.string
+        revision = object["_rev"]?.string
+        isDeleted = object["_deleted"]?.bool == true
+        history = object["_revisions"].flatMap(RevisionHistory.read)
+        attachments = try IncomingAttachment.read(object["_attachments"])
+        body = object.bytes(withoutMembers: Self.separate)
+        guard body.count <= Self.bodyLimit else { throw .documentTooLarge }
+        canonicalBody = CanonicalJSON.object(object, without: Self.separate, tombstone: isDeleted)
+    }
+
+    private init(
+        revision: String?, isDeleted: Bool, body: [UInt8], canonicalBody: [UInt8], attachments: [IncomingAttachment]
+    ) {
+        id = nil
+        history = nil
+        self.revision = revision
+        self.isDeleted = isDeleted
+        self.body = body
+        self.canonicalBody = canonicalBody
+        self.attachments = attachments
+    }
+
+    /// What DELETE writes.
+    static func tombstone(of revision: String?) -> IncomingDocument {
+        IncomingDocument(
+            revision: revision, isDeleted: true, body: Array("{}".utf8),
+            canonicalBody: Array(#"{"_deleted":true}"#.utf8), attachments: [])
+    }
+
+    /// A stored body again, with other attachments.
+    static func same(
+        body: [UInt8], revision: String?, attachments: [IncomingAttachment]
+    ) throws -> IncomingDocument {
+        let object = try JSONText(body).root
+        return IncomingDocument(
+            revision: revision, isDeleted: false, body: body,
+            canonicalBody: CanonicalJSON.object(object, without: Self.separate, tombstone: false),
+            attachments: attachments)
+    }
+
+    private static func refuseReserved(_ object: JSONValue) throws(GatewayFault) {
+        if object["_sync"] != nil {
+            throw GatewayFault(400, "document-top level property '_sync' is a reserved internal property")
+        }
+        if object["_removed"]?.bool == true { throw GatewayFault(404, "Document revision is not accessible") }
+    }
+}
+
+/// `_revisions`: `{"start":3,"ids":["c","b","a"]}`.
+enum RevisionHistory {
+    static func read(_ value: JSONValue) -> [RevisionID]? {
+        guard let start = value["start"]?.integer, let ids = value["ids"], ids.kind == .array else { return nil }
+        var history: [RevisionID] = []
+        for id in ids.elements {
+            guard let digest = id.string, start > history.count else { return nil }
+            history.append(RevisionID(generation: start - history.count, digest: digest))
+        }
+        return history.isEmpty ? nil : history
+    }
+
+    static func write(_ history: [RevisionID]) -> [UInt8] {
+        var text = JSONWriter()
+        text.object { text in
+            text.name("ids")
+            text.array { text in for revision in history { text.escapedString(revision.digest) } }
+            text.member("start", integer: history.first?.generation ?? 0)
+        }
+        return text.bytes
+    }
+}
+
+extension JSONValue {
+    /// An object's text without the members of these names; what stays keeps its bytes, commas and spaces included.
+    fileprivate func bytes(withoutMembers names: Set<String>) -> [UInt8] {
+        let all = Array(members)
+        func stays(_ member: Member) -> Bool {
+            guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { return true }
+            return !names.contains(String(decoding: name, as: UTF8.self))
+        }
+        if all.allSatisfy(stays) { return all.isEmpty ? Array("{}".utf8) : Array(bytes) }
+        var result = [UInt8(ascii: "{")]
+        var end = range.lowerBound + 1
+        for member in all {
+            defer { end = member.range.upperBound }
+            guard stays(member) else { continue }
+            if result.count > 1 { result += text.bytes[end..<member.range.lowerBound] }
+            result += text.bytes[member.range]
+        }
+        return result + [UInt8(ascii: "}")]
+    }
+}

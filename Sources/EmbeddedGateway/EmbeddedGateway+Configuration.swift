@@ -1,0 +1,72 @@
+package import Logging
+
+extension EmbeddedGateway {
+    package struct Configuration: Sendable {
+        /// The database's name, the last segment of the URL. Default `todo`.
+        package var database: String
+        package var storage: Storage
+        /// Where to listen. Default the loopback: there are no users, whoever reaches the port may do all.
+        package var host: String
+        /// 0 picks a free port.
+        package var port: Int
+        package var logger: Logger
+
+        package init(
+            database: String = "todo", storage: Storage = .memory, host: String = "127.0.0.1", port: Int = 0,
+            logger: Logger = Logger(label: "changebot.gateway")
+        ) {
+            self.database = database
+            self.storage = storage
+            self.host = host
+            self.port = port
+            self.logger = logger
+        }
+    }
+
+    package enum Storage: Sendable, CustomStringConvertible {
+        /// Gone when the gateway stops.
+        case memory
+        /// An SQLite file; made if it is not there. Beside it lie `-wal` and `-shm` while it is open.
+        case file(String)
+
+        package var description: String {
+            switch self {
+            case .memory: "the database in memory"
+            case .file(let path): "the database file \(path)"
+            }
+        }
+    }
+
+    /// Where a running gateway is reached.
+    package struct Address: Sendable {
+        package let host: String
+        package let port: Int
+        package let database: String
+
+        /// `http://127.0.0.1:4984/todo`.
+        package var url: String {
+            "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/\(database)"
+        }
+    }
+}
+
+/// Why the gateway did not start.
+package struct EmbeddedGatewayError: Error, CustomStringConvertible {
+    package struct Code: Equatable, Sendable {
+        private let name: String
+
+        /// The file is not there and can't be made, or is no database, or another process has locked it.
+        package static let cannotOpenFile = Code(name: "cannotOpenFile")
+        /// The port is taken or not allowed, or the host is not this machine's.
+        package static let cannotListen = Code(name: "cannotListen")
+    }
+
+    package let code: Code
+    /// With path or address; without credentials or documents.
+    package let description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}

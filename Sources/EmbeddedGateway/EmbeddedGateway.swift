@@ -1,0 +1,112 @@
+internal import GRDB
+internal import Logging
+internal import NIOConcurrencyHelpers
+
+/// A document gateway in this process: one database in one file, or in memory, in Sync Gateway's REST dialect.
+///
+/// For demos, tests and development. GUEST reads and writes all. It is no product of its own: one process, one file.
+///
+/// ```swift
+/// let gateway = EmbeddedGateway(.init(storage: .memory))
+/// let address = try await gateway.start()  // address.url: "http://127.0.0.1:41234/todo"
+/// await gateway.stop()
+/// ```
+///
+/// Where it differs from the real one: members of documents keep their order and their spelling (Sync Gateway sorts
+/// them), there is no `_cv`, and what is not there answers 404 `unknown URL`.
+package final class EmbeddedGateway: Sendable {
+    private struct Running {
+        let store: Store
+        let server: HTTPServer
+    }
+
+    private enum State {
+        case idle
+        case starting
+        case running(Running)
+    }
+
+    package let configuration: Configuration
+    private let state = NIOLockedValueBox(State.idle)
+
+    package init(_ configuration: Configuration = Configuration()) { self.configuration = configuration }
+
+    /// Opens the database and listens.
+    ///
+    /// - Throws: ``EmbeddedGatewayError``: the file can't be opened, the address can't be bound. Trying again makes sense
+    ///   once the cause is gone.
+    /// - Precondition: The gateway is not running.
+    package func start() async throws -> Address {
+        let isIdle = state.withLockedValue { state in
+            guard case .idle = state else { return false }
+            state = .starting
+            return true
+        }
+        precondition(isIdle, "the embedded gateway is running already")
+        do {
+            let store = try openStore()
+            let server = try await listen(store)
+            state.withLockedValue { $0 = .running(Running(store: store, server: server)) }
+            return Address(host: configuration.host, port: server.port, database: configuration.database)
+        } catch {
+            state.withLockedValue { $0 = .idle }
+            throw error
+        }
+    }
+
+    /// Ends open longpolls, closes the connections and the file. Does nothing if the gateway is not running.
+    ///
+    /// Acknowledged writes are in the file. The gateway can be started again; what was in memory is gone then.
+    package func stop() async {
+        let running = state.withLockedValue { state -> Running? in
+            guard case .running(let running) = state else { return nil }
+            state = .starting
+            return running
+        }
+        guard let running else { return }
+        await running.server.stop()
+        try? running.store.close()
+        state.withLockedValue { $0 = .idle }
+    }
+
+    /// Serves until the task is cancelled.
+    ///
+    /// - Parameter ready: Called once, when connections are accepted.
+    package func run(ready: @Sendable (Address) async -> Void = { _ in }) async throws {
+        let address = try await start()
+        await ready(address)
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        await withTaskCancellationHandler {
+            for await _ in ends {}
+        } onCancel: {
+            end.finish()
+        }
+        await stop()
+    }
+
+    private func openStore() throws(EmbeddedGatewayError) -> Store {
+        do { return try Store(configuration.storage) } catch {
+            throw EmbeddedGatewayError(.cannotOpenFile, "can't open \(configuration.storage): \(Self.cause(error))")
+        }
+    }
+
+    private func listen(_ store: Store) async throws(EmbeddedGatewayError) -> HTTPServer {
+        let router = Router(
+            database: configuration.database, store: store, logger: configuration.logger, started: Greeting())
+        do {
+            return try await HTTPServer.start(host: configuration.host, port: configuration.port) { request in
+                await router.answer(request)
+            }
+        } catch {
+            try? store.close()
+            throw EmbeddedGatewayError(
+                .cannotListen, "can't listen on \(configuration.host):\(configuration.port): \(error)")
+        }
+    }
+
+    /// Without SQL and arguments.
+    private static func cause(_ error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "\(error)" }
+        return error.message ?? "\(error.resultCode)"
+    }
+}

@@ -1,0 +1,63 @@
+/// Why a request, or one document of a batch, was refused.
+///
+/// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`; the rows of `_bulk_docs`
+///   name some statuses otherwise than whole answers do.
+struct GatewayFault: Error, Equatable {
+    let status: Int
+    let reason: String
+    /// Members of the answer's head that belong to this fault.
+    var headers: [HTTPField] = []
+
+    init(_ status: Int, _ reason: String, headers: [HTTPField] = []) {
+        self.status = status
+        self.reason = reason
+        self.headers = headers
+    }
+
+    /// The name that a whole answer has for the status.
+    var name: String {
+        switch status {
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "not_found"
+        case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
+        case 409: "conflict"
+        case 412: "Precondition Failed"
+        case 413: "Request Entity Too Large"
+        case 415: "Unsupported Media Type"
+        case 416: "Requested Range Not Satisfiable"
+        case 503: "Service Unavailable"
+        default: "Internal Server Error"
+        }
+    }
+
+    /// The name that a row of `_bulk_docs` has for the status.
+    var rowName: String {
+        switch status {
+        case 400: "bad_request"
+        case 403: "forbidden"
+        case 404: "not_found"
+        case 409: "conflict"
+        default: String(status)
+        }
+    }
+}
+
+extension GatewayFault {
+    static let missing = GatewayFault(404, "missing")
+    static let deleted = GatewayFault(404, "deleted")
+    static let unknownURL = GatewayFault(404, "unknown URL")
+    static let documentExists = GatewayFault(409, "Document exists")
+    static let revisionConflict = GatewayFault(409, "Document revision conflict")
+    static let localConflict = GatewayFault(409, "Document update conflict")
+    static let documentTooLarge = GatewayFault(413, "Document too large!")
+    static let attachmentTooLarge = GatewayFault(413, "Attachment too large")
+    static let invalidDocumentID = GatewayFault(400, "Invalid doc ID")
+
+    /// A path that is known, with a method that is not for it.
+    static func methodNotAllowed(_ allowed: String) -> GatewayFault {
+        GatewayFault(405, "", headers: [HTTPField("Allow", allowed)])
+    }
+}

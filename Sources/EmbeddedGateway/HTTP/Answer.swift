@@ -1,0 +1,49 @@
+internal import LosslessJSON
+
+/// What a request is answered with.
+struct Answer: Sendable {
+    /// Hands bytes to the client; returns when there is room for more, throws when the client is gone.
+    typealias Send = @Sendable ([UInt8]) async throws -> Void
+
+    enum Body: Sendable {
+        case none
+        /// Sent with a `Content-Length`.
+        case whole([UInt8])
+        /// Sent in chunks while it is made. If it throws, the connection is cut without a final chunk.
+        case streamed(@Sendable (_ send: @escaping Send) async throws -> Void)
+    }
+
+    var status: Int
+    var fields: [HTTPField] = []
+    var body: Body = .none
+
+    /// A JSON body, whole.
+    static func json(_ bytes: [UInt8], status: Int = 200, fields: [HTTPField] = []) -> Answer {
+        Answer(status: status, fields: [.json] + fields, body: .whole(bytes))
+    }
+
+    /// The error body of a fault.
+    init(_ fault: GatewayFault) {
+        var body = JSONWriter()
+        body.object { body in
+            body.member("error", string: fault.name)
+            body.name("reason")
+            body.escapedString(fault.reason)
+        }
+        self = .json(body.bytes, status: fault.status, fields: fault.headers)
+    }
+
+    init(status: Int, fields: [HTTPField] = [], body: Body = .none) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+}
+
+extension HTTPField {
+    static let json = HTTPField("Content-Type", "application/json")
+    /// What every answer of `_changes` carries.
+    static let neverCached = HTTPField("Cache-Control", "private, max-age=0, no-cache, no-store")
+
+    static func revisionTag(_ revision: String) -> HTTPField { HTTPField("Etag", "\"\(revision)\"") }
+}

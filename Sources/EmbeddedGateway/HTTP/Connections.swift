@@ -1,0 +1,40 @@
+internal import NIOConcurrencyHelpers
+internal import NIOCore
+
+/// The open connections, one task each. A closed connection cancels its task: that is how a waiting longpoll hears of a
+/// client that went away.
+final class Connections: Sendable {
+    private struct State {
+        var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
+        var isStopped = false
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    var count: Int { state.withLockedValue { $0.tasks.count } }
+
+    func add(_ channel: any Channel, _ serve: @escaping @Sendable () async -> Void) {
+        let id = ObjectIdentifier(channel)
+        // Made under the lock: a task that ends at once waits for the lock before it takes itself out.
+        let (task, isStopped) = state.withLockedValue { state in
+            let task = Task {
+                await serve()
+                self.state.withLockedValue { _ = $0.tasks.removeValue(forKey: id) }
+            }
+            state.tasks[id] = task
+            return (task, state.isStopped)
+        }
+        if isStopped { task.cancel() }
+        channel.closeFuture.whenComplete { _ in task.cancel() }
+    }
+
+    /// Cancels what every connection does, and waits until all are gone.
+    func stop() async {
+        let tasks = state.withLockedValue { state in
+            state.isStopped = true
+            return Array(state.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+}

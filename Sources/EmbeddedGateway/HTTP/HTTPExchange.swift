@@ -1,0 +1,127 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// One request on a connection: its body, still to be read, and the way to answer.
+struct HTTPExchange {
+    typealias Inbound = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+    typealias Outbound = NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
+
+    struct BodyTooLarge: Error {}
+
+    private let head: HTTPRequestHead
+    private(set) var inbound: Inbound
+    private let outbound: Outbound
+    private var sawEnd = false
+    private var continueDue: Bool
+    private var mustClose = false
+
+    init(_ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound) {
+        self.head = head
+        self.inbound = inbound
+        self.outbound = outbound
+        continueDue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+    }
+
+    /// Whether another request may follow on the connection.
+    var isKeptAlive: Bool { head.isKeepAlive && !mustClose && !(continueDue && !sawEnd) }
+
+    /// The request with its whole body.
+    ///
+    /// - Parameter limit: Most bytes of the body.
+    /// - Throws: ``BodyTooLarge``; the rest of the body is not read then, and the connection ends with the answer.
+    mutating func request(limit: Int) async throws -> Request {
+        let body = try await body(limit: limit)
+        return Request(
+            head.method.rawValue, head.uri, fields: head.headers.map { HTTPField($0.name, $0.value) },
+            body: Array(body.readableBytesView))
+    }
+
+    private mutating func body(limit: Int) async throws -> ByteBuffer {
+        let announced = head.headers.first(name: "content-length").flatMap { Int($0) }
+        if let announced, announced > limit { throw tooLarge() }
+        guard var body = try await nextPart() else { return ByteBuffer() }
+        if let announced, announced > body.readableBytes {
+            body.reserveCapacity(minimumWritableBytes: announced - body.readableBytes)
+        }
+        while var part = try await nextPart() {
+            if body.readableBytes + part.readableBytes > limit { throw tooLarge() }
+            body.writeBuffer(&part)
+        }
+        return body
+    }
+
+    private mutating func tooLarge() -> BodyTooLarge {
+        mustClose = true
+        return BodyTooLarge()
+    }
+
+    /// The next piece of the body, nil at its end. Says "100 Continue" first where the client waits for it.
+    mutating func nextPart() async throws -> ByteBuffer? {
+        if sawEnd { return nil }
+        if continueDue {
+            continueDue = false
+            try await outbound.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
+        }
+        switch try await inbound.next() {
+        case .body(let part): return part
+        case .end:
+            sawEnd = true
+            return nil
+        case .head, nil: throw ChannelError.inputClosed
+        }
+    }
+
+    /// Sends an answer. A streamed one waits while the client does not read.
+    ///
+    /// - Throws: What the making of a streamed body throws; the connection must be cut then, without a final chunk.
+    mutating func send(_ answer: Answer) async throws {
+        var fields = HTTPHeaders(answer.fields.map { ($0.name, $0.value) })
+        fields.add(name: "Server", value: Greeting.product)
+        fields.add(name: "Date", value: HTTPDate.now())
+        switch answer.body {
+        case .none: try await send(answer.status, &fields, [])
+        case .whole(let bytes): try await send(answer.status, &fields, bytes)
+        case .streamed(let make): try await send(answer.status, &fields, make)
+        }
+    }
+
+    /// One write, one flush.
+    private mutating func send(_ status: Int, _ fields: inout HTTPHeaders, _ body: [UInt8]) async throws {
+        fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
+        let head = head(status, &fields)
+        if self.head.method == .HEAD || body.isEmpty {
+            try await outbound.write(contentsOf: [.head(head), .end(nil)])
+        } else {
+            try await outbound.write(contentsOf: [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)])
+        }
+    }
+
+    private mutating func send(
+        _ status: Int, _ fields: inout HTTPHeaders,
+        _ make: @Sendable (_ send: @escaping Answer.Send) async throws -> Void
+    ) async throws {
+        // HTTP/1.0 knows no chunks: the end of the connection is the end of the body there.
+        if head.version == .http1_0 { mustClose = true }
+        // With HEAD the encoder would write a last chunk where the next answer begins.
+        if head.version != .http1_0, head.method != .HEAD {
+            fields.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
+        }
+        let head = head(status, &fields)
+        guard self.head.method != .HEAD else {
+            return try await outbound.write(contentsOf: [.head(head), .end(nil)])
+        }
+        try await outbound.write(.head(head))
+        let outbound = outbound
+        try await make { bytes in
+            guard !bytes.isEmpty else { return }
+            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
+        }
+        try await outbound.write(.end(nil))
+    }
+
+    private func head(_ status: Int, _ fields: inout HTTPHeaders) -> HTTPResponseHead {
+        if !isKeptAlive { fields.replaceOrAdd(name: "Connection", value: "close") }
+        return HTTPResponseHead(
+            version: head.version, status: HTTPResponseStatus(statusCode: status), headers: fields)
+    }
+}

@@ -1,0 +1,109 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// HTTP/1.1 on one address. Any number of servers share the process's event loops.
+final class HTTPServer: Sendable {
+    typealias Respond = @Sendable (Request) async -> Answer
+
+    private let listener: any Channel
+    private let connections: Connections
+
+    /// Most bytes of a request's body: three documents of the largest size with an attachment each would still pass.
+    static let bodyLimit = 64 << 20
+    /// Most bytes of a request's head.
+    private static let headLimit = 64 << 10
+    /// How long a client may take to close its side after the last answer.
+    private static let lingering = TimeAmount.seconds(5)
+
+    private init(_ listener: any Channel, _ connections: Connections) {
+        self.listener = listener
+        self.connections = connections
+    }
+
+    var port: Int { listener.localAddress?.port ?? 0 }
+    var connectionCount: Int { connections.count }
+
+    /// Binds and serves until ``stop()``.
+    ///
+    /// - Throws: `IOError` if the address can't be bound.
+    static func start(host: String, port: Int, respond: @escaping Respond) async throws -> HTTPServer {
+        let connections = Connections()
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 4_096)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try accept(channel, connections, respond) }
+            }
+            .bind(host: host, port: port).get()
+        return HTTPServer(listener, connections)
+    }
+
+    /// Stops listening, cancels what is being answered and waits until every connection is gone. Streamed answers are
+    /// cut without their final chunk.
+    func stop() async {
+        try? await listener.close()
+        await connections.stop()
+    }
+
+    private static func accept(
+        _ channel: any Channel, _ connections: Connections, _ respond: @escaping Respond
+    ) throws {
+        // Framing is set by HTTPExchange: the automatic one is wrong for HEAD.
+        var framing = HTTPResponseEncoder.Configuration()
+        framing.automaticallySetFramingHeaders = false
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderListSize = headLimit
+        try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: true,
+            withEncoderConfiguration: framing, withDecoderLimitConfiguration: limits)
+        let parts = try NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>(
+            wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+        connections.add(channel) { await serve(parts, respond) }
+    }
+
+    private static func serve(
+        _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ respond: Respond
+    ) async {
+        // What is thrown here is a client that went away, or an answer that was cut: the connection ends either way.
+        try? await channel.executeThenClose { inbound, outbound in
+            var parts = inbound.makeAsyncIterator()
+            do { try await answerAll(&parts, outbound, respond) } catch let fault as HTTPParserError {
+                try await refuse(fault, outbound)
+            }
+            // Leaving this closure closes at once and drops what is not sent yet. So: our end first, then whatever the
+            // client still says, until its end.
+            outbound.finish()
+            let closing = channel.channel.eventLoop.scheduleTask(in: lingering) {
+                channel.channel.close(promise: nil)
+            }
+            defer { closing.cancel() }
+            while try await parts.next() != nil {}
+        }
+    }
+
+    private static func answerAll(
+        _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ respond: Respond
+    ) async throws {
+        while case .head(let head)? = try await parts.next() {
+            var exchange = HTTPExchange(head, parts, outbound)
+            let answer: Answer
+            do { answer = await respond(try await exchange.request(limit: bodyLimit)) } catch is HTTPExchange.BodyTooLarge {
+                answer = Answer(GatewayFault.documentTooLarge)
+            }
+            try Task.checkCancellation()
+            try await exchange.send(answer)
+            guard exchange.isKeptAlive else { return }
+            while try await exchange.nextPart() != nil {}
+            parts = exchange.inbound
+        }
+    }
+
+    private static func refuse(_ fault: HTTPParserError, _ outbound: HTTPExchange.Outbound) async throws {
+        let head = HTTPResponseHead(
+            version: .http1_1, status: fault == .headerOverflow ? .requestHeaderFieldsTooLarge : .badRequest,
+            headers: ["Content-Length": "0", "Connection": "close"])
+        try await outbound.write(contentsOf: [.head(head), .end(nil)])
+    }
+}

@@ -1,0 +1,87 @@
+/// A request as the router sees it: no socket behind it, the whole body in memory.
+struct Request: Sendable {
+    let method: String
+    /// Path and query as they stood in the request line, still percent-encoded.
+    let target: String
+    let fields: [HTTPField]
+    let body: [UInt8]
+
+    init(_ method: String, _ target: String, fields: [HTTPField] = [], body: [UInt8] = []) {
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The first value of a field of the head; names are compared without regard to case.
+    func field(_ name: String) -> String? {
+        fields.first { $0.name.utf8.elementsEqual(name.utf8, by: Self.equalIgnoringCase) }?.value
+    }
+
+    /// The segments of the path, percent-decoded one by one: an escaped slash stays inside its segment.
+    ///
+    /// Nil if an escape is broken or the path is not UTF-8.
+    var path: [String]? {
+        let encoded = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        var segments: [String] = []
+        for part in encoded.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let segment = PercentCoding.decode(part, plusIsSpace: false) else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+
+    var query: Query { Query(target) }
+
+    private static func equalIgnoringCase(_ left: UInt8, _ right: UInt8) -> Bool {
+        left == right || (left | 0x20 == right | 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20))
+    }
+}
+
+/// The parameters behind the question mark.
+struct Query: Sendable {
+    private let items: [(name: String, value: String)]
+
+    init(_ target: String) {
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+            items = []
+            return
+        }
+        items = target.utf8[mark...].dropFirst().split(separator: UInt8(ascii: "&")).compactMap { pair in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            let value = pair.dropFirst(name.count + 1)
+            guard let name = PercentCoding.decode(name), let value = PercentCoding.decode(value) else { return nil }
+            return (name, value)
+        }
+    }
+
+    subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+    /// Sync Gateway takes `true` only; whatever else stands there is false.
+    func flag(_ name: String) -> Bool { self[name] == "true" }
+}
+
+enum PercentCoding {
+    /// Nil if an escape is broken or what comes out is not UTF-8.
+    static func decode(_ text: some Collection<UInt8>, plusIsSpace: Bool = true) -> String? {
+        var bytes: [UInt8] = []
+        var at = text.startIndex
+        while at != text.endIndex {
+            let byte = text[at]
+            at = text.index(after: at)
+            if byte == UInt8(ascii: "%") {
+                guard let high = hexDigit(text, &at), let low = hexDigit(text, &at) else { return nil }
+                bytes.append(high << 4 | low)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") && plusIsSpace ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func hexDigit<Text: Collection<UInt8>>(_ text: Text, _ at: inout Text.Index) -> UInt8? {
+        guard at != text.endIndex else { return nil }
+        defer { at = text.index(after: at) }
+        return Character(Unicode.Scalar(text[at])).hexDigitValue.map(UInt8.init)
+    }
+}

@@ -1,0 +1,73 @@
+internal import LosslessJSON
+
+extension Request {
+    /// The body as a JSON object.
+    ///
+    /// - Throws: ``GatewayFault`` 400 or 415, in the words of the real gateway.
+    func object() throws(GatewayFault) -> JSONValue {
+        try checkEncoding()
+        if let type = field("Content-Type"), type.prefix(while: { $0 != ";" }) != "application/json" {
+            throw GatewayFault(415, "Invalid content type \(type)")
+        }
+        let value: JSONValue
+        do { value = try JSONText(body).root } catch {
+            throw GatewayFault(400, "Bad JSON: \(GoJSON.decoderError(error, in: body))")
+        }
+        guard value.kind == .object else {
+            throw GatewayFault(
+                400, "Bad JSON: json: cannot unmarshal \(GoJSON.name(of: value)) into Go value of type db.Body")
+        }
+        return value
+    }
+
+    /// Compressed bodies are refused: this gateway lives on the loopback.
+    func checkEncoding() throws(GatewayFault) {
+        guard let encoding = field("Content-Encoding"), encoding != "identity" else { return }
+        throw GatewayFault(415, "Unsupported Content-Encoding")
+    }
+}
+
+/// What Go's `encoding/json` says about a text, for the reasons of 400 answers.
+enum GoJSON {
+    /// As its `Decoder` says it, for documents.
+    static func decoderError(_ fault: JSONFault, in text: [UInt8]) -> String {
+        if text.isEmpty { return "EOF" }
+        return fault.reason == .unexpectedEnd ? "unexpected EOF" : syntaxError(fault)
+    }
+
+    /// As `Unmarshal` says it, for `_changes`.
+    static func unmarshalError(_ fault: JSONFault) -> String {
+        fault.reason == .unexpectedEnd ? "unexpected end of JSON input" : syntaxError(fault)
+    }
+
+    private static func syntaxError(_ fault: JSONFault) -> String {
+        guard case .unexpectedByte(let byte, let expected) = fault.reason else { return fault.description }
+        let character = Character(Unicode.Scalar(byte))
+        return "invalid character '\(character)' \(place(expected))"
+    }
+
+    private static func place(_ expected: JSONFault.Expectation) -> String {
+        switch expected {
+        case .value, .valueOrEndOfArray: "looking for beginning of value"
+        case .memberName, .memberNameOrEnd: "looking for beginning of object key string"
+        case .colon: "after object key"
+        case .commaOrEndOfObject: "after object key:value pair"
+        case .commaOrEndOfArray: "after array element"
+        case .digit: "in numeric literal"
+        case .literal: "in literal"
+        case .endOfText: "after top-level value"
+        }
+    }
+
+    /// What it calls the kind of a value.
+    static func name(of value: JSONValue) -> String {
+        switch value.kind {
+        case .null: "null"
+        case .true, .false: "bool"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}

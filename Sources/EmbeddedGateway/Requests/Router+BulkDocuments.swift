@@ -1,0 +1,67 @@
+internal import LosslessJSON
+
+extension Router {
+    /// `POST /DB/_bulk_docs`: one transaction, one row of the answer per document, in their order.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1.
+    func bulkDocuments(_ request: Request) async throws -> Answer {
+        guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
+        let body = try request.object()
+        guard let documents = body["docs"], documents.kind == .array else {
+            throw GatewayFault(400, "missing 'docs' property")
+        }
+        let isNew = body["new_edits"]?.bool != false
+        let lines = try documents.elements.map { object in
+            guard object.kind == .object else { throw GatewayFault(400, "Document body must be JSON") }
+            return BulkLine(object, isNew: isNew)
+        }
+        let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() })
+        return .json(Self.rows(lines, outcomes), status: 201)
+    }
+
+    private static func rows(_ lines: [BulkLine], _ outcomes: [Result<RevisionID, GatewayFault>]) -> [UInt8] {
+        var outcomes = outcomes.makeIterator()
+        var body = JSONWriter(minimumCapacity: lines.count * 80)
+        body.array { body in
+            for line in lines {
+                switch line.edit.flatMap({ _ in outcomes.next() ?? .failure(.unknownURL) }) {
+                case .success(let revision): body.bulkRow(line.id, revision)
+                case .failure(let fault): body.bulkRow(line.id, fault)
+                }
+            }
+        }
+        return body.bytes
+    }
+}
+
+/// One document of a `_bulk_docs` call: ready to be written, or refused already.
+private struct BulkLine {
+    let id: String
+    let edit: Result<DocumentEdit, GatewayFault>
+
+    init(_ object: JSONValue, isNew: Bool) {
+        let id = object["_id"]?.string ?? DocumentID.make()
+        self.id = id
+        edit = Result { () throws(GatewayFault) in
+            try DocumentEdit(id: id, IncomingDocument(object), isNew: isNew)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func bulkRow(_ id: String, _ revision: RevisionID) {
+        object { row in
+            row.member("id", escaped: id)
+            row.member("rev", escaped: revision.description)
+        }
+    }
+
+    fileprivate mutating func bulkRow(_ id: String, _ fault: GatewayFault) {
+        object { row in
+            row.member("error", string: fault.rowName)
+            if !id.isEmpty { row.member("id", escaped: id) }
+            row.member("reason", escaped: fault.reason)
+            row.member("status", integer: fault.status)
+        }
+    }
+}

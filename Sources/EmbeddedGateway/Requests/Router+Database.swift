@@ -1,0 +1,52 @@
+internal import Glibc
+internal import LosslessJSON
+
+/// Who answers: what `GET /` says, and since when.
+struct Greeting: Sendable {
+    /// Names this start of the gateway.
+    let node = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex
+    /// Microseconds since 1970.
+    let time: Int = {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return now.tv_sec * 1_000_000 + now.tv_nsec / 1_000
+    }()
+
+    /// What the `Server` field says: clients tell the dialect by its beginning.
+    static let product = "Couchbase Sync Gateway/4.1.1 (changebot embedded)"
+
+    func answer() -> Answer {
+        var body = JSONWriter()
+        body.object { body in
+            body.member("couchdb", string: "Welcome")
+            body.name("vendor")
+            body.object { vendor in
+                vendor.member("name", string: "Couchbase Sync Gateway")
+                vendor.member("version", string: "4.1")
+            }
+            body.member("version", string: Self.product)
+            body.member("persistent_config", bool: false)
+            body.member("node_uid", string: node)
+        }
+        return .json(body.bytes)
+    }
+}
+
+extension Router {
+    /// `GET /DB/`.
+    func databaseInformation() async throws -> Answer {
+        let sequence = try await store.lastSequence()
+        var body = JSONWriter()
+        body.object { body in
+            body.member("db_name", string: database)
+            body.member("update_seq", integer: sequence)
+            body.member("committed_update_seq", integer: sequence)
+            body.member("instance_start_time", integer: started.time)
+            body.member("compact_running", bool: false)
+            body.member("purge_seq", integer: 0)
+            body.member("disk_format_version", integer: 0)
+            body.member("state", string: "Online")
+        }
+        return .json(body.bytes)
+    }
+}

@@ -1,0 +1,38 @@
+internal import LosslessJSON
+
+extension Router {
+    /// `/DB/_local/NAME`.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1.
+    func localDocument(_ request: Request, _ name: String) async throws -> Answer {
+        guard !name.isEmpty else { throw GatewayFault.unknownURL }
+        switch request.method {
+        case "GET", "HEAD": return try await getLocalDocument(name)
+        case "PUT": return try await putLocalDocument(request, name)
+        case "DELETE":
+            try await store.deleteLocalDocument(name, replacing: request.query["rev"])
+            return Answer(status: 200, body: .whole([]))
+        default: throw GatewayFault.methodNotAllowed("DELETE, GET, HEAD, PUT")
+        }
+    }
+
+    private func getLocalDocument(_ name: String) async throws -> Answer {
+        guard let (revision, body) = try await store.localDocument(name) else { throw GatewayFault.missing }
+        let document = StoredDocument(
+            id: "_local/\(name)", revision: "0-\(revision)", isDeleted: false, body: body, attachments: nil)
+        return .json(document.text())
+    }
+
+    private func putLocalDocument(_ request: Request, _ name: String) async throws -> Answer {
+        let document = try IncomingDocument(request.object())
+        let revision = try await store.writeLocalDocument(
+            name, replacing: request.query["rev"] ?? document.revision, body: document.body)
+        var body = JSONWriter()
+        body.object { body in
+            body.member("id", escaped: "_local/\(name)")
+            body.member("ok", bool: true)
+            body.member("rev", string: "0-\(revision)")
+        }
+        return .json(body.bytes, status: 201)
+    }
+}

@@ -1,0 +1,106 @@
+internal import Foundation
+internal import GRDB
+internal import LosslessJSON
+
+/// Which documents `_all_docs` shows: a range of ids, or a list.
+struct DocumentRange: Sendable {
+    /// The first id, included.
+    var start: String?
+    /// The last id, included.
+    var end: String?
+    var includesDocuments = false
+}
+
+/// Some rows of `_all_docs`, as text.
+struct DocumentsPage: Sendable {
+    var text: [UInt8] = []
+    var count = 0
+    /// The last id on the page.
+    var lastID: String?
+    var isLast = true
+}
+
+extension Store {
+    /// The documents that are not deleted, in the order of the bytes of their ids.
+    ///
+    /// - Parameters:
+    ///   - after: The last id of the page before; nil for the first page.
+    ///   - limit: Most rows; nil for no limit.
+    func documents(
+        _ range: DocumentRange, after: String?, limit: Int?
+    ) async throws -> DocumentsPage {
+        try await database.read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT d.id, r.revision, r.body, r.attachments
+                    FROM documents d JOIN revisions r ON r.key = d.winner
+                    WHERE r.deleted = 0 AND d.id \(after == nil ? ">=" : ">") ?\(range.end == nil ? "" : " AND d.id <= ?")
+                    ORDER BY d.id
+                    """)
+            var arguments: StatementArguments = [after ?? range.start ?? ""]
+            if let end = range.end { arguments += [end] }
+            let rows = try Row.fetchCursor(statement, arguments: arguments)
+            var page = DocumentsPage()
+            let most = min(limit ?? .max, 1_000)
+            while page.count < most, page.text.count < 512 << 10, let row = try rows.next() {
+                page.append(row, includesDocuments: range.includesDocuments, isFirst: after == nil && page.count == 0)
+            }
+            page.isLast = page.count < most && page.text.count < 512 << 10
+            return page
+        }
+    }
+
+    /// The documents with these ids, in their order; a row with an error where there is none.
+    func documents(_ ids: ArraySlice<String>, includesDocuments: Bool, isFirst: Bool) async throws -> DocumentsPage {
+        try await database.read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT d.id, r.revision, r.body, r.attachments
+                    FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ? AND r.deleted = 0
+                    """)
+            var page = DocumentsPage()
+            for id in ids {
+                let isFirst = isFirst && page.count == 0
+                let rows = try Row.fetchCursor(statement, arguments: [id])
+                if let row = try rows.next() {
+                    page.append(row, includesDocuments: includesDocuments, isFirst: isFirst)
+                } else {
+                    page.appendMissing(id, isFirst: isFirst)
+                }
+            }
+            return page
+        }
+    }
+}
+
+/// - Note: Source: recorded, `{"key":ID,"id":ID,"value":{"rev":REV},"doc":{…}}` and
+///   `{"key":ID,"error":"not_found","status":404}`.
+extension DocumentsPage {
+    fileprivate mutating func append(_ row: Row, includesDocuments: Bool, isFirst: Bool) {
+        let id = JSONWriter.escaped(row[0])
+        let revision = JSONWriter.escaped(row[1])
+        text += (isFirst ? #"{"key":"# : #",{"key":"#).utf8
+        text += id
+        text += #","id":"#.utf8
+        text += id
+        text += #","value":{"rev":"#.utf8
+        text += revision
+        text.append(UInt8(ascii: "}"))
+        if includesDocuments {
+            text += #","doc":"#.utf8
+            FeedDocument.append(row, at: 2, id: id, revision: revision, isDeleted: false, to: &text)
+        }
+        text += "}\n".utf8
+        count += 1
+        lastID = row[0]
+    }
+
+    fileprivate mutating func appendMissing(_ id: String, isFirst: Bool) {
+        text += (isFirst ? #"{"key":"# : #",{"key":"#).utf8
+        text += JSONWriter.escaped(id)
+        text += #","error":"not_found","status":404}"#.utf8
+        text.append(UInt8(ascii: "\n"))
+        count += 1
+        lastID = id
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import GRDB
+
+extension Store {
+    /// The winning revision, tombstones included; nil if the document was never there.
+    func winner(of id: String) async throws -> StoredDocument? {
+        try await database.read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments
+                    FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ?
+                    """)
+            return try Row.fetchOne(statement, arguments: [id]).map(StoredDocument.init)
+        }
+    }
+
+    /// A certain revision; nil if it is not known, or only by name.
+    func revision(_ revision: String, of id: String) async throws -> StoredDocument? {
+        try await database.read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments
+                    FROM documents d JOIN revisions r ON r.document = d.key
+                    WHERE d.id = ? AND r.revision = ? AND r.body IS NOT NULL
+                    """)
+            return try Row.fetchOne(statement, arguments: [id, revision]).map(StoredDocument.init)
+        }
+    }
+
+    /// A revision and what is known of those before it, newest first.
+    func history(of revision: String, of id: String) async throws -> [RevisionID] {
+        try await database.read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    WITH RECURSIVE line (revision, parent) AS (
+                        SELECT r.revision, r.parent FROM documents d JOIN revisions r ON r.document = d.key
+                        WHERE d.id = ? AND r.revision = ?
+                        UNION ALL
+                        SELECT r.revision, r.parent FROM line JOIN revisions r ON r.key = line.parent
+                    )
+                    SELECT revision FROM line
+                    """)
+            return try String.fetchAll(statement, arguments: [id, revision]).compactMap { RevisionID($0) }
+        }
+    }
+
+    /// The bytes with this digest; nil if there are none.
+    func attachment(_ digest: String) async throws -> [UInt8]? {
+        try await database.read { db in
+            let statement = try db.cachedStatement(sql: "SELECT content FROM attachments WHERE digest = ?")
+            return try Data.fetchOne(statement, arguments: [digest]).map { Array($0) }
+        }
+    }
+
+    /// The contents of several digests, as far as they are there.
+    func attachments(_ digests: [String]) async throws -> [String: [UInt8]] {
+        try await database.read { db in
+            let statement = try db.cachedStatement(sql: "SELECT content FROM attachments WHERE digest = ?")
+            var contents: [String: [UInt8]] = [:]
+            for digest in digests {
+                contents[digest] = try Data.fetchOne(statement, arguments: [digest]).map { Array($0) }
+            }
+            return contents
+        }
+    }
+}
+
+extension StoredDocument {
+    init(_ row: Row) {
+        id = row[0]
+        revision = row[1]
+        isDeleted = row[2]
+        body = Array((row[3] as Data?) ?? Data())
+        attachments = (row[4] as Data?).map { Array($0) }
+    }
+}

@@ -1,0 +1,153 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import Logging
+import LosslessJSON
+import Pipeline
+import Rules
+import ServiceLifecycle
+import Testing
+import Worker
+
+/// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
+struct BotBench {
+    let url: GatewayURL
+    /// What a phone would use.
+    let phone: Gateway
+    let directory: String
+
+    static let logger: Logger = {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }()
+
+    /// The three pictures' rules, as the project ships them.
+    static var shippedRules: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("rules/attach-images.yaml").path
+    }
+
+    static func asset(_ name: String) -> [UInt8] {
+        let rules = URL(fileURLWithPath: shippedRules).deletingLastPathComponent().deletingLastPathComponent()
+        return Array(FileManager.default.contents(atPath: rules.appendingPathComponent("assets/\(name)").path) ?? Data())
+    }
+
+    static func with(_ body: (BotBench) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let embedded = EmbeddedGateway(EmbeddedGatewayConfiguration(storage: .memory, logger: logger))
+        let url = try GatewayURL(try await embedded.start().url)
+        let bench = BotBench(url: url, phone: Gateway(url), directory: directory)
+        do { try await body(bench) } catch {
+            await embedded.stop()
+            throw error
+        }
+        await bench.phone.shutdown()
+        await embedded.stop()
+    }
+
+    /// Rules of this test's own, beside a file `picture.png` that they may attach.
+    func rules(_ yaml: String) throws -> RuleSet {
+        try Data(repeating: 0x50, count: 1000).write(to: URL(fileURLWithPath: directory + "/picture.png"))
+        try Data(yaml.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
+        return try RuleSet.load(paths: [directory + "/rules.yaml"])
+    }
+
+    func bot(
+        _ ruleSet: RuleSet? = nil, state: String = "state", once: Bool = true,
+        configure: (inout BotSettings) -> Void = { _ in }
+    ) throws -> (bot: Bot, report: RunReport) {
+        let ruleSet = try ruleSet ?? RuleSet.load(paths: [Self.shippedRules])
+        let ledger = try ledger(ruleSet, state: state)
+        var settings = BotSettings()
+        settings.isOneShot = once
+        settings.delivery.patience.isDaemon = !once
+        configure(&settings)
+        let report = RunReport()
+        let bot = Bot(
+            gateway: Gateway(url), ruleSet: ruleSet, ledger: ledger, settings: settings, report: report,
+            logger: Self.logger)
+        return (bot, report)
+    }
+
+    func ledger(_ ruleSet: RuleSet, state: String = "state") throws -> Ledger {
+        try Ledger(
+            directory: directory + "/" + state, name: "bot", gateway: url.description, ruleSetHash: ruleSet.hash)
+    }
+
+    /// One `--once` run. Returns what it did.
+    @discardableResult
+    func runOnce(
+        _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in }
+    ) async throws -> RunCounters {
+        let (bot, report) = try bot(ruleSet, state: state, configure: configure)
+        try await bot.run()
+        return await report.counters()
+    }
+
+    /// Runs a bot that follows the feed, for as long as `body` takes; then stops it gracefully.
+    @discardableResult
+    func following(
+        _ ruleSet: RuleSet? = nil, state: String = "state", _ body: @Sendable @escaping () async throws -> Void
+    ) async throws -> RunCounters {
+        let (bot, report) = try bot(ruleSet, state: state, once: false)
+        let group = ServiceGroup(services: [bot], logger: Self.logger)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            do { try await body() } catch {
+                await group.triggerGracefulShutdown()
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+        return await report.counters()
+    }
+
+    /// Writes documents and insists that each is accepted.
+    func load(_ documents: [(id: String, body: String)]) async throws {
+        for start in stride(from: 0, to: documents.count, by: 1000) {
+            let part = documents[start..<min(start + 1000, documents.count)]
+            let outcomes = try await phone.bulkDocs(
+                part.map { BulkDocument(id: $0.id, segments: [Array($0.body.utf8)]) })
+            for outcome in outcomes {
+                guard case .written = outcome else {
+                    Issue.record("not loaded: \(outcome)")
+                    return
+                }
+            }
+        }
+    }
+
+    /// A document as it is stored now, its members in their order.
+    func stored(_ id: String) async throws -> JSONText? {
+        guard case .found(_, let document) = try await phone.allDocs(keys: [id]).first else { return nil }
+        return document
+    }
+
+    /// Returns once the document is as it should be. The feed tells when to look again.
+    func wait(until id: String, _ isReady: (JSONValue) -> Bool) async throws {
+        var since = SequenceID.start
+        while true {
+            var answer = try await phone.changes(ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(30))))
+            var isDone = false
+            while let batch = try await answer.next() {
+                for change in batch where change.id == id {
+                    if let document = change.document, isReady(document) { isDone = true }
+                }
+            }
+            if isDone { return }
+            since = answer.lastSequence ?? since
+        }
+    }
+}
+
+/// A task in the shape of the to-do app.
+func task(_ id: String, _ name: String) -> (id: String, body: String) {
+    (
+        id,
+        #"{"_id":"\#(id)","type":"task","task":"\#(name)","complete":false,"createdAt":"2026-11-20T10:00:00Z","taskList":{"id":"amy.x","owner":"amy"}}"#
+    )
+}

@@ -1,0 +1,242 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Worker
+
+@Suite(.timeLimit(.minutes(2))) struct BotTests {
+    @Test func tasksGetTheirPictureAndTheSecondRunWritesNothing() async throws {
+        try await BotBench.with { bench in
+            try await bench.load([
+                task("t1", "apple"), task("t2", "Coffee"), task("t3", "POTATOES"), task("t4", "apple juice"),
+                ("L1", #"{"_id":"L1","type":"task-list","name":"apple","owner":"amy"}"#),
+            ])
+            let first = try await bench.runOnce()
+            #expect(first.written == 3)
+            #expect(first.matched == 3)
+            #expect(first.rules.values.reduce(0, +) == 3)
+            for (id, asset) in [("t1", "apple.png"), ("t2", "coffee.png"), ("t3", "potatoes.png")] {
+                #expect(try await bench.phone.attachment("image", of: id) == BotBench.asset(asset))
+            }
+            #expect(try await bench.phone.attachment("image", of: "t4") == nil)
+            #expect(try await bench.phone.attachment("image", of: "L1") == nil)
+
+            #expect(try await bench.runOnce().written == 0)
+            let anew = try await bench.runOnce(state: "another") { $0.since = .beginning }
+            #expect(anew.written == 0)
+            #expect(anew.changes >= 5)
+        }
+    }
+
+    @Test func whatNoRuleTouchedGoesBackByteForByte() async throws {
+        let members =
+            #""z":12345678901234567890123,"a":1.10,"dup ":[1e5, -0,0.30000000000000004],"type":"task","é\u00e9":"\/\ud83d\ude00","nested":{"b":{}, "a":[ ]},"task":"apple""#
+        try await BotBench.with { bench in
+            try await bench.load([("t1", #"{"_id":"t1",\#(members)}"#)])
+            let before = try #require(try await bench.stored("t1"))
+            #expect(try await bench.runOnce().written == 1)
+            let after = try #require(try await bench.stored("t1"))
+            #expect(after.root["_attachments"]?["image"]?["stub"]?.bool == true)
+            for text in [before, after] {
+                #expect(String(decoding: text.bytes, as: UTF8.self).contains(members))
+            }
+        }
+    }
+
+    @Test func otherAttachmentsStay() async throws {
+        try await BotBench.with { bench in
+            try await bench.load([
+                (
+                    "t1",
+                    #"{"_id":"t1","type":"task","task":"apple","_attachments":{"note.txt":{"content_type":"text/plain","data":"aGVsbG8="}}}"#
+                )
+            ])
+            #expect(try await bench.runOnce().written == 1)
+            #expect(try await bench.phone.attachment("note.txt", of: "t1") == Array("hello".utf8))
+            #expect(try await bench.phone.attachment("image", of: "t1") == BotBench.asset("apple.png"))
+        }
+    }
+
+    @Test func aPictureThatIsThereAlreadyIsNotSentAgain() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: always
+                    when: { type: task }
+                    then: [{ attach: { name: image, file: picture.png } }]
+                """)
+            try await bench.load([task("t1", "apple")])
+            #expect(try await bench.runOnce(rules).written == 1)
+            let again = try await bench.runOnce(rules, state: "another")
+            #expect(again.written == 0)
+            #expect(again.unchanged == 1)
+        }
+    }
+
+    /// A rule whose effect leaves its own selector true, and its result different each time, would go on for ever.
+    @Test func ownRevisionsAreNotDecidedAgain() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: always
+                    when: { type: task }
+                    then: [{ attach: { name: image, file: picture.png } }]
+                """)
+            try await bench.load([task("t1", "apple")])
+            try await bench.runOnce(rules)
+            let second = try await bench.runOnce(rules)
+            #expect(second.changes >= 1)
+            #expect(second.matched == 0)
+        }
+    }
+
+    @Test func aTaskWrittenWhileTheBotWaitsGetsItsPicture() async throws {
+        try await BotBench.with { bench in
+            let counters = try await bench.following {
+                for number in 0..<20 {
+                    try await bench.load([task("t\(number)", "apple")])
+                    try await bench.wait(until: "t\(number)") { $0["_attachments"]?["image"] != nil }
+                }
+            }
+            #expect(counters.written == 20)
+            #expect(try await bench.runOnce().written == 0)
+        }
+    }
+
+    /// The phone goes on writing the very documents that the bot writes. Nothing of either is lost.
+    @Test func conflictsAreReadAgainAndDecidedAgain() async throws {
+        try await BotBench.with { bench in
+            let ids = (0..<20).map { "t\($0)" }
+            try await bench.following {
+                try await bench.load(ids.map { task($0, "apple") })
+                try await withThrowingTaskGroup { group in
+                    for id in ids {
+                        group.addTask { try await bench.countUp(id, to: 10) }
+                    }
+                    try await group.waitForAll()
+                }
+                for id in ids { try await bench.wait(until: id) { $0["_attachments"]?["image"] != nil } }
+            }
+            try await bench.runOnce()
+            for id in ids {
+                let document = try #require(try await bench.stored(id))
+                #expect(document.root["count"]?.integer == 10)
+                #expect(try await bench.phone.attachment("image", of: id) == BotBench.asset("apple.png"))
+            }
+        }
+    }
+
+    @Test func rulesThatUndoEachOtherAreSetAsideAndTheFeedGoesOn() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - { name: "on", when: { switch: false }, then: [{ merge: { switch: true } }] }
+                  - { name: "off", when: { switch: true }, then: [{ merge: { switch: false } }] }
+                  - { name: seen, when: { type: task, seen: { $exists: false } }, then: [{ merge: { seen: true } }] }
+                """)
+            try await bench.load([("loop", #"{"_id":"loop","switch":true}"#), task("t1", "x")])
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.deadLetters == 1)
+            #expect(counters.written == 1)
+            let letter = try #require(try bench.ledger(rules).deadLetters().first)
+            #expect(letter.id == "loop")
+            #expect(letter.reason.contains("rule loop"))
+            #expect(letter.revision != nil && letter.sequence != nil)
+            #expect(try await bench.runOnce(rules).deadLetters == 0)
+        }
+    }
+
+    @Test func aDocumentThatTheGatewayRefusesIsSetAsideAndTheOthersAreWritten() async throws {
+        try await BotBench.with { bench in
+            // Seven MiB become more than 20 MiB as three attachments: the gateway says 413.
+            let big = [UInt8](repeating: 0x42, count: 7 << 20)
+            try Data(big).write(to: URL(fileURLWithPath: bench.directory + "/big.bin"))
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: too-much
+                    when: { task: big }
+                    then:
+                      - merge: { text: "\(String(repeating: "x", count: 11 << 20))" }
+                      - merge: { more: "\(String(repeating: "x", count: 11 << 20))" }
+                  - name: small
+                    when: { task: small, done: { $exists: false } }
+                    then: [{ merge: { done: true } }]
+                """)
+            try await bench.load([task("big", "big"), task("s1", "small"), task("s2", "small")])
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.written == 2)
+            #expect(counters.rejected == 1)
+            #expect(counters.deadLetters == 1)
+        }
+    }
+
+    @Test func theCheckpointIsWhereTheFeedEnds() async throws {
+        try await BotBench.with { bench in
+            try await bench.load((0..<50).map { task("t\($0)", $0 % 5 == 0 ? "apple" : "tea") })
+            let info = try await bench.phone.databaseInfo()
+            try await bench.runOnce()
+            let ruleSet = try RuleSet.load(paths: [BotBench.shippedRules])
+            let checkpoint = try #require(try bench.ledger(ruleSet).checkpoint())
+            #expect(checkpoint.sequence.syncGatewayNumber == info.updateSequence?.syncGatewayNumber)
+        }
+    }
+
+    @Test func sinceNowLooksAtNothingOld() async throws {
+        try await BotBench.with { bench in
+            try await bench.load([task("t1", "apple")])
+            let counters = try await bench.runOnce { $0.since = .now }
+            #expect(counters.written == 0)
+        }
+    }
+
+    @Test func thousandsOfChangesMatchingOrNot() async throws {
+        try await BotBench.with { bench in
+            try await bench.load((0..<5000).map { task("t\($0)", $0 % 10 == 0 ? "apple" : "tea \($0)") })
+            let counters = try await bench.runOnce { $0.delivery.memoryBudget = 64 << 10 }
+            #expect(counters.written == 500)
+            #expect(counters.changes >= 5000)
+            #expect(try await bench.runOnce().written == 0)
+        }
+    }
+
+    @Test func aDocumentLargerThanTheBudgetPasses() async throws {
+        try await BotBench.with { bench in
+            let text = String(repeating: "y", count: 15 << 20)
+            try await bench.load([
+                ("large", #"{"_id":"large","type":"task","task":"apple","text":"\#(text)"}"#), task("t1", "coffee"),
+            ])
+            let counters = try await bench.runOnce { $0.delivery.memoryBudget = 1 << 20 }
+            #expect(counters.written == 2)
+            #expect(try await bench.stored("large")?.root["text"]?.rawContent.count == 15 << 20)
+        }
+    }
+}
+
+extension BotBench {
+    /// Raises the member `count` of a document step by step, as an app would: read, change, write, and again after a
+    /// conflict.
+    func countUp(_ id: String, to goal: Int) async throws {
+        var count = 0
+        while count < goal {
+            guard let document = try await stored(id) else { return }
+            let next = try document.setting(JSONPointer("/count"), to: Array("\(count + 1)".utf8))
+            switch try await phone.bulkDocs([BulkDocument(id: id, segments: [next.bytes])])[0] {
+            case .written: count += 1
+            case .conflict: continue
+            case let outcome:
+                Issue.record("\(outcome)")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import LosslessJSON
+
+func scan(_ text: some Sequence<UInt8>, limits: JSONLimits = .documents) -> Result<JSONText, JSONFault> {
+    Result { () throws(JSONFault) in try JSONText(Array(text), limits: limits) }
+}
+
+/// The fault of a text that must have one.
+func fault(
+    of text: some Sequence<UInt8>, limits: JSONLimits = .documents
+) throws -> JSONFault {
+    switch scan(text, limits: limits) {
+    case .success: throw Unexpected("accepted")
+    case .failure(let fault): fault
+    }
+}
+
+struct Unexpected: Error {
+    let what: String
+    init(_ what: String) { self.what = what }
+}
+
+/// The root of a text that is JSON.
+func json(_ text: String) throws -> JSONValue { try JSONText(text).root }
+
+extension JSONText {
+    var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    func setting(_ pointer: String, to value: String) throws -> JSONText {
+        try setting(JSONPointer(pointer), to: value.utf8)
+    }
+
+    func inserting(_ value: String, at pointer: String) throws -> JSONText {
+        try inserting(value.utf8, at: JSONPointer(pointer))
+    }
+
+    func removing(_ pointer: String) throws -> JSONText { try removing(JSONPointer(pointer)) }
+
+    func merging(_ patch: String) throws -> JSONText { try merging(json(patch)) }
+}

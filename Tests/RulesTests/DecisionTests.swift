@@ -1,0 +1,121 @@
+import Foundation
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct DecisionTests {
+    @Test func aRuleThatOnlyCountsChangesNothing() throws {
+        let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: []").decide(#"{"x":1}"#)
+        #expect(decision.fired == [0])
+        #expect(!decision.isChanged)
+        #expect(decision.fault == nil)
+        #expect(decision.bodySegments() == [Array(#"{"x":1}"#.utf8)])
+    }
+
+    @Test func mergeChangesOnlyWhatItNames() throws {
+        let set = try ruleSet(
+            lines: "name: a, when: {x: {$exists: true}}, then: [merge: {b: 2, gone: null, in: {y: 1}}]")
+        let decision = try set.decide(#"{ "x":1.10,"gone" : 0, "in": {"z":12345678901234567890123} }"#)
+        #expect(decision.document.string == #"{ "x":1.10, "in": {"z":12345678901234567890123,"y":1},"b":2 }"#)
+        #expect(decision.isChanged)
+        #expect(try !set.decide(decision.document.string).isChanged)
+        #expect(try set.decide(decision.document.string).fired == [0])
+    }
+
+    @Test func rulesSeeWhatTheOnesBeforeDid() throws {
+        let set = try ruleSet(
+            lines: "name: third, when: {b: 1}, then: [merge: {c: 1}]",
+            "name: first, when: {x: 1}, then: [merge: {a: 1}]",
+            "name: second, when: {a: 1}, unless: {b: 1}, then: [merge: {b: 1}]")
+        let decision = try set.decide(#"{"x":1}"#)
+        #expect(decision.document.string == #"{"x":1,"a":1,"b":1,"c":1}"#)
+        #expect(decision.fired.map { set.names[$0] } == ["first", "second", "third"])
+    }
+
+    @Test func unlessAndOnChooseTheDocuments() throws {
+        let set = try ruleSet(
+            lines: "name: change, when: {}, then: []", "name: delete, on: [delete], when: {}, then: []",
+            "name: both, on: [change, delete], when: {}, unless: {type: task}, then: []")
+        #expect(try set.fired(#"{"type":"task"}"#) == ["change"])
+        #expect(try set.fired(#"{"type":"list"}"#) == ["change", "both"])
+        #expect(try set.fired(#"{"_id":"a","_deleted":true}"#, isDeleted: true) == ["delete", "both"])
+    }
+
+    @Test(arguments: ["[]", "1", "null", #""text""#])
+    func whatIsNoDocumentMatchesNothing(text: String) throws {
+        let set = try ruleSet(lines: "name: a, when: {}, then: [merge: {a: 1}]")
+        let decision = try set.decide(text)
+        #expect(decision.fired == [] && !decision.isChanged && decision.fault == nil)
+    }
+
+    @Test func rulesThatUndoEachOtherAreALoop() throws {
+        let set = try ruleSet(
+            lines: "name: up, when: {x: 1}, then: [merge: {x: 2}]", "name: idle, when: {x: 2}, then: []",
+            "name: down, when: {x: 2}, then: [merge: {x: 1}]")
+        let decision = try set.decide(#"{"x":1}"#)
+        #expect(decision.fault?.description == "rule loop: up ↔ down")
+        #expect(decision.document.string == #"{"x":1}"#)
+        #expect(!decision.isChanged)
+    }
+
+    /// Each pass of this list moves the document one step on: the rules stand in reverse.
+    private func chain(_ length: Int) throws -> RuleSet {
+        let lines = (1...length).reversed().map {
+            "- {name: s\($0), when: {x: \($0)}, then: [merge: {x: \($0 + 1)}]}\n"
+        }
+        return try ruleSet("version: 1\nrules:\n" + lines.joined())
+    }
+
+    @Test func fourStepsAndAPassWithoutChangeAreFivePasses() throws {
+        #expect(try chain(4).decide(#"{"x":1}"#).document.string == #"{"x":5}"#)
+        #expect(try chain(5).decide(#"{"x":1}"#).fault?.description == "rule loop: s5 ↔ s4")
+    }
+
+    @Test func aRuleMayUndoItselfWithoutAChange() throws {
+        let set = try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {y: 1}, merge: {y: null}]")
+        #expect(try set.decide(#"{"x":1,"y":1}"#).document.string == #"{"x":1}"#)
+        let decision = try set.decide(#"{"x":1}"#)
+        #expect(decision.fault == nil && !decision.isChanged)
+    }
+
+    @Test(arguments: [
+        #"{"x":1,"a":1,"a":2}"#, #"{"x":1,"\u0061":1,"a":2}"#, #"{"x":1,"deep":[{"b":1,"b":1}]}"#,
+        #"{"x":1,"_attachments":{},"_attachments":{}}"#,
+    ])
+    func anEditOfADocumentWithDuplicatesIsAFault(document: String) throws {
+        let set = try ruleSet(
+            lines: "name: count, when: {x: 1}, then: []", "name: edit, when: {x: 1}, then: [merge: {n: 1}]")
+        let decision = try set.decide(document)
+        #expect(decision.fault?.rule == "edit")
+        #expect(decision.fault?.reason.hasPrefix("two members are named") == true)
+        #expect(decision.fired == [0])
+        #expect(decision.document.string == document)
+        #expect(try ruleSet(lines: "name: count, when: {x: 1}, then: []").decide(document).fault == nil)
+    }
+
+    @Test func anExplosivePatternIsAFaultOfItsRule() throws {
+        let set = try ruleSet(lines: "name: slow, when: {a: {$regex: '^(a+)+$'}}, then: []")
+        let document = #"{"a":"\#(String(repeating: "a", count: 60))!"}"#
+        let decision = try set.decide(document)
+        #expect(decision.fault?.rule == "slow")
+        #expect(decision.fault?.reason.contains("'^(a+)+$' tried 10000000 ways") == true)
+        #expect(set.makeDecider().mayFire(on: try JSONText(document).root, isDeleted: false))
+        #expect(try set.decide(#"{"a":"aaa"}"#).fault == nil)
+    }
+
+    @Test func aHostileDocumentIsOnlyADocument() throws {
+        let set = try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {y: {z: 1}}]")
+        let deep = String(repeating: "[", count: 9_000) + String(repeating: "]", count: 9_000)
+        let decision = try set.decide(#"{"x":1,"y":\#(deep),"deep":\#(deep)}"#)
+        #expect(decision.document.string == #"{"x":1,"y":{"z":1},"deep":\#(deep)}"#)
+    }
+
+    @Test func documentsLieWithinALargerText() throws {
+        let set = try ruleSet(lines: "name: a, when: {x: {$regex: '^o'}}, then: []")
+        let batch = try JSONText(#"[{"doc":{"x":"one"}},{"doc":{"x":"two"}}]"#)
+        let decider = set.makeDecider()
+        let answers = batch.root.elements.map { decider.mayFire(on: $0["doc"]!, isDeleted: false) }
+        #expect(answers == [true, false])
+    }
+}

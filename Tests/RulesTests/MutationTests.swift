@@ -1,0 +1,70 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+/// Whatever stands in a rule file, it is loaded or refused with a place; it never crashes.
+@Suite struct MutationTests {
+    private static let yaml = """
+        version: 1
+        rules:
+          - name: one
+            on: [change, delete]
+            when: &w
+              type: { $in: [task, "list", 0x1F, .5, 1.10] }
+              $or: [{ a.b: { $regex: "(?i)^x$" } }, { c: { $elemMatch: { $gt: 3 } } }]
+              n: { $not: { $mod: [4, 2] } }
+            unless: *w
+            then:
+              - merge:
+                  done: true
+                  gone: ~
+                  text: |
+                    two
+                    lines
+        """
+    private static let json = """
+        {"version": 1, "rules": [{"name": "one", "on": ["change"], "when": {"type": {"$in": ["task", 1.10]},
+        "$or": [{"a.b": {"$regex": "(?i)^x$"}}, {"c": {"$allMatch": {"$size": 3}}}]}, "unless": {"\\u00e9": null},
+        "then": [{"merge": {"done": true, "gone": null}}]}]}
+        """
+    private static let pieces = [
+        "{", "}", "[", "]", ":", ",", "\"", "'", "&w ", "*w", "!!int ", "---\n", "? ", "- ", "\n", "\t", "|", "#", "%",
+        "$nor", "\\u", "1e", "\u{85}", "é", "\u{0}", "<<: ", "null",
+    ]
+
+    private func mutate(_ text: String, _ random: inout FixedRandom) -> [UInt8] {
+        var bytes = Array(text.utf8)
+        for _ in 0...Int.random(in: 0..<4, using: &random) {
+            let at = Int.random(in: 0..<bytes.count, using: &random)
+            let end = min(bytes.count, at + Int.random(in: 0..<12, using: &random))
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: bytes[at] = UInt8.random(in: 0...255, using: &random)
+            case 1: bytes.removeSubrange(at..<end)
+            case 2: bytes.insert(contentsOf: bytes[at..<end], at: Int.random(in: 0...bytes.count, using: &random))
+            case 3: bytes.insert(contentsOf: Self.pieces.randomElement(using: &random)!.utf8, at: at)
+            default: bytes.swapAt(at, Int.random(in: 0..<bytes.count, using: &random))
+            }
+            if bytes.isEmpty { bytes = [0x20] }
+        }
+        return bytes
+    }
+
+    @Test(arguments: [("r.yaml", yaml), ("r.json", json)])
+    func mutatedFilesAreReadOrRefused(path: String, text: String) throws {
+        #expect(faults(text, path: path) == [])
+        var random = FixedRandom(state: 20_261_120)
+        let document = try JSONText(#"{"type":"task","n":3,"c":[4,1],"a":{"b":"X"}}"#)
+        var loaded = 0
+        for _ in 0..<2_500 {
+            let file = RuleFile(path: path, bytes: mutate(text, &random))
+            #expect(file.faults.allSatisfy { ($0.position?.line ?? 0) >= 1 && ($0.position?.column ?? 0) >= 1 })
+            guard file.faults.isEmpty else { continue }
+            loaded += 1
+            let decider = RuleSet(file.entries.map(\.rule)).makeDecider()
+            let decision = decider.decide(on: document, isDeleted: false)
+            #expect(decision.fired.isEmpty || decider.mayFire(on: document.root, isDeleted: false))
+        }
+        #expect(loaded > 50)
+    }
+}

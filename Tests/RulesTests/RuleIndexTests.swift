@@ -1,0 +1,97 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct RuleIndexTests {
+    private static let values = [
+        "apple", "Apple", "APPLE", "ap\\u00ADple", "pear", "é", "e\\u0301", "", "a b", "1", "apple\\n", "app\u{7F}le",
+    ]
+
+    private static func value(_ random: inout FixedRandom) -> String {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: "null"
+        case 1: "true"
+        case 2: ["1", "1.0", "10e-1", "2"].randomElement(using: &random)!
+        case 3: "[" + (0..<2).map { _ in string(&random) }.joined(separator: ",") + "]"
+        case 4: "{\"k\":\(string(&random))}"
+        default: string(&random)
+        }
+    }
+
+    private static func string(_ random: inout FixedRandom) -> String { "\"\(values.randomElement(using: &random)!)\"" }
+
+    private static func condition(_ random: inout FixedRandom) -> String {
+        let words = "apple|pear"
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0...2: return value(&random)
+        case 3: return "{\"$eq\":\(value(&random))}"
+        case 4: return "{\"$in\":[\(value(&random)),\(value(&random))]}"
+        case 5: return "{\"$exists\":\(Bool.random(using: &random))}"
+        case 6: return "{\"$ne\":\(value(&random))}"
+        case 7:
+            let patterns = [
+                "^apple$", "(?i)^apple$", "(?i)^(\(words))$", "^(?:\(words))$", "^\(words)$", "^$", "pp", "^a.ple$",
+            ]
+            return "{\"$regex\":\"\(patterns.randomElement(using: &random)!)\"}"
+        default: return "{\"$not\":{\"$eq\":\(value(&random))}}"
+        }
+    }
+
+    private static let fields = ["a", "b", "c", "_id", "\\u0061"]
+
+    private static func object(_ random: inout FixedRandom, _ value: (inout FixedRandom) -> String) -> String {
+        let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in
+            "\"\(fields.randomElement(using: &random)!)\":\(value(&random))"
+        }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+
+    private static func selectors(_ random: inout FixedRandom) -> [Selector] {
+        var selectors: [Selector] = []
+        while selectors.count < 20 {
+            var text = object(&random, condition)
+            if Int.random(in: 0..<5, using: &random) == 0 { text = "{\"$or\":[\(text),\(object(&random, condition))]}" }
+            if Int.random(in: 0..<5, using: &random) == 0 {
+                text = "{\"$and\":[\(text),\(object(&random, condition))]}"
+            }
+            // Objects that happen to name a member twice are no selectors.
+            let faults = SourceFaults(path: "s")
+            let node = JSONSource.read(Array(text.utf8), faults: faults)
+            if let selector = node.flatMap({ SelectorReader.read($0, faults: faults) }) { selectors.append(selector) }
+        }
+        return selectors
+    }
+
+    @Test(arguments: 0..<60)
+    func findsEveryRuleThatMatches(seed: UInt64) throws {
+        var random = FixedRandom(state: seed)
+        let rules = Self.selectors(&random).enumerated().map { index, selector in
+            Rule(name: "r\(index)", on: .change, when: selector, unless: nil, then: [], canonical: [])
+        }
+        let index = RuleIndex(rules)
+        let decider = RuleSet(rules).makeDecider()
+        let scratch = MatchScratch()
+        var found = index.makeBits()
+        for _ in 0..<200 {
+            let document = try JSONText(Self.object(&random, Self.value))
+            index.find(for: document.root, isDeleted: false, into: &found)
+            let matching = try rules.indices.filter { try rules[$0].fires(on: document.root, scratch) }
+            for rule in matching { #expect(found.next(from: rule) == rule, "\(document.string)") }
+            #expect(decider.mayFire(on: document.root, isDeleted: false) == !matching.isEmpty)
+            #expect(decider.decide(on: document, isDeleted: false).fired == matching)
+        }
+    }
+
+    @Test func aThousandRulesLeaveFewCandidates() throws {
+        let lines = (0..<1_000).map { "- {name: r\($0), when: {type: task, task: 'word \($0)'}, then: []}\n" }
+        let set = try ruleSet("version: 1\nrules:\n" + lines.joined())
+        var found = set.index.makeBits()
+        set.index.find(
+            for: try JSONText(#"{"type":"task","task":"word 77"}"#).root, isDeleted: false, into: &found)
+        #expect(found.next(from: 0) == 77)
+        #expect(found.next(from: 78) == nil)
+        set.index.find(for: try JSONText(#"{"type":"task","task":"word 77"}"#).root, isDeleted: true, into: &found)
+        #expect(found.next(from: 0) == nil)
+    }
+}

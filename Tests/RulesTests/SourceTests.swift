@@ -1,0 +1,125 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct SourceTests {
+    private func yaml(_ text: String) -> (json: String?, faults: [String]) {
+        let faults = SourceFaults(path: "f")
+        let node = YAMLSource.read(text, faults: faults)
+        return (node.map { String(decoding: $0.json, as: UTF8.self) }, faults.faults.map(\.description))
+    }
+
+    @Test(arguments: [
+        ("on", #""on""#), ("yes", #""yes""#), ("No", #""No""#), ("12:30", #""12:30""#),
+        ("2026-11-20", #""2026-11-20""#), ("2026-11-20T10:00:00Z", #""2026-11-20T10:00:00Z""#),
+        ("true", "true"), ("False", "false"), ("TRUE", "true"), ("tRUE", #""tRUE""#),
+        ("null", "null"), ("~", "null"), ("", "null"), ("nULL", #""nULL""#),
+        ("1.10", "1.10"), ("+1", "1"), (".5", "0.5"), ("-.5", "-0.5"), ("010", "10"), ("-007", "-7"), ("0", "0"),
+        ("00", "0"), ("5.", "5.0"), ("1e3", "1e3"), ("1.E+3", "1.0E+3"), ("1e", #""1e""#), ("-x", #""-x""#),
+        ("1_000", #""1_000""#), (".", #"".""#), ("-0", "-0"), ("12345678901234567890123", "12345678901234567890123"),
+        ("0o17", "15"), ("0x1F", "31"), ("0o8", #""0o8""#), ("0x", #""0x""#), ("0b1", #""0b1""#),
+        ("'1'", #""1""#), (#""true""#, #""true""#), ("!!str 1", #""1""#), ("! 1", #""1""#), ("!!int 010", "10"),
+        ("!!float 1", "1"), (#"!!int "7""#, "7"), ("+.nan", #""+.nan""#),
+    ])
+    func resolvesScalarsByTheCoreSchema(text: String, json: String) {
+        let result = yaml("v: " + text)
+        #expect(result.json == #"{"v":\#(json)}"#, "\(result.faults)")
+    }
+
+    @Test(arguments: [
+        ("a: .inf", "f:1:4: '.inf' is not a JSON number"),
+        ("a: -.INF", "f:1:4: '-.INF' is not a JSON number"),
+        ("a: .nan", "f:1:4: '.nan' is not a JSON number"),
+        ("a: 0xFFFFFFFFFFFFFFFFF", "f:1:4: '0xFFFFFFFFFFFFFFFFF' is longer than 64 bits"),
+        ("a: !!int x", "f:1:4: 'x' can't be read as the tag"),
+        ("a: !!int 1.5", "f:1:4: '1.5' can't be read as the tag"),
+        ("a: !thing x", "f:1:4: 'x' can't be read as the tag '!thing'"),
+        ("a: !!binary aGk=", "f:1:4: 'aGk=' can't be read as the tag"),
+        ("a: !thing {b: 1}", "f:1:4: the tag '!thing' is not known here"),
+        ("a: !!set {b: 1}", "f:1:4: the tag"),
+        ("a: !!omap [b]", "f:1:4: the tag"),
+        ("a: 1\nb: 2\na: 3", "f:1:1: the key 'a' is there twice"),
+        ("'1': x\n1: y", "f:1:1: the key '1' is there twice"),
+        ("x: {b: 1, b: 2}", "f:1:5: the key 'b' is there twice"),
+        ("a: &x [*x]", "f:1:8: the alias (*name) has no anchor"),
+        ("a: *x", "f:1:4: the alias (*name) has no anchor"),
+        ("a: 1\n---\nb: 2", "f:2:1: but found another document; a rule file is one YAML document"),
+        ("? [a]\n: 1", "f:1:3: a key must be text"),
+        ("a: [1", "f:2:1: not YAML"),
+        ("a:\n\t- x", "f:2:1: not YAML"),
+        ("a: @x", "f:1:4: not YAML"),
+        ("", "f:1:1: the file is empty"),
+        ("# nothing\n", "f:1:1: the file is empty"),
+    ])
+    func refusesYAML(text: String, message: String) {
+        let result = yaml(text)
+        #expect(result.json == nil)
+        #expect(result.faults.count == 1)
+        #expect(result.faults.first?.hasPrefix(message) == true, "\(result.faults)")
+    }
+
+    @Test func mergeKeysAndAliasesAreWhatTheySay() {
+        #expect(yaml("a: &x {k: 1}\nb: *x\n<<: *x").json == #"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#)
+    }
+
+    @Test func anAliasBombIsAnError() {
+        var text = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
+        for level in 1...12 {
+            let aliases = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ",")
+            text += "a\(level): &a\(level) [\(aliases)]\n"
+        }
+        let faults = yaml(text).faults
+        #expect(faults.count == 1)
+        #expect(faults.first?.contains("with its aliases written out, the file has more than 200000 values") == true)
+    }
+
+    @Test(arguments: [257, 900, 5_000, 200_000])
+    func depthIsLimited(depth: Int) {
+        let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        #expect(yaml(nested).faults.count == 1)
+        let faults = SourceFaults(path: "f")
+        #expect(JSONSource.read(Array(nested.utf8), faults: faults) == nil)
+        #expect(faults.faults.count == 1)
+    }
+
+    @Test func positionsCountScalarsFromOne() throws {
+        let text = "{\n  \"é\": \"ü\", \"list\": [1,\n   {\"k\": null}]\n}"
+        for read in [{ YAMLSource.read(text, faults: $0) }, { JSONSource.read(Array(text.utf8), faults: $0) }] {
+            let root = try #require(read(SourceFaults(path: "f")))
+            guard case .object(let members) = root.content, case .list(let elements) = members[1].value.content else {
+                Issue.record("not an object")
+                continue
+            }
+            #expect(root.position == SourcePosition(line: 1, column: 1))
+            #expect(members[0].position == SourcePosition(line: 2, column: 3))
+            #expect(members[0].value.position == SourcePosition(line: 2, column: 8))
+            #expect(members[1].position == SourcePosition(line: 2, column: 13))
+            #expect(elements[1].position == SourcePosition(line: 3, column: 4))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"a":1,"a":2}"#, "f:1:8: the key 'a' is there twice"),
+        (#"{"a":1,"\u0061":2}"#, "f:1:8: the key 'a' is there twice"),
+        ("{\n  \"a\": ]\n}", "f:2:8: not JSON: expected a value, found ']'"),
+        (#"{"a": "\ud800"}"#, "f:1:7: half of a surrogate pair"),
+        (#"{"a": 01}"#, "f:1:8: not JSON"),
+        ("", "f:1:1: not JSON"),
+        ("{} x", "f:1:4: not JSON"),
+    ])
+    func refusesJSON(text: String, message: String) {
+        let faults = SourceFaults(path: "f")
+        #expect(JSONSource.read(Array(text.utf8), faults: faults) == nil)
+        #expect(faults.faults.count == 1)
+        #expect(faults.faults.first?.description.hasPrefix(message) == true, "\(faults.faults)")
+    }
+
+    @Test func jsonKeepsItsNumbersAndCharacters() throws {
+        let text = #"{"n":[1.10,12345678901234567890123,1E+2,-0],"s":"\u00e9\ud83d\ude00\n","b":[true,false,null]}"#
+        let node = try #require(JSONSource.read(Array(text.utf8), faults: SourceFaults(path: "f")))
+        #expect(
+            String(decoding: node.json, as: UTF8.self)
+                == "{\"n\":[1.10,12345678901234567890123,1E+2,-0],\"s\":\"é😀\\n\",\"b\":[true,false,null]}")
+    }
+}
