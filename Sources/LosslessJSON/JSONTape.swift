@@ -10,7 +10,6 @@ struct JSONNode: Sendable {
 
     struct Traits: OptionSet, Sendable {
         let rawValue: UInt8
-        init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// A string with at least one backslash: its bytes are not its characters.
         static let escaped = Traits(rawValue: 1)

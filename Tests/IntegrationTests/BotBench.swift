@@ -37,7 +37,7 @@ struct BotBench {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let embedded = EmbeddedGateway(EmbeddedGatewayConfiguration(storage: .memory, logger: logger))
+        let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)
         let bench = BotBench(url: url, phone: Gateway(url), directory: directory)
         do { try await body(bench) } catch {

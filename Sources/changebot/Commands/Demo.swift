@@ -24,7 +24,7 @@ struct Demo {
     func run() async throws {
         let files = try DemoFiles()
         let ruleSet = try RuleSet.load(paths: [files.rules])
-        let embedded = EmbeddedGateway(EmbeddedGatewayConfiguration(storage: .memory, logger: logger))
+        let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)
         do {
             try await show(files, ruleSet, url)

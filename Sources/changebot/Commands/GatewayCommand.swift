@@ -37,7 +37,7 @@ struct GatewayCommand: AsyncParsableCommand {
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
         let service = EmbeddedGatewayService(
             gateway: EmbeddedGateway(
-                EmbeddedGatewayConfiguration(
+                EmbeddedGateway.Configuration(
                     database: database ?? environment["database"] ?? "todo",
                     storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
                     host: place.host, port: place.port, logger: logger)))

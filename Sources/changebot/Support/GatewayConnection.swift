@@ -14,7 +14,7 @@ enum GatewayConnection {
             try await using(gateway, body)
         case .embedded(let file):
             let embedded = EmbeddedGateway(
-                EmbeddedGatewayConfiguration(storage: file.map { .file($0) } ?? .memory, logger: logger))
+                EmbeddedGateway.Configuration(storage: file.map { .file($0) } ?? .memory, logger: logger))
             let address = try await embedded.start()
             logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
             do {
