@@ -84,6 +84,14 @@ package final class EmbeddedGateway: Sendable {
         await stop()
     }
 
+    /// Where waiting feeds are counted, for tests; nil while the gateway does not run.
+    var signal: ChangeSignal? {
+        state.withLockedValue { state in
+            guard case .running(let running) = state else { return nil }
+            return running.store.signal
+        }
+    }
+
     private func openStore() throws(EmbeddedGatewayError) -> Store {
         do { return try Store(configuration.storage) } catch {
             throw EmbeddedGatewayError(.cannotOpenFile, "can't open \(configuration.storage): \(Self.cause(error))")

@@ -59,7 +59,7 @@ enum ScannerBenchmark {
                 guard let end = try? tape.scanValue(in: text, from: at) else { preconditionFailure("not JSON") }
                 if notingMembers {
                     tape.forEachMember(ofObjectAt: root) { name, value in
-                        for wanted in memberNames where tape.isString(name, wanted, in: block.bytes) { found += value }
+                        if isWanted(name, on: tape, in: block.bytes) { found += value }
                     }
                 }
                 at = skipWhitespace(text, from: end)
@@ -70,9 +70,13 @@ enum ScannerBenchmark {
         blackHole(found)
     }
 
-    private static let memberNames: [StaticString] = [
-        "seq", "id", "doc", "changes", "deleted", "removed", "revoked", "err",
-    ]
+    /// The names that a changes feed looks for, asked in the same way.
+    private static func isWanted(_ name: Int, on tape: JSONTape, in bytes: [UInt8]) -> Bool {
+        tape.isString(name, "seq", in: bytes) || tape.isString(name, "id", in: bytes)
+            || tape.isString(name, "doc", in: bytes) || tape.isString(name, "changes", in: bytes)
+            || tape.isString(name, "deleted", in: bytes) || tape.isString(name, "removed", in: bytes)
+            || tape.isString(name, "revoked", in: bytes) || tape.isString(name, "err", in: bytes)
+    }
 
     /// A tree per row, built and released.
     private static func parseWithJSONC(_ rows: ChangeRows, flags: Int32) {

@@ -1,1 +1,117 @@
+import Foundation
+import GRDB
+import LosslessJSON
 import Testing
+
+@testable import EmbeddedGateway
+
+@Suite struct StoreTests {
+    private func edit(_ id: String, _ body: String, history: [String]? = nil) throws -> DocumentEdit {
+        let document = try IncomingDocument(JSONText(body).root)
+        guard let history else { return try DocumentEdit(id: id, document, isNew: true) }
+        return DocumentEdit(id: id, document: document, kind: .replicated(history.compactMap { RevisionID($0) }))
+    }
+
+    @Test func sequencesCountChangesAndADocumentHasItsNewestOnly() async throws {
+        let store = try Store(.memory)
+        let first = try await store.write(edit("a", "{}"))
+        _ = try await store.write(edit("b", "{}"))
+        _ = try await store.write(edit("a", #"{"_rev":"\#(first)","n":2}"#))
+        let page = try await store.changes(
+            since: 0, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: true)
+        let rows = String(decoding: page.text, as: UTF8.self).split(separator: "\n").map { $0.prefix(18) }
+        #expect(rows == [#"{"seq":1,"id":"_us"#, #",{"seq":3,"id":"b""#, #",{"seq":4,"id":"a""#])
+        #expect(page.lastSequence == 4)
+        #expect(try await store.lastSequence() == 4)
+    }
+
+    @Test func aRefusedDocumentUsesNoSequenceAndStopsNoOther() async throws {
+        let store = try Store(.memory)
+        let outcomes = try await store.write([
+            edit("a", "{}"), edit("a", "{}"), edit("b", #"{"_rev":"1-x"}"#), edit("c", "{}"),
+        ])
+        #expect(outcomes.map { try? $0.get().generation } == [1, nil, nil, 1])
+        #expect(outcomes[1] == .failure(.documentExists))
+        #expect(outcomes[2] == .failure(.revisionConflict))
+        #expect(try await store.lastSequence() == 3)
+    }
+
+    @Test func historyIsKeptAndLimited() async throws {
+        let store = try Store(.memory)
+        var revision: RevisionID?
+        for _ in 0..<60 {
+            let body = revision.map { #"{"_rev":"\#($0)"}"# } ?? "{}"
+            revision = try await store.write(edit("a", body))
+        }
+        let history = try await store.history(of: #require(revision).description, of: "a")
+        #expect(history.map(\.generation) == Array((11...60).reversed()))
+    }
+
+    @Test func replicatedRevisionsKeepTheirNames() async throws {
+        let store = try Store(.memory)
+        let history = ["3-ccc", "2-bbb", "1-aaa"]
+        #expect(try await store.write(edit("a", "{}", history: history)).description == "3-ccc")
+        #expect(try await store.write(edit("a", "{}", history: history)).description == "3-ccc")
+        #expect(try await store.lastSequence() == 2)
+        let longer = ["5-eee", "4-ddd"] + history
+        _ = try await store.write(edit("a", "{}", history: longer))
+        #expect(try await store.history(of: "5-eee", of: "a").map(\.description) == longer)
+        await #expect(throws: GatewayFault.revisionConflict) {
+            try await store.write(edit("a", "{}", history: ["4-xxx", "3-ccc"]))
+        }
+        #expect(try await store.revision("2-bbb", of: "a") == nil)
+    }
+
+    @Test func attachmentsAreStoredOnceAndServedByDigest() async throws {
+        let store = try Store(.memory)
+        let body = #"{"_attachments":{"x":{"data":"SGVsbG8sIFdvcmxk"}}}"#
+        _ = try await store.write([edit("a", body), edit("b", body)])
+        let digest = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
+        for id in ["a", "b"] {
+            #expect(try await store.attachments([digest], of: id) == [digest: Array("Hello, World".utf8)])
+        }
+        #expect(try await store.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM attachments") } == 1)
+        _ = try await store.write(edit("c", #"{"_attachments":{"x":{"stub":true,"digest":"\#(digest)"}}}"#))
+        #expect(try await store.attachments([digest], of: "c").isEmpty)
+    }
+
+    @Test func aFileIsThereAgainAfterReopening() async throws {
+        try await withTemporaryFile { path in
+            let store = try Store(.file(path))
+            let revision = try await store.write(edit("a", #"{"n":12345678901234567890123}"#))
+            try store.close()
+            let again = try Store(.file(path))
+            #expect(try await again.winner(of: "a")?.revision == revision.description)
+            #expect(try await again.lastSequence() == 2)
+            #expect(again.signal.lastSequence == 2)
+            try again.close()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func pagesTogetherHoldEveryDocumentOnce() async throws {
+        let store = try Store(.memory)
+        _ = try await store.write((0..<2_500).map { try edit("doc-\($0)", "{}") })
+        var since = 0
+        var pages = 0
+        var count = 0
+        var isLast = false
+        while !isLast {
+            let page = try await store.changes(
+                since: since, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: pages == 0)
+            (since, isLast) = (page.lastSequence, page.isLast)
+            count += page.count
+            pages += 1
+        }
+        #expect(count == 2_501)
+        #expect(pages == 3)
+        #expect(since == 2_501)
+    }
+}
+
+/// A path in a folder that is gone afterwards.
+func withTemporaryFile(_ body: (String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder.appendingPathComponent("gateway.sqlite").path)
+}

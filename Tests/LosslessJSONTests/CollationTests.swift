@@ -1,4 +1,3 @@
-import Foundation
 import LosslessJSON
 import Testing
 
@@ -84,8 +83,7 @@ import Testing
     }
 
     @Test(.enabled(if: Suites.folder != nil)) func ordersStringsAsCouchDBDid() throws {
-        let file = try #require(Suites.folder) + "/mango/string-order-couchdb-3.5.0.json"
-        let recorded = try JSONText(Array(Data(contentsOf: URL(fileURLWithPath: file))))
+        let recorded = try JSONText(Suites.read("mango/string-order-couchdb-3.5.0.json"))
         let strings = try Array(#require(recorded.root["order"]).elements)
         #expect(strings.count == 53)
         for (position, string) in strings.enumerated() {

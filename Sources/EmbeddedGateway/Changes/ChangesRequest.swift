@@ -60,8 +60,8 @@ struct ChangesRequest: Sendable {
             guard feed == .normal else {
                 throw GatewayFault(400, "Filter '_doc_ids' is only valid for feed=normal replications")
             }
-            selection.ids = ids.map { $0.split(separator: ",").map(String.init) }
-                ?? listed?.elements.compactMap(\.string) ?? []
+            let named = ids.map { $0.split(separator: ",").map(String.init) }
+            selection.ids = named ?? listed?.elements.compactMap(\.string) ?? []
         default: throw GatewayFault(400, "Unknown filter; try sync_gateway/bychannel or _doc_ids")
         }
     }
@@ -70,7 +70,7 @@ struct ChangesRequest: Sendable {
     ///   timeout off. Default and maximum of the timeout are Sync Gateway's, 5 and 15 minutes.
     private mutating func setTimes(heartbeat: Int?, timeout: Int?) {
         if let heartbeat, heartbeat > 0 {
-            self.heartbeat = .milliseconds(max(heartbeat, 25_000))
+            self.heartbeat = .milliseconds(min(max(heartbeat, 25_000), 900_000))
             self.timeout = nil
         } else if let timeout, timeout > 0 {
             self.timeout = .milliseconds(min(timeout, 900_000))

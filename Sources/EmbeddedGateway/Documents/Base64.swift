@@ -7,8 +7,8 @@ enum Base64 {
         var at = 0
         while at < bytes.count {
             let left = bytes.count - at
-            let group = UInt32(bytes[at]) << 16 | (left > 1 ? UInt32(bytes[at + 1]) << 8 : 0)
-                | (left > 2 ? UInt32(bytes[at + 2]) : 0)
+            let second = left > 1 ? UInt32(bytes[at + 1]) << 8 : 0
+            let group = UInt32(bytes[at]) << 16 | second | (left > 2 ? UInt32(bytes[at + 2]) : 0)
             text.append(alphabet[Int(group >> 18)])
             text.append(alphabet[Int(group >> 12 & 63)])
             text.append(left > 1 ? alphabet[Int(group >> 6 & 63)] : UInt8(ascii: "="))

@@ -79,11 +79,15 @@ struct IncomingDocument: Sendable {
 /// `_revisions`: `{"start":3,"ids":["c","b","a"]}`.
 enum RevisionHistory {
     static func read(_ value: JSONValue) -> [RevisionID]? {
-        guard let start = value["start"]?.integer, let ids = value["ids"], ids.kind == .array else { return nil }
+        guard let start = value["start"]?.integer, (1...RevisionID.largestGeneration).contains(start),
+            let ids = value["ids"], ids.kind == .array
+        else { return nil }
         var history: [RevisionID] = []
         for id in ids.elements {
-            guard let digest = id.string, start > history.count else { return nil }
-            history.append(RevisionID(generation: start - history.count, digest: digest))
+            guard let digest = id.string, let revision = RevisionID("\(start - history.count)-\(digest)") else {
+                return nil
+            }
+            history.append(revision)
         }
         return history.isEmpty ? nil : history
     }

@@ -8,10 +8,15 @@ struct RevisionID: Equatable, Sendable, CustomStringConvertible {
         self.digest = digest
     }
 
+    /// Far beyond what any document reaches; one more still fits.
+    static let largestGeneration = Int(Int32.max)
+
     /// Nil unless the text is a positive number, a hyphen and something behind it.
     init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let generation = Int(parts[0]), generation > 0, !parts[1].isEmpty else { return nil }
+        guard parts.count == 2, let generation = Int(parts[0]), !parts[1].isEmpty,
+            (1...Self.largestGeneration).contains(generation), !text.utf8.contains(0)
+        else { return nil }
         self.init(generation: generation, digest: String(parts[1]))
     }
 

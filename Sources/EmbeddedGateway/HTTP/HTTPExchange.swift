@@ -75,7 +75,7 @@ struct HTTPExchange {
     ///
     /// - Throws: What the making of a streamed body throws; the connection must be cut then, without a final chunk.
     mutating func send(_ answer: Answer) async throws {
-        var fields = HTTPHeaders(answer.fields.map { ($0.name, $0.value) })
+        var fields = HTTPHeaders(answer.fields.filter(\.isSendable).map { ($0.name, $0.value) })
         fields.add(name: "Server", value: Greeting.product)
         fields.add(name: "Date", value: HTTPDate.now())
         switch answer.body {

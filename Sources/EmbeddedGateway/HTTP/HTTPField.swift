@@ -7,4 +7,7 @@ struct HTTPField: Equatable {
         self.name = name
         self.value = value
     }
+
+    /// Whether the value fits into a line: clients choose the content types and the names of revisions.
+    var isSendable: Bool { value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

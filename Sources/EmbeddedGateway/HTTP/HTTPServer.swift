@@ -89,7 +89,9 @@ final class HTTPServer: Sendable {
         while case .head(let head)? = try await parts.next() {
             var exchange = HTTPExchange(head, parts, outbound)
             let answer: Answer
-            do { answer = await respond(try await exchange.request(limit: bodyLimit)) } catch is HTTPExchange.BodyTooLarge {
+            do {
+                answer = await respond(try await exchange.request(limit: bodyLimit))
+            } catch is HTTPExchange.BodyTooLarge {
                 answer = Answer(GatewayFault.documentTooLarge)
             }
             try Task.checkCancellation()

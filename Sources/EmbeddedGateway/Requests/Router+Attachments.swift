@@ -19,7 +19,9 @@ extension Router {
             throw GatewayFault(404, "missing attachment \(name)")
         }
         if request.query.flag("meta") { return .json(Array(entry.bytes)) }
-        guard let digest = entry["digest"]?.string, let content = try await store.attachment(digest) else {
+        guard let digest = entry["digest"]?.string,
+            let content = try await store.attachments([digest], of: id)[digest]
+        else {
             throw GatewayFault.missing
         }
         var answer = try Answer(content, range: request.field("Range"))
@@ -68,11 +70,11 @@ extension Answer {
             return
         }
         let bounds = range.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        let first = bounds.first.flatMap { Int($0) }
-        let last = bounds.count == 2 ? Int(bounds[1]) : nil
+        let first = bounds.first.flatMap { UInt32($0) }.map(Int.init)
+        let last = bounds.count == 2 ? UInt32(bounds[1]).map(Int.init) : nil
         let start = first ?? max(0, content.count - (last ?? 0))
-        let end = first == nil ? content.count : min(content.count, (last ?? content.count - 1) &+ 1)
-        guard first != nil || last != nil, start >= 0, start < end else {
+        let end = first == nil ? content.count : min(content.count, (last ?? content.count) + 1)
+        guard first != nil || last != nil, start < end else {
             throw GatewayFault(
                 416, "invalid range", headers: [HTTPField("Content-Range", "bytes */\(content.count)")])
         }
@@ -85,7 +87,8 @@ extension Store {
     /// `_attachments` with `data` in place of `stub`; a stub that dangles stays one. Nil if there are none.
     func inlinedAttachments(of document: StoredDocument) async throws -> [UInt8]? {
         guard let stubs = try document.attachments.map({ try JSONText($0).root }) else { return nil }
-        let contents = try await attachments(stubs.members.compactMap { $0.value["digest"]?.string })
+        let digests = stubs.members.compactMap { $0.value["digest"]?.string }
+        let contents = try await attachments(digests, of: document.id)
         var text = JSONWriter()
         text.object { text in
             for entry in stubs.members {

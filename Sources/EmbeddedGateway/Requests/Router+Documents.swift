@@ -111,7 +111,9 @@ extension DocumentEdit {
 
 enum DocumentID {
     /// - Note: Source: recorded, 250 bytes pass and 251 do not.
-    static func isValid(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= 250 && !id.hasPrefix("_") }
+    static func isValid(_ id: String) -> Bool {
+        !id.isEmpty && id.utf8.count <= 250 && !id.hasPrefix("_") && !id.utf8.contains(0)
+    }
 
     /// 128 random bits.
     static func make() -> String { (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex }

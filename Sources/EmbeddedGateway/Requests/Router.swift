@@ -11,6 +11,8 @@ struct Router: Sendable {
     /// Never throws: what goes wrong is an answer too.
     func answer(_ request: Request) async -> Answer {
         do { return try await route(request) } catch let fault as GatewayFault { return Answer(fault) } catch {
+            // A client that went away takes its transaction with it; nobody reads the answer.
+            if Task.isCancelled { return Answer(GatewayFault(503, "the request was cancelled")) }
             logger.error("request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
             return Answer(GatewayFault(500, "Internal error: the request could not be carried out"))
         }
@@ -18,6 +20,8 @@ struct Router: Sendable {
 
     private func route(_ request: Request) async throws -> Answer {
         guard let path = request.path else { throw GatewayFault(400, "invalid URL escape") }
+        // SQLite's texts end at a NUL: no name may have one.
+        guard !path.contains(where: { $0.utf8.contains(0) }) else { throw GatewayFault.invalidDocumentID }
         if path == [""] { return try root(request) }
         try admit(request, keyspace: path[0])
         if path.count == 1 { return Self.moved(to: "/\(path[0])/") }

@@ -8,6 +8,8 @@ internal import GRDB
 ///   is null where only the name is known, from the history of a replicated revision. `attachments` is the text of
 ///   `_attachments`, stubs only.
 /// - `attachments`: contents, once per digest whatever documents have them.
+/// - `document_attachments`: which documents were sent a content. A stub with the digest of another document's
+///   attachment opens nothing, as in the real gateway.
 /// - `local_documents`: `_local/NAME`, not replicated, not in the changes feed.
 /// - `counters`: the highest sequence given out. Sequences are never used twice, not even after a purge.
 ///
@@ -44,6 +46,11 @@ enum Schema {
             digest TEXT NOT NULL UNIQUE,
             content BLOB NOT NULL
         );
+        CREATE TABLE document_attachments (
+            document INTEGER NOT NULL,
+            attachment INTEGER NOT NULL,
+            PRIMARY KEY (document, attachment)
+        ) WITHOUT ROWID;
         CREATE TABLE local_documents (
             name TEXT PRIMARY KEY,
             revision INTEGER NOT NULL,

@@ -44,21 +44,19 @@ extension Store {
         }
     }
 
-    /// The bytes with this digest; nil if there are none.
-    func attachment(_ digest: String) async throws -> [UInt8]? {
+    /// What a document's attachments with these digests hold; those that dangle are missing.
+    func attachments(_ digests: [String], of id: String) async throws -> [String: [UInt8]] {
         try await database.read { db in
-            let statement = try db.cachedStatement(sql: "SELECT content FROM attachments WHERE digest = ?")
-            return try Data.fetchOne(statement, arguments: [digest]).map { Array($0) }
-        }
-    }
-
-    /// The contents of several digests, as far as they are there.
-    func attachments(_ digests: [String]) async throws -> [String: [UInt8]] {
-        try await database.read { db in
-            let statement = try db.cachedStatement(sql: "SELECT content FROM attachments WHERE digest = ?")
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT a.content FROM documents d
+                    JOIN attachments a ON a.digest = ?
+                    JOIN document_attachments o ON o.document = d.key AND o.attachment = a.key
+                    WHERE d.id = ?
+                    """)
             var contents: [String: [UInt8]] = [:]
             for digest in digests {
-                contents[digest] = try Data.fetchOne(statement, arguments: [digest]).map { Array($0) }
+                contents[digest] = try Data.fetchOne(statement, arguments: [digest, id]).map { Array($0) }
             }
             return contents
         }

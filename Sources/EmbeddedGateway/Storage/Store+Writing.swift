@@ -143,10 +143,10 @@ struct DocumentWriter {
     ) throws {
         let entries = try AttachmentEntries.make(
             edit.document.attachments, parent: current?.attachments, generation: revision.generation)
-        try storeContents(edit.document.attachments)
         revisionKey += 1
         sequence += 1
         let documentKey = try placeDocument(edit.id, current)
+        try storeContents(edit.document.attachments, of: documentKey)
         try db.cachedStatement(
             sql: """
                 INSERT INTO revisions (key, document, revision, generation, parent, deleted, attachments, body)
@@ -174,10 +174,16 @@ struct DocumentWriter {
         return db.lastInsertedRowID
     }
 
-    private func storeContents(_ attachments: [IncomingAttachment]) throws {
+    private func storeContents(_ attachments: [IncomingAttachment], of documentKey: Int64) throws {
         for case .bytes(let bytes, let digest) in attachments.lazy.map(\.content) {
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO attachments (digest, content) VALUES (?, ?)")
                 .execute(arguments: [digest, Data(bytes)])
+            try db.cachedStatement(
+                sql: """
+                    INSERT OR IGNORE INTO document_attachments (document, attachment)
+                    SELECT ?, key FROM attachments WHERE digest = ?
+                    """
+            ).execute(arguments: [documentKey, digest])
         }
     }
 }

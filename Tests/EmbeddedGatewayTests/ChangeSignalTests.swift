@@ -1,0 +1,38 @@
+import Testing
+
+@testable import EmbeddedGateway
+
+@Suite(.timeLimit(.minutes(1))) struct ChangeSignalTests {
+    @Test func whoComesLateDoesNotWait() async {
+        let signal = ChangeSignal(lastSequence: 5)
+        await signal.wait(past: 4)
+    }
+
+    @Test func aCommitWakesThoseWhoWaitForItOnly() async throws {
+        let signal = ChangeSignal(lastSequence: 5)
+        let near = Task { await signal.wait(past: 5) }
+        let far = Task { await signal.wait(past: 100) }
+        while signal.waitingCount < 2 { await Task.yield() }
+        signal.advance(to: 6)
+        await near.value
+        #expect(signal.waitingCount == 1)
+        far.cancel()
+        await far.value
+        #expect(signal.waitingCount == 0)
+    }
+
+    @Test func aCancelledCallReturnsWheneverItIsCancelled() async {
+        let signal = ChangeSignal(lastSequence: 0)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<2_000 { group.addTask { await signal.wait(past: 0) } }
+            group.cancelAll()
+        }
+        #expect(signal.waitingCount == 0)
+    }
+
+    @Test func theDeadlineEndsTheWait() async throws {
+        let signal = ChangeSignal(lastSequence: 0)
+        #expect(try await signal.wait(past: 0, until: .now) == false)
+        #expect(signal.waitingCount == 0)
+    }
+}

@@ -1,0 +1,76 @@
+import LosslessJSON
+import Testing
+
+@testable import EmbeddedGateway
+
+@Suite struct DocumentBytesTests {
+    @Test(arguments: [
+        (#"{"a":1}"#, "1-36de1e87058203f406bd6a3842c45ef0"),
+        (#"{ "a" : 1 }"#, "1-36de1e87058203f406bd6a3842c45ef0"),
+        ("{}", "1-ca9ad22802b66f662ff171f226211d5c"),
+        (#"{"_foo": 1}"#, "1-d3b32e81970ca7874f573283b61ec2bc"),
+        (#"{"_exp": 2, "a": 1}"#, "1-36de1e87058203f406bd6a3842c45ef0"),
+        (
+            #"{"big":12345678901234567890,"f":1.0,"e":1e3,"d":0.1,"i":9007199254740993,"#
+                + #""u":"\u00e9\u0000\ud83d\ude00","n":null,"dup":1,"dup":2}"#,
+            "1-0a77714b889665e5c79c4ddc6e334604"
+        ),
+    ])
+    func revisionsAreNamedAsTheRealGatewayNamesThem(text: String, revision: String) throws {
+        let document = try IncomingDocument(JSONText(text).root)
+        #expect(RevisionID(after: nil, canonicalBody: document.canonicalBody).description == revision)
+    }
+
+    @Test func aTombstoneIsNamedAfterItsParent() throws {
+        let parent = try #require(RevisionID("1-386016876530a550f925a20d98bf1254"))
+        let document = IncomingDocument.tombstone(of: nil)
+        let revision = RevisionID(after: parent, canonicalBody: document.canonicalBody)
+        #expect(revision.description == "2-3a37917086ee3926f6d3d09cdd2d3929")
+    }
+
+    @Test(arguments: [
+        (#"{"b": 1.10, "a" : 12345678901234567890123}"#, #"{"b": 1.10, "a" : 12345678901234567890123}"#),
+        (#"{"_id":"x","a": 1}"#, #"{"a": 1}"#),
+        (#"{"a": 1, "_rev":"1-a" , "b":2}"#, #"{"a": 1 , "b":2}"#),
+        (#"{"a":1,"_id":"x","_rev":"1-a"}"#, #"{"a":1}"#),
+        (#"{"_id":"x"}"#, "{}"),
+        (#"{"\u005fid":"x","é":"\u00e9\/"}"#, #"{"é":"\u00e9\/"}"#),
+        (#"{"_foo":1,"nested":{"_id":2}}"#, #"{"_foo":1,"nested":{"_id":2}}"#),
+    ])
+    func onlyTheGatewaysOwnMembersLeaveTheBody(text: String, body: String) throws {
+        let document = try IncomingDocument(JSONText(text).root)
+        #expect(String(decoding: document.body, as: UTF8.self) == body)
+    }
+
+    @Test func deepDocumentsDoNotOverflowTheStack() throws {
+        let deep = #"{"a":"# + String(repeating: "[", count: 9_000) + String(repeating: "]", count: 9_000) + "}"
+        let document = try IncomingDocument(JSONText(deep).root)
+        #expect(document.canonicalBody == Array(deep.utf8))
+    }
+
+    @Test(
+        arguments: [
+            ("", []), ("QQ==", [0x41]), ("QUI=", [0x41, 0x42]), ("QUJD", [0x41, 0x42, 0x43]),
+            ("QU\nJD", [0x41, 0x42, 0x43]),
+        ] as [(String, [UInt8])])
+    func base64IsRead(text: String, bytes: [UInt8]) throws {
+        #expect(try Base64.decode(Array(text.utf8)).get() == bytes)
+    }
+
+    @Test(arguments: [("***", 0), ("QUI", 3), ("Q===", 1), ("QQ==QQ", 4), ("QU!D", 2), ("=", 0)])
+    func badBase64IsRefusedWithItsPlace(text: String, offset: Int) {
+        #expect(throws: Base64Fault(offset: offset)) { try Base64.decode(Array(text.utf8)).get() }
+    }
+
+    @Test func base64GoesThereAndBack() throws {
+        for count in 0..<70 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
+            #expect(try Base64.decode(Base64.encode(bytes)).get() == bytes)
+        }
+    }
+
+    @Test(arguments: ["", "1", "0-a", "-1-a", "1-", "x-a", "99999999999-a"])
+    func whatIsNoRevisionIsNone(text: String) {
+        #expect(RevisionID(text) == nil)
+    }
+}

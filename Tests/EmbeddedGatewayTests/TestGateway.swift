@@ -1,0 +1,54 @@
+import Logging
+
+@testable import EmbeddedGateway
+
+/// A router over a database in memory: requests and answers as values, no socket.
+struct TestGateway {
+    let store: Store
+    let router: Router
+
+    init(database: String = "open", storage: EmbeddedGateway.Storage = .memory) throws {
+        store = try Store(storage)
+        router = Router(database: database, store: store, logger: .quiet, started: Greeting())
+    }
+
+    /// What a request is answered with, the body collected.
+    func answer(
+        _ method: String, _ target: String, _ body: String = "", fields: [HTTPField] = [.json]
+    ) async throws -> Collected {
+        let answer = await router.answer(Request(method, target, fields: fields, body: Array(body.utf8)))
+        return try await Collected(answer)
+    }
+
+    @discardableResult
+    func put(_ id: String, _ body: String) async throws -> Collected { try await answer("PUT", "/open/\(id)", body) }
+}
+
+/// An answer whose body has come to its end.
+struct Collected {
+    let status: Int
+    let fields: [HTTPField]
+    let bytes: [UInt8]
+
+    init(_ answer: Answer) async throws {
+        status = answer.status
+        fields = answer.fields
+        switch answer.body {
+        case .none: bytes = []
+        case .whole(let whole): bytes = whole
+        case .streamed(let make):
+            let (parts, continuation) = AsyncStream<[UInt8]>.makeStream()
+            try await make { continuation.yield($0) }
+            continuation.finish()
+            bytes = await parts.reduce(into: []) { $0 += $1 }
+        }
+    }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+}
+
+extension Logger {
+    static let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+}
