@@ -7,7 +7,7 @@ struct BatchBuilder {
     private var faults: [Int32: JSONFault] = [:]
 
     init(expectedBytes: Int) {
-        tape = JSONTape(minimumCapacity: expectedBytes / 20)
+        tape = JSONTape(minimumCapacity: expectedBytes / 10)
         rows.reserveCapacity(expectedBytes / 400)
     }
 

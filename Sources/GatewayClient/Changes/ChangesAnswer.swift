@@ -4,7 +4,7 @@ internal import LosslessJSON
 /// The answer to one `_changes` request, read as it arrives.
 ///
 /// While nobody asks for the next batch the transfer is paused, so that memory holds one batch and a read-ahead of
-/// 1 MiB whatever the length of the answer. Dropping it unread, or cancelling the reading task, closes the connection.
+/// 256 KiB whatever the length of the answer. Dropping it unread, or cancelling the reading task, closes the connection.
 public struct ChangesAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
