@@ -88,7 +88,7 @@ package final class Ledger: Sendable {
         try await write { [ruleSetHash] database in
             try database.execute(
                 sql: "INSERT INTO checkpoint (sequence, rule_set, saved_at) VALUES (?, ?, ?)",
-                arguments: [sequence.description, ruleSetHash, Date()])
+                arguments: [sequence.description, ruleSetHash, Timestamp.now])
             try database.execute(
                 sql: "DELETE FROM checkpoint WHERE number <= (SELECT MAX(number) FROM checkpoint) - ?",
                 arguments: [Self.checkpointHistoryLimit])
@@ -142,7 +142,7 @@ package final class Ledger: Sendable {
                         """,
                     arguments: [
                         letter.sequence?.description, letter.id, letter.revision?.text, letter.rule, letter.reason,
-                        letter.attempts, Date(),
+                        letter.attempts, Timestamp.now,
                     ])
             }
         }

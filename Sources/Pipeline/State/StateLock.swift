@@ -30,6 +30,6 @@ package final class StateLock: Sendable {
         var name = [CChar](repeating: 0, count: 256)
         let isKnown = gethostname(&name, name.count) == 0
         let host = isKnown ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
-        return "pid \(getpid()) on \(host) since \(Date().formatted(.iso8601))"
+        return "pid \(getpid()) on \(host) since \(Timestamp.now)"
     }
 }

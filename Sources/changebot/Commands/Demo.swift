@@ -95,7 +95,7 @@ struct Demo {
                 writer.member("type", string: "task")
                 writer.member("task", string: item.task)
                 writer.member("complete", bool: false)
-                writer.member("createdAt", string: Date().formatted(.iso8601))
+                writer.member("createdAt", string: Timestamp.now)
                 writer.name("taskList")
                 writer.object { writer in
                     writer.member("id", string: "amy.groceries")

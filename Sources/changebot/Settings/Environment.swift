@@ -8,7 +8,7 @@ struct Environment {
 
     /// An empty variable counts as unset.
     subscript(option: String) -> String? {
-        let name = "CHANGEBOT_" + option.uppercased().replacingOccurrences(of: "-", with: "_")
+        let name = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
         return values[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 

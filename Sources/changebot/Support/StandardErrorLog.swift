@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Logging
 internal import LosslessJSON
+internal import Pipeline
 
 /// Log lines on stderr: for people (`2026-11-20T10:00:00Z info connected gateway=…`) or as JSON.
 struct StandardErrorLog: LogHandler {
@@ -19,7 +20,7 @@ struct StandardErrorLog: LogHandler {
 
     func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
-        let time = Date().formatted(.iso8601)
+        let time = Timestamp.now
         var line: [UInt8]
         switch format {
         case .json:

@@ -1,0 +1,16 @@
+internal import Foundation
+
+/// Points in time as people and files read them.
+package enum Timestamp {
+    /// Now, in UTC and whole seconds: `2026-11-20T10:00:00Z` (RFC 3339).
+    ///
+    /// Made by hand: Foundation's formatters bring a calendar, time zones and several MiB of tables into memory.
+    package static var now: String {
+        var seconds = time(nil)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        func padded(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        return "\(1900 + parts.tm_year)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
+            + "T\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))Z"
+    }
+}
