@@ -77,7 +77,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "Worker", .argumentParser, .logging,
+                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "Worker", .argumentParser,
+                .logging,
                 .serviceLifecycle, .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),

@@ -59,9 +59,10 @@ import Testing
 
     @Test func nothingIsNoSequence() { #expect(SequenceID("") == nil) }
 
-    @Test(arguments: [
-        ("5", 5), ("\"5\"", 5), ("29:11", 29), ("4::8", 8), ("4:11:8", 11), ("7-g1AAAA", nil), ("a:b", nil),
-    ] as [(String, UInt64?)])
+    @Test(
+        arguments: [
+            ("5", 5), ("\"5\"", 5), ("29:11", 29), ("4::8", 8), ("4:11:8", 11), ("7-g1AAAA", nil), ("a:b", nil),
+        ] as [(String, UInt64?)])
     func syncGatewaysNumber(text: String, number: UInt64?) throws {
         #expect(try #require(SequenceID(text)).syncGatewayNumber == number)
     }
@@ -77,17 +78,19 @@ import Testing
 }
 
 @Suite struct DialectTests {
-    @Test(arguments: [
-        ("Couchbase Sync Gateway/4.1.1 CE", .syncGateway), ("CouchDB/3.5.0 (Erlang OTP/25)", .couchDB),
-        ("nginx/1.22", nil), (nil, nil),
-    ] as [(String?, GatewayDialect?)])
+    @Test(
+        arguments: [
+            ("Couchbase Sync Gateway/4.1.1 CE", .syncGateway), ("CouchDB/3.5.0 (Erlang OTP/25)", .couchDB),
+            ("nginx/1.22", nil), (nil, nil),
+        ] as [(String?, GatewayDialect?)])
     func isToldByTheServerHeader(header: String?, dialect: GatewayDialect?) {
         #expect(GatewayDialect(serverHeader: header) == dialect)
     }
 
-    @Test(arguments: [
-        ("Couchbase Sync Gateway", .syncGateway), ("The Apache Software Foundation", .couchDB), ("else", nil),
-    ] as [(String?, GatewayDialect?)])
+    @Test(
+        arguments: [
+            ("Couchbase Sync Gateway", .syncGateway), ("The Apache Software Foundation", .couchDB), ("else", nil),
+        ] as [(String?, GatewayDialect?)])
     func isToldByTheVendor(vendor: String?, dialect: GatewayDialect?) {
         #expect(GatewayDialect(vendor: vendor) == dialect)
     }

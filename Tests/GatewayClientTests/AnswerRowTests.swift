@@ -4,25 +4,26 @@ import Testing
 @testable import GatewayClient
 
 @Suite struct BulkOutcomeTests {
-    @Test(arguments: [
-        (#"{"id":"a","rev":"1-x","cv":"18@y"}"#, .written(RevisionID("1-x"))),
-        (#"{"ok":true,"id":"a","rev":"1-x"}"#, .written(RevisionID("1-x"))),
-        (#"{"error":"conflict","id":"a","reason":"Document exists","status":409}"#, .conflict),
-        (#"{"id":"a","error":"conflict","reason":"Document update conflict."}"#, .conflict),
-        (
-            #"{"error":"forbidden","id":"a","reason":"sg missing role","status":403}"#,
-            .rejected(status: 403, reason: "forbidden: sg missing role")
-        ),
-        (#"{"id":"a","error":"forbidden","reason":"no"}"#, .rejected(status: 403, reason: "forbidden: no")),
-        (
-            #"{"error":"413","id":"a","reason":"Attachment too large","status":413}"#,
-            .rejected(status: 413, reason: "413: Attachment too large")
-        ),
-        (
-            #"{"error":"Service Unavailable","id":"a","reason":"busy","status":503}"#,
-            .undecided(reason: "Service Unavailable: busy")
-        ),
-    ] as [(String, BulkOutcome)])
+    @Test(
+        arguments: [
+            (#"{"id":"a","rev":"1-x","cv":"18@y"}"#, .written(RevisionID("1-x"))),
+            (#"{"ok":true,"id":"a","rev":"1-x"}"#, .written(RevisionID("1-x"))),
+            (#"{"error":"conflict","id":"a","reason":"Document exists","status":409}"#, .conflict),
+            (#"{"id":"a","error":"conflict","reason":"Document update conflict."}"#, .conflict),
+            (
+                #"{"error":"forbidden","id":"a","reason":"sg missing role","status":403}"#,
+                .rejected(status: 403, reason: "forbidden: sg missing role")
+            ),
+            (#"{"id":"a","error":"forbidden","reason":"no"}"#, .rejected(status: 403, reason: "forbidden: no")),
+            (
+                #"{"error":"413","id":"a","reason":"Attachment too large","status":413}"#,
+                .rejected(status: 413, reason: "413: Attachment too large")
+            ),
+            (
+                #"{"error":"Service Unavailable","id":"a","reason":"busy","status":503}"#,
+                .undecided(reason: "Service Unavailable: busy")
+            ),
+        ] as [(String, BulkOutcome)])
     func isReadFromBothServersRows(row: String, outcome: BulkOutcome) throws {
         #expect(BulkOutcome(row: try #require(SmallJSON(Array(row.utf8)))) == outcome)
     }

@@ -42,7 +42,7 @@ struct RowFacts: Equatable {
 
     init(_ change: Change) {
         sequence = change.sequence?.description
-        id = change.id
+        id = change.id.text
         kind = change.kind
         revision = change.revision?.text
         document = change.document.map { String(decoding: $0.bytes, as: UTF8.self) }
@@ -154,7 +154,8 @@ struct RowFacts: Equatable {
     }
 
     @Test func invalidUTF8InABodyDoesNotStopTheFeed() throws {
-        let text = Array(#"{"results":[{"seq":1,"id":"bad","doc":{"a":""#.utf8) + [0xC0, 0xAF]
+        let text =
+            Array(#"{"results":[{"seq":1,"id":"bad","doc":{"a":""#.utf8) + [0xC0, 0xAF]
             + Array(#""},"changes":[]}],"last_seq":"1"}"#.utf8)
         guard case .malformed(let fault) = try rows(of: [text]).rows.first?.kind else {
             Issue.record("not told")

@@ -77,7 +77,10 @@ struct ScriptedGateway {
     }
 
     @Test(arguments: [
-        (401, syncGateway, #"{"error":"Unauthorized","reason":"Login required"}"#, "unauthorized", "no database 'todo'"),
+        (
+            401, syncGateway, #"{"error":"Unauthorized","reason":"Login required"}"#, "unauthorized",
+            "no database 'todo'"
+        ),
         (
             401, couchDB + ["WWW-Authenticate: Basic realm=\"administrator\""],
             #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#, "unauthorized", "password"
@@ -122,7 +125,8 @@ struct ScriptedGateway {
     @Test func readsAStreamThatComesByteByByte() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=29%3A11&include_docs=true")
-            try connection.write("HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\nConnection: close\r\n\r\n")
+            try connection.write(
+                "HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\nConnection: close\r\n\r\n")
             try connection.writeByteByByte(FeedSamples.syncGateway)
             throw EndOfScript()
         }
@@ -176,7 +180,8 @@ struct ScriptedGateway {
             #expect(request.text == "{\"docs\":[{\"_id\":\"a\"},\n{\"_id\":\"b\",\"x\":1.10},\n{\"_id\":\"c\"}]}")
             try connection.answer(
                 201, headers: syncGateway,
-                body: #"[{"error":"conflict","id":"c","reason":"Document exists","status":409},{"id":"a","rev":"1-a"}]"#)
+                body: #"[{"error":"conflict","id":"c","reason":"Document exists","status":409},{"id":"a","rev":"1-a"}]"#
+            )
         }
         let documents = [
             BulkDocument(id: "a", segments: [Array(#"{"_id":"a"}"#.utf8)]),

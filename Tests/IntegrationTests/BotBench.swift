@@ -30,7 +30,8 @@ struct BotBench {
 
     static func asset(_ name: String) -> [UInt8] {
         let rules = URL(fileURLWithPath: shippedRules).deletingLastPathComponent().deletingLastPathComponent()
-        return Array(FileManager.default.contents(atPath: rules.appendingPathComponent("assets/\(name)").path) ?? Data())
+        return Array(
+            FileManager.default.contents(atPath: rules.appendingPathComponent("assets/\(name)").path) ?? Data())
     }
 
     static func with(_ body: (BotBench) async throws -> Void) async throws {
@@ -107,7 +108,7 @@ struct BotBench {
     }
 
     /// Writes documents and insists that each is accepted.
-    func load(_ documents: [(id: String, body: String)]) async throws {
+    func load(_ documents: [(id: DocumentID, body: String)]) async throws {
         for start in stride(from: 0, to: documents.count, by: 1000) {
             let part = documents[start..<min(start + 1000, documents.count)]
             let outcomes = try await phone.bulkDocs(
@@ -122,13 +123,13 @@ struct BotBench {
     }
 
     /// A document as it is stored now, its members in their order.
-    func stored(_ id: String) async throws -> JSONText? {
+    func stored(_ id: DocumentID) async throws -> JSONText? {
         guard case .found(_, let document) = try await phone.allDocs(keys: [id]).first else { return nil }
         return document
     }
 
     /// Returns once the document is as it should be. The feed tells when to look again.
-    func wait(until id: String, _ isReady: (JSONValue) -> Bool) async throws {
+    func wait(until id: DocumentID, _ isReady: (JSONValue) -> Bool) async throws {
         var since = SequenceID.start
         while true {
             var answer = try await phone.changes(ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(30))))
@@ -145,9 +146,9 @@ struct BotBench {
 }
 
 /// A task in the shape of the to-do app.
-func task(_ id: String, _ name: String) -> (id: String, body: String) {
+func task(_ id: String, _ name: String) -> (id: DocumentID, body: String) {
     (
-        id,
+        DocumentID(id),
         #"{"_id":"\#(id)","type":"task","task":"\#(name)","complete":false,"createdAt":"2026-11-20T10:00:00Z","taskList":{"id":"amy.x","owner":"amy"}}"#
     )
 }

@@ -8,7 +8,7 @@ import Testing
         var tracker = SafeSequenceTracker(start: .start)
         return ids.enumerated().map { index, id in
             Candidate(
-                ticket: tracker.open(sequence(index + 1)), sequence: sequence(index + 1), id: id,
+                ticket: tracker.open(sequence(index + 1)), sequence: sequence(index + 1), id: DocumentID(id),
                 revision: RevisionID("\(index + 1)-a"), isDeleted: false, document: [UInt8](repeating: 0, count: bytes))
         }
     }

@@ -68,7 +68,9 @@ import Testing
                 let ledger = try open(directory)
                 try await ledger.recordOwnRevisions([("a", RevisionID("2-x")), ("b", RevisionID("3-y"))])
             }
-            let candidates = [("a", RevisionID("2-x")), ("a", RevisionID("3-y")), ("b", RevisionID("3-y"))]
+            let candidates: [(id: DocumentID, revision: RevisionID)] = [
+                ("a", RevisionID("2-x")), ("a", RevisionID("3-y")), ("b", RevisionID("3-y")),
+            ]
             do {
                 let ledger = try open(directory)
                 #expect(try await ledger.ownRevisions(among: candidates) == [0, 2])

@@ -35,7 +35,9 @@ public struct GatewayURL: Hashable, Sendable {
     private static func fault(scheme: String) -> GatewayURLFault {
         switch scheme {
         case "ws", "wss":
-            .init("changebot speaks the REST API, not the replication protocol: write \(scheme == "ws" ? "http" : "https")://")
+            .init(
+                "changebot speaks the REST API, not the replication protocol: write \(scheme == "ws" ? "http" : "https")://"
+            )
         default: .init("the scheme '\(scheme)' is not supported: write http:// or https://")
         }
     }

@@ -61,7 +61,7 @@ public struct Change: Sendable {
     public var sequence: SequenceID? { value(fields.sequence).flatMap(SequenceID.init) }
 
     /// The document's id, escapes resolved. Empty if the row has none.
-    public var id: String { value(fields.id)?.string ?? "" }
+    public var id: DocumentID { DocumentID(value(fields.id)?.string ?? "") }
 
     /// The winning revision; nil for principals.
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }

@@ -17,12 +17,12 @@ extension Gateway {
     /// - Returns: One lookup per key, in the order of `keys`.
     /// - Note: Source: `POST /{keyspace}/_all_docs?include_docs=true`. Unlike `GET /{keyspace}/{id}`, Sync Gateway
     ///   keeps the order of members here.
-    public func allDocs(keys: [String], limit: Int = 256 << 20) async throws(GatewayError) -> [DocumentLookup] {
+    public func allDocs(keys: [DocumentID], limit: Int = 256 << 20) async throws(GatewayError) -> [DocumentLookup] {
         var body = JSONWriter()
         body.object { body in
             body.name("keys")
             body.array { body in
-                for key in keys { body.string(key) }
+                for key in keys { body.string(key.text) }
             }
         }
         let request = GatewayRequest(
@@ -32,9 +32,9 @@ extension Gateway {
         guard let answer = try? JSONText(bytes), let rows = answer.root["rows"], rows.kind == .array else {
             throw .notJSON(bytes, from: url)
         }
-        var lookups: [String: DocumentLookup] = [:]
+        var lookups: [DocumentID: DocumentLookup] = [:]
         for row in rows.elements {
-            if let key = row["key"]?.string { lookups[key] = DocumentLookup(row: row) }
+            if let key = row["key"]?.string { lookups[DocumentID(key)] = DocumentLookup(row: row) }
         }
         return keys.map { lookups[$0] ?? .missing }
     }

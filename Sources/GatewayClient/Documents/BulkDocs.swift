@@ -2,11 +2,11 @@ internal import LosslessJSON
 
 /// A document as it goes into `_bulk_docs`.
 public struct BulkDocument: Sendable {
-    public let id: String
+    public let id: DocumentID
     /// The JSON object, in pieces that are sent one behind the other: pieces may be shared between documents.
     public let segments: [[UInt8]]
 
-    public init(id: String, segments: [[UInt8]]) {
+    public init(id: DocumentID, segments: [[UInt8]]) {
         self.id = id
         self.segments = segments
     }
@@ -49,9 +49,9 @@ extension Gateway {
             method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk)
         let answer = try await collect(request, limit: (1 << 20) + documents.count * 4096)
         guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
-        var outcomes: [String: BulkOutcome] = [:]
+        var outcomes: [DocumentID: BulkOutcome] = [:]
         for row in rows {
-            if let id = row["id"]?.string { outcomes[id] = BulkOutcome(row: row) }
+            if let id = row["id"]?.string { outcomes[DocumentID(id)] = BulkOutcome(row: row) }
         }
         return documents.map { outcomes[$0.id] ?? .undecided(reason: "the answer does not mention the document") }
     }

@@ -4,15 +4,15 @@ extension Gateway {
     /// One document; nil if it is missing or deleted.
     ///
     /// - Note: Source: `GET /{keyspace}/{id}`. Sync Gateway sorts the members of this answer.
-    public func document(_ id: String) async throws(GatewayError) -> JSONText? {
-        try await optional(.keyspace(id.percentEncoded))
+    public func document(_ id: DocumentID) async throws(GatewayError) -> JSONText? {
+        try await optional(.keyspace(id.text.percentEncoded))
     }
 
     /// The body of an attachment, at most 20 MiB of it as both servers allow; nil if the document has none of this name.
     ///
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
-    public func attachment(_ name: String, of id: String) async throws(GatewayError) -> [UInt8]? {
-        let place = GatewayRequest.Place.keyspace("\(id.percentEncoded)/\(name.percentEncoded)")
+    public func attachment(_ name: String, of id: DocumentID) async throws(GatewayError) -> [UInt8]? {
+        let place = GatewayRequest.Place.keyspace("\(id.text.percentEncoded)/\(name.percentEncoded)")
         do throws(GatewayError) {
             return try await collect(
                 GatewayRequest(place: place, silence: settings.deadlines.silence), limit: 64 << 20)
@@ -45,8 +45,8 @@ extension Gateway {
     /// - Throws: `.conflict` if that is not the current one.
     /// - Note: Source: `PUT /{keyspace}/{id}`.
     @discardableResult
-    public func put(_ id: String, body: [UInt8]) async throws(GatewayError) -> RevisionID {
-        try await put(.keyspace(id.percentEncoded), body)
+    public func put(_ id: DocumentID, body: [UInt8]) async throws(GatewayError) -> RevisionID {
+        try await put(.keyspace(id.text.percentEncoded), body)
     }
 
     private func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {

@@ -8,7 +8,7 @@ struct ChangeSieve {
     struct Pick {
         let preceding: SequenceID?
         let sequence: SequenceID
-        let id: String
+        let id: DocumentID
         let revision: RevisionID?
         let isDeleted: Bool
         let document: [UInt8]

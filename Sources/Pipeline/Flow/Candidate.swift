@@ -4,7 +4,7 @@ package import GatewayClient
 package struct Candidate: Sendable {
     package let ticket: SafeSequenceTracker.Ticket
     package let sequence: SequenceID
-    package let id: String
+    package let id: DocumentID
     /// Of the document below: the change's, or what was read again after a conflict.
     package var revision: RevisionID?
     package var isDeleted: Bool
@@ -17,7 +17,8 @@ package struct Candidate: Sendable {
     package let byteCount: Int
 
     package init(
-        ticket: SafeSequenceTracker.Ticket, sequence: SequenceID, id: String, revision: RevisionID?, isDeleted: Bool,
+        ticket: SafeSequenceTracker.Ticket, sequence: SequenceID, id: DocumentID, revision: RevisionID?,
+        isDeleted: Bool,
         document: [UInt8]
     ) {
         self.ticket = ticket

@@ -1,3 +1,5 @@
+internal import GatewayClient
+
 /// Candidates on their way from the feed to the writers: changes of one document one at a time, in the order of the
 /// feed; all others as they come.
 ///
@@ -7,7 +9,7 @@ package actor CandidateQueue {
     private var ready: [Candidate] = []
     private var nextReady = 0
     /// Documents with a candidate ready or taken, and the candidates that wait behind it.
-    private var busy: [String: [Candidate]] = [:]
+    private var busy: [DocumentID: [Candidate]] = [:]
     private var isFinished = false
     private var isAborted = false
     private var idleWriters: [CheckedContinuation<Void, Never>] = []
@@ -85,6 +87,6 @@ package actor CandidateQueue {
         guard nextReady < ready.count || isAborted || (isFinished && busy.isEmpty) else { return }
         let woken = idleWriters
         idleWriters = []
-        woken.forEach { $0.resume() }
+        for continuation in woken { continuation.resume() }
     }
 }

@@ -34,6 +34,6 @@ package actor MemoryBudget {
     private func wake() {
         let woken = waiting
         waiting = []
-        woken.forEach { $0.resume() }
+        for continuation in woken { continuation.resume() }
     }
 }

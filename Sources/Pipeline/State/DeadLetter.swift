@@ -3,7 +3,7 @@ package import GatewayClient
 /// A change that was set aside, so that the feed could go on.
 package struct DeadLetter: Sendable, Equatable {
     package var sequence: SequenceID?
-    package var id: String
+    package var id: DocumentID
     package var revision: RevisionID?
     /// The rule that failed; nil if none did (the gateway refused the write, the body was not JSON).
     package var rule: String?
@@ -12,7 +12,8 @@ package struct DeadLetter: Sendable, Equatable {
     package var attempts: Int
 
     package init(
-        sequence: SequenceID?, id: String, revision: RevisionID?, rule: String? = nil, reason: String, attempts: Int = 0
+        sequence: SequenceID?, id: DocumentID, revision: RevisionID?, rule: String? = nil, reason: String,
+        attempts: Int = 0
     ) {
         self.sequence = sequence
         self.id = id

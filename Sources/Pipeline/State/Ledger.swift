@@ -1,6 +1,6 @@
 internal import Foundation
-package import GatewayClient
 internal import GRDB
+package import GatewayClient
 
 /// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
 ///
@@ -98,13 +98,13 @@ package final class Ledger: Sendable {
     // MARK: - Own revisions
 
     /// Remembers that this rule set wrote these revisions.
-    package func recordOwnRevisions(_ revisions: [(id: String, revision: RevisionID)]) async throws(StateError) {
+    package func recordOwnRevisions(_ revisions: [(id: DocumentID, revision: RevisionID)]) async throws(StateError) {
         guard !revisions.isEmpty else { return }
         try await write { [ruleSetHash] database in
             let insert = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO own_revision (id, revision, rule_set) VALUES (?, ?, ?)")
             for own in revisions {
-                try insert.execute(arguments: [own.id, own.revision.text, ruleSetHash])
+                try insert.execute(arguments: [own.id.text, own.revision.text, ruleSetHash])
             }
             try database.execute(
                 sql: "DELETE FROM own_revision WHERE rowid <= (SELECT MAX(rowid) FROM own_revision) - ?",
@@ -114,7 +114,7 @@ package final class Ledger: Sendable {
 
     /// Which of these did this very rule set write? Their positions in `revisions`.
     package func ownRevisions(
-        among revisions: [(id: String, revision: RevisionID)]
+        among revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> Set<Int> {
         guard !revisions.isEmpty else { return [] }
         return try await asyncRead { [ruleSetHash] database in
@@ -122,7 +122,7 @@ package final class Ledger: Sendable {
                 sql: "SELECT 1 FROM own_revision WHERE id = ? AND revision = ? AND rule_set = ?")
             var found: Set<Int> = []
             for (index, candidate) in revisions.enumerated() {
-                let arguments: StatementArguments = [candidate.id, candidate.revision.text, ruleSetHash]
+                let arguments: StatementArguments = [candidate.id.text, candidate.revision.text, ruleSetHash]
                 if try Row.fetchOne(select, arguments: arguments) != nil { found.insert(index) }
             }
             return found
@@ -141,7 +141,7 @@ package final class Ledger: Sendable {
                         VALUES (?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
-                        letter.sequence?.description, letter.id, letter.revision?.text, letter.rule, letter.reason,
+                        letter.sequence?.description, letter.id.text, letter.revision?.text, letter.rule, letter.reason,
                         letter.attempts, Timestamp.now,
                     ])
             }
@@ -152,7 +152,7 @@ package final class Ledger: Sendable {
         try read { database in
             try Row.fetchAll(database, sql: "SELECT * FROM dead_letter ORDER BY number").map { row in
                 DeadLetter(
-                    sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: row["id"],
+                    sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: DocumentID(row["id"]),
                     revision: (row["revision"] as String?).map { RevisionID($0) }, rule: row["rule"],
                     reason: row["reason"], attempts: row["attempts"])
             }

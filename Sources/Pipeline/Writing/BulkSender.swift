@@ -37,7 +37,7 @@ struct BulkSender {
     }
 
     /// Reads documents as they are now.
-    mutating func lookUp(_ ids: [String]) async throws -> [DocumentLookup] {
+    mutating func lookUp(_ ids: [DocumentID]) async throws -> [DocumentLookup] {
         while true {
             do throws(GatewayError) {
                 let lookups = try await gateway.allDocs(keys: ids)

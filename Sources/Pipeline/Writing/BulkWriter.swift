@@ -1,6 +1,6 @@
 internal import GatewayClient
-internal import LosslessJSON
 internal import Logging
+internal import LosslessJSON
 internal import Rules
 
 /// Takes candidates, decides, writes what the rules ask for, and answers for every one of them.

@@ -3,7 +3,7 @@ internal import GatewayClient
 /// Candidates that found their end together, and what is to be remembered of them.
 struct Settlement {
     var finished: [Candidate] = []
-    var ownRevisions: [(id: String, revision: RevisionID)] = []
+    var ownRevisions: [(id: DocumentID, revision: RevisionID)] = []
     var deadLetters: [DeadLetter] = []
     var unchanged = 0
     private var conflicts = 0
@@ -28,7 +28,8 @@ struct Settlement {
         case .conflict, .undecided:
             if case .conflict = outcome { conflicts += 1 }
             guard candidate.attempts < attemptLimit else {
-                setAside(candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times: \(outcome)"))
+                setAside(
+                    candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times: \(outcome)"))
                 return nil
             }
             return candidate

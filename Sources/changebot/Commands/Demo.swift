@@ -12,9 +12,9 @@ internal import Worker
 struct Demo {
     /// What the phone adds, and the picture that each task should get.
     private static let tasks = [
-        (id: "task.apple", task: "Apple", picture: "apple.png"),
-        (id: "task.coffee", task: "coffee", picture: "coffee.png"),
-        (id: "task.potatoes", task: "POTATOES", picture: "potatoes.png"),
+        (id: DocumentID("task.apple"), task: "Apple", picture: "apple.png"),
+        (id: DocumentID("task.coffee"), task: "coffee", picture: "coffee.png"),
+        (id: DocumentID("task.potatoes"), task: "POTATOES", picture: "potatoes.png"),
     ]
     private static let patience: Duration = .seconds(30)
 
@@ -58,7 +58,8 @@ struct Demo {
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
             tasks.addTask {
-                Console.print("bot       follows the feed with \(ruleSet.count) rules: \(ruleSet.names.joined(separator: ", "))")
+                Console.print(
+                    "bot       follows the feed with \(ruleSet.count) rules: \(ruleSet.names.joined(separator: ", "))")
                 try await play(files, phone)
                 await group.triggerGracefulShutdown()
             }
@@ -77,7 +78,7 @@ struct Demo {
 
     private func loadGroceries(_ files: DemoFiles, into gateway: Gateway) async throws -> Int {
         let documents = try files.groceries().map { line in
-            BulkDocument(id: line.root["_id"]?.string ?? "", segments: [line.bytes])
+            BulkDocument(id: DocumentID(line.root["_id"]?.string ?? ""), segments: [line.bytes])
         }
         for (document, outcome) in zip(documents, try await gateway.bulkDocs(documents)) {
             guard case .written = outcome else {
@@ -123,7 +124,9 @@ struct Demo {
             let request = ChangesRequest(since: since, feed: .longpoll(timeout: Self.patience))
             var answer = try await phone.changes(request)
             while let batch = try await answer.next() {
-                for change in batch where change.document?["_attachments"]?["image"] != nil { missing.remove(change.id) }
+                for change in batch where change.document?["_attachments"]?["image"] != nil {
+                    missing.remove(change.id)
+                }
             }
             since = answer.lastSequence ?? since
         }

@@ -10,9 +10,11 @@ struct DemoFiles {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let above = sequence(first: program) { $0.path == "/" ? nil : $0.deletingLastPathComponent() }
         let places = [FileManager.default.currentDirectoryPath] + above.map(\.path)
-        guard let root = places.first(where: { FileManager.default.fileExists(atPath: $0 + "/assets/groceries.ndjson") })
+        guard
+            let root = places.first(where: { FileManager.default.fileExists(atPath: $0 + "/assets/groceries.ndjson") })
         else {
-            throw CommandFailure(.missingInput, "can't find assets/groceries.ndjson: run the demo in the project's folder")
+            throw CommandFailure(
+                .missingInput, "can't find assets/groceries.ndjson: run the demo in the project's folder")
         }
         self.root = root
     }

@@ -13,7 +13,9 @@ struct GatewayCommand: AsyncParsableCommand {
             Example: changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
             """)
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 picks a free one. Default: 127.0.0.1:4985.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("Where to listen; port 0 picks a free one. Default: 127.0.0.1:4985.", valueName: "host:port")
+    )
     var listen: String?
 
     @Option(help: "The database's name. Default: todo.")
@@ -33,6 +35,7 @@ struct GatewayCommand: AsyncParsableCommand {
 
     private func serve(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
+        OpenFiles.raiseLimit()
         let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985")
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
         let service = EmbeddedGatewayService(

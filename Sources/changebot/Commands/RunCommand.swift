@@ -63,7 +63,8 @@ struct RunCommand: AsyncParsableCommand {
         let ledger = try Ledger(
             directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
 
-        try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) { gateway in
+        try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
+            gateway in
             let bot = Bot(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, report: report, logger: logger)
             let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))

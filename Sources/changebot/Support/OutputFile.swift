@@ -10,7 +10,9 @@ enum OutputFile {
         defer { close(descriptor) }
         var written = 0
         while written < bytes.count {
-            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress! + written, $0.count - written) }
+            let count = bytes.withUnsafeBytes {
+                Foundation.write(descriptor, $0.baseAddress! + written, $0.count - written)
+            }
             guard count > 0 else {
                 let failure = failure(.cannotWrite, "write", path)
                 unlink(temporary)

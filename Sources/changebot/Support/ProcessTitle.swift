@@ -8,7 +8,9 @@ enum ProcessTitle {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
             let count = strlen(argument)
             argument.withMemoryRebound(to: UInt8.self, capacity: count) { bytes in
-                for at in userInfo(in: UnsafeBufferPointer(start: bytes, count: count)) { bytes[at] = UInt8(ascii: "*") }
+                for at in userInfo(in: UnsafeBufferPointer(start: bytes, count: count)) {
+                    bytes[at] = UInt8(ascii: "*")
+                }
             }
         }
     }

@@ -22,5 +22,5 @@ final class SecondSignal {
         }
     }
 
-    deinit { sources.forEach { $0.cancel() } }
+    deinit { for source in sources { source.cancel() } }
 }

@@ -1,0 +1,25 @@
+/// The id of a document. Equal only if its bytes are.
+///
+/// Swift's strings are equal if they look the same: "é" as one scalar and as two. For a gateway those are two documents.
+public struct DocumentID: Sendable {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+}
+
+extension DocumentID: Hashable {
+    public static func == (left: DocumentID, right: DocumentID) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension DocumentID: ExpressibleByStringLiteral, CustomStringConvertible {
+    public init(stringLiteral text: String) { self.init(text) }
+
+    public var description: String { text }
+}
