@@ -91,6 +91,9 @@ let package = Package(
 
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
+            name: "ChangebotTests", dependencies: ["changebot", "GatewayClient", "LosslessJSON", "TestKit"],
+            swiftSettings: settings),
+        .testTarget(
             name: "EmbeddedGatewayTests",
             dependencies: ["EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix],
             swiftSettings: settings),

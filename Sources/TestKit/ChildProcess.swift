@@ -9,9 +9,13 @@ package final class ChildProcess: Sendable {
     private let input: Int32
     private let status = Monitor<Int32?>(nil)
 
-    /// - Parameter arguments: The path of the program and what it is called with. What it writes to standard error is
-    ///   thrown away.
-    package init(_ arguments: [String]) throws {
+    /// - Parameters:
+    ///   - arguments: The path of the program and what it is called with.
+    ///   - environment: Set beside, and before, what this process has in its own.
+    ///   - errors: The file that gets what it writes to standard error.
+    package init(
+        _ arguments: [String], environment: [String: String] = [:], errors: String = "/dev/null"
+    ) throws {
         var (inputEnds, outputEnds): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&inputEnds) == 0, pipe(&outputEnds) == 0 else { throw TestServerError(call: "pipe") }
         // Others started meanwhile must not hold them open.
@@ -20,12 +24,20 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, inputEnds[0], 0)
         posix_spawn_file_actions_adddup2(&actions, outputEnds[1], 1)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var settings: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
+        let ownSettings = settings.count
+        var inherited = environ
+        while let setting = inherited.pointee {
+            settings.append(setting)
+            inherited += 1
+        }
+        settings.append(nil)
         var id = pid_t()
-        let result = posix_spawn(&id, arguments[0], &actions, nil, &words, environ)
+        let result = posix_spawn(&id, arguments[0], &actions, nil, &words, &settings)
         posix_spawn_file_actions_destroy(&actions)
-        for word in words { free(word) }
+        for word in words + settings.prefix(ownSettings) { free(word) }
         close(inputEnds[0])
         close(outputEnds[1])
         guard result == 0 else {
@@ -64,6 +76,12 @@ package final class ChildProcess: Sendable {
         let isRunning = status.with { $0 == nil }
         if isRunning { _ = Glibc.kill(id, SIGKILL) }
         wait()
+    }
+
+    /// Sends it a signal.
+    package func signal(_ number: Int32) {
+        let isRunning = status.with { $0 == nil }
+        if isRunning { _ = Glibc.kill(id, number) }
     }
 
     /// Blocks until it has ended; returns its exit code, or minus the signal that ended it.

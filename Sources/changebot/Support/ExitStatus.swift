@@ -4,7 +4,7 @@ internal import Pipeline
 internal import Rules
 
 /// The exit codes of the contract; the README has the same table.
-enum ExitStatus: Int32 {
+enum ExitStatus: Int32, CaseIterable {
     case done = 0
     /// Went through the whole input, but some documents were rejected or set aside.
     case incomplete = 1

@@ -1,0 +1,115 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import changebot
+
+@Suite(.timeLimit(.minutes(2))) struct ExitCodeTests {
+    private static let noGateway = "http://127.0.0.1:1/todo"
+
+    /// Rule files that are wrong, each with where and how.
+    @Test(arguments: [
+        ("version: 1\nrules:\n  - name: a\n    when: {}\n    thn: []\n", "rules.yaml:5:5", "then"),
+        ("version: 1\nrules:\n  - name: a\n    when: { x: { $regx: a } }\n    then: []\n", "rules.yaml:4", "$regex"),
+        (
+            "version: 1\nrules:\n  - name: a\n    when: {}\n    then: [{ attach: { name: i, file: none.png } }]\n",
+            "rules.yaml:5", "none.png"
+        ),
+        ("version: 1\nrules: [\n", "rules.yaml:3:1", "not YAML"),
+        ("version: 2\nrules: []\n", "rules.yaml:1", "version"),
+    ])
+    func aRuleFileThatIsNotValid(yaml: String, place: String, part: String) async throws {
+        try await Program.withDirectory { directory in
+            let file = directory + "/rules.yaml"
+            try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
+            let result = try Program.run([
+                "run", "--gateway", Self.noGateway, "--rules", file, "--once", "--state", directory + "/state",
+            ])
+            #expect(result.code == 65)
+            #expect(result.output.isEmpty)
+            #expect(result.errors.contains(place) && result.errors.contains(part), "\(result.errors)")
+            #expect(!FileManager.default.fileExists(atPath: directory + "/state"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["run", "--once"], 64, "no rules given"),
+            (["run", "--once", "--rules", Program.rules], 64, "no gateway given"),
+            (["run", "--nonsense"], 64, "nonsense"),
+            (["nonsense"], 64, "nonsense"),
+            (["run", "--once", "--rules", Program.rules, "--gateway", "wss://h/todo"], 64, "https://"),
+            (["run", "--once", "--rules", Program.rules, "--gateway", "http://h"], 64, "keyspace"),
+            (["run", "--once", "--rules", Program.rules, "--gateway", noGateway, "--name", "../x"], 64, "--name"),
+            (["run", "--once", "--rules", Program.rules, "--gateway", noGateway, "--dialect", "x"], 64, "--dialect"),
+            (["run", "--once", "--rules", "/nonexistent.yaml", "--gateway", noGateway], 66, "/nonexistent.yaml"),
+            (["run", "--once", "--rules", Program.rules, "--gateway", noGateway], 69, "127.0.0.1:1"),
+            (
+                ["run", "--once", "--rules", Program.rules, "--gateway", "http://nonexistent.invalid/todo"], 69,
+                "nonexistent"
+            ),
+            (["gateway", "--listen", "nowhere"], 64, "HOST:PORT"),
+        ] as [([String], Int32, String)])
+    func wrongUseAndMissingThings(arguments: [String], code: Int32, part: String) async throws {
+        try await Program.withDirectory { directory in
+            let result = try Program.run(arguments, environment: ["CHANGEBOT_STATE": directory])
+            #expect(result.code == code, "\(result.errors)")
+            #expect(result.output.isEmpty)
+            #expect(result.errors.contains(part), "\(result.errors)")
+        }
+    }
+
+    /// What a gateway, or what stands in its place, may answer to the first request.
+    @Test(
+        arguments: [
+            (401, [], #"{"error":"Unauthorized","reason":"Invalid login"}"#, 77, "database"),
+            (
+                401, ["WWW-Authenticate: Basic realm=\"administrator\""],
+                #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#, 77, "incorrect"
+            ),
+            (403, [], #"{"error":"forbidden","reason":"no"}"#, 77, "no"),
+            (404, [], #"{"error":"not_found","reason":"Database does not exist."}"#, 66, "does not exist"),
+            (200, ["Content-Type: text/html"], "<html>Welcome</html>", 76, "HTML"),
+            (200, [], #"{"hello":"world"}"#, 76, "gateway"),
+        ] as [(Int, [String], String, Int32, String)])
+    func theFirstAnswerEndsAOneShotRun(
+        status: Int, headers: [String], body: String, code: Int32, part: String
+    ) async throws {
+        let server = try TestServer { connection in
+            try connection.serve { _ in try connection.answer(status, headers: headers, body: body) }
+        }
+        try await Program.withDirectory { directory in
+            let summary = directory + "/summary.json"
+            let result = try Program.run(
+                [
+                    "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
+                    "--summary", summary, "--log-level", "error",
+                ], environment: ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "hunter2"])
+            #expect(result.code == code, "\(result.errors)")
+            #expect(result.output.isEmpty)
+            #expect(result.errors.contains(part), "\(result.errors)")
+            #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+            #expect(!result.errors.contains("hunter2"))
+            let written = try String(contentsOfFile: summary, encoding: .utf8)
+            #expect(written.contains("\"exit\":\(code)"), "\(written)")
+        }
+    }
+
+    @Test func contradictoryCredentialsAreWrongUsage() throws {
+        let arguments = ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway]
+        let result = try Program.run(
+            arguments, environment: ["CHANGEBOT_TOKEN": "secret-token", "CHANGEBOT_USER": "amy"])
+        #expect(result.code == 64)
+        #expect(!result.errors.contains("secret-token"))
+    }
+
+    /// The README's table and the program know the same codes.
+    @Test func theReadmeListsEveryCode() throws {
+        let readme = try String(contentsOfFile: Program.root + "/README.md", encoding: .utf8)
+        let table = readme.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("|") }
+        let listed = table.flatMap { row in
+            row.split(separator: "|").first.map { $0.split { !$0.isNumber }.compactMap { Int32($0) } } ?? []
+        }
+        for code in ExitStatus.allCases { #expect(listed.contains(code.rawValue), "\(code)") }
+    }
+}

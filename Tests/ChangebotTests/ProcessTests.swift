@@ -1,0 +1,167 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+/// The program beside a gateway that is a process of its own: what scripts and operators do with it.
+@Suite(.timeLimit(.minutes(3))) struct ProcessTests {
+    private func task(_ id: String, _ name: String) -> BulkDocument {
+        let body = #"{"_id":"\#(id)","type":"task","task":"\#(name)","n":12345678901234567890123,"d":1.10}"#
+        return BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])
+    }
+
+    /// Returns once some document has an attachment. The feed tells.
+    private func waitForPicture(_ phone: Gateway) async throws {
+        var since = SequenceID.start
+        while true {
+            var answer = try await phone.changes(ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(30))))
+            var hasPicture = false
+            while let batch = try await answer.next() {
+                hasPicture = hasPicture || batch.contains { $0.document?["_attachments"] != nil }
+            }
+            if hasPicture { return }
+            since = answer.lastSequence ?? since
+        }
+    }
+
+    private func runOnce(_ url: String, state: String, _ more: [String] = []) throws -> (code: Int32, summary: String) {
+        let file = state + "-summary.json"
+        let result = try Program.run(
+            ["run", "--once", "--gateway", url, "--rules", Program.rules, "--state", state, "--summary", file] + more)
+        return (result.code, try String(contentsOfFile: file, encoding: .utf8))
+    }
+
+    @Test func theDemoShowsThreePictures() throws {
+        let result = try Program.run(["demo"])
+        #expect(result.code == 0, "\(result.errors)")
+        let attached = result.output.split(separator: "\n").filter { $0.hasPrefix("attached ") }
+        #expect(attached.count == 3)
+        for line in attached { #expect(line.split(separator: " ").count == 4 && line.count > 70, "\(line)") }
+    }
+
+    @Test func runsOfTheSameStateAndOfANewOneWriteNothingTwice() async throws {
+        try await Program.withDirectory { directory in
+            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            defer { process.kill() }
+            let phone = Gateway(try GatewayURL(url))
+            _ = try await phone.bulkDocs([task("t1", "apple"), task("t2", "tea"), task("t3", "Coffee")])
+            let first = try runOnce(url, state: directory + "/a")
+            #expect(first.code == 0)
+            #expect(first.summary.contains(#""written":2,"#), "\(first.summary)")
+            #expect(try runOnce(url, state: directory + "/a").summary.contains(#""written":0,"#))
+            #expect(try runOnce(url, state: directory + "/b", ["--since", "0"]).summary.contains(#""written":0,"#))
+            let picture = try await phone.attachment("image", of: "t1")
+            #expect(picture == Array(try Data(contentsOf: URL(fileURLWithPath: Program.root + "/assets/apple.png"))))
+        }
+    }
+
+    /// Killed at any instant, the bot loses no change and writes no document twice.
+    @Test func killingTheBotLosesNothing() async throws {
+        try await Program.withDirectory { directory in
+            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            defer { process.kill() }
+            let phone = Gateway(try GatewayURL(url))
+            let count = 3000
+            for start in stride(from: 0, to: count, by: 500) {
+                _ = try await phone.bulkDocs((start..<start + 500).map { task("t\($0)", "apple") })
+            }
+            let arguments = [
+                Program.path, "run", "--gateway", url, "--rules", Program.rules, "--state", directory + "/state",
+                "--log-level", "critical",
+            ]
+            // Each is killed once it has written something; the feed tells when.
+            var sequence = try #require(try await phone.databaseInfo().updateSequence)
+            for _ in 0..<4 {
+                let bot = try ChildProcess(arguments)
+                var answer = try await phone.changes(
+                    ChangesRequest(
+                        since: sequence, feed: .longpoll(timeout: .seconds(30)), includesDocuments: false, limit: 100))
+                while try await answer.next() != nil {}
+                bot.kill()
+                sequence = answer.lastSequence ?? sequence
+            }
+            let last = try runOnce(url, state: directory + "/state")
+            #expect(last.code == 0, "\(last.summary)")
+            var pictures = 0
+            var answer = try await phone.changes(ChangesRequest())
+            while let batch = try await answer.next() {
+                for change in batch where change.kind == .document {
+                    #expect(change.revision?.generation == 2, "\(change.id)")
+                    if change.document?["_attachments"]?["image"] != nil { pictures += 1 }
+                }
+            }
+            #expect(pictures == count)
+            #expect(try runOnce(url, state: directory + "/state").summary.contains(#""written":0,"#))
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aDaemonThatIsAskedToStopEndsInGoodOrder(signal: Int32) async throws {
+        try await Program.withDirectory { directory in
+            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            defer { process.kill() }
+            let phone = Gateway(try GatewayURL(url))
+            let summary = directory + "/summary.json"
+            let bot = try ChildProcess([
+                Program.path, "run", "--gateway", url, "--rules", Program.rules, "--state", directory + "/state",
+                "--summary", summary, "--quiet",
+            ])
+            _ = try await phone.bulkDocs([task("t1", "apple")])
+            try await waitForPicture(phone)
+            bot.signal(signal)
+            #expect(bot.wait() == 0)
+            #expect(try String(contentsOfFile: summary, encoding: .utf8).contains(#""written":1,"#))
+        }
+    }
+
+    @Test func twoRunsWithOneNameExcludeEachOther() async throws {
+        try await Program.withDirectory { directory in
+            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            defer { process.kill() }
+            let state = directory + "/state"
+            let bot = try ChildProcess([
+                Program.path, "run", "--gateway", url, "--rules", Program.rules, "--state", state,
+            ])
+            // It holds the lock once it has written.
+            let phone = Gateway(try GatewayURL(url))
+            _ = try await phone.bulkDocs([task("t1", "apple")])
+            try await waitForPicture(phone)
+            let second = try Program.run([
+                "run", "--once", "--gateway", url, "--rules", Program.rules, "--state", state,
+            ])
+            #expect(second.code == 75)
+            #expect(second.errors.contains("pid \(bot.id)"), "\(second.errors)")
+        }
+    }
+
+    @Test func stateOfAnotherGatewayIsRefused() async throws {
+        try await Program.withDirectory { directory in
+            let (one, first) = try Program.gateway(data: directory + "/one.sqlite")
+            let (two, second) = try Program.gateway(data: directory + "/two.sqlite")
+            defer {
+                one.kill()
+                two.kill()
+            }
+            let state = directory + "/state"
+            #expect(try runOnce(first, state: state).code == 0)
+            #expect(try runOnce(second, state: state).code == 78)
+        }
+    }
+
+    @Test func anEmbeddedGatewayLivesInsideTheRun() async throws {
+        try await Program.withDirectory { directory in
+            let file = directory + "/todo.sqlite"
+            do {
+                let (process, url) = try Program.gateway(data: file)
+                _ = try await Gateway(try GatewayURL(url)).bulkDocs([task("t1", "apple")])
+                process.signal(SIGTERM)
+                #expect(process.wait() == 0)
+            }
+            let state = directory + "/state"
+            #expect(try runOnce("embedded:" + file, state: state).summary.contains(#""written":1,"#))
+            #expect(try runOnce("embedded:" + file, state: state).summary.contains(#""written":0,"#))
+            #expect(try runOnce("embedded:", state: directory + "/other").code == 0)
+        }
+    }
+}

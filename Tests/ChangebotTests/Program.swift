@@ -1,0 +1,50 @@
+import Foundation
+import TestKit
+import Testing
+
+/// The program itself, as a user starts it.
+enum Program {
+    /// Beside the tests' own program.
+    static let path: String = {
+        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        return tests.deletingLastPathComponent().appendingPathComponent("changebot").path
+    }()
+
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+
+    static var rules: String { root + "/rules" }
+
+    struct Result {
+        let code: Int32
+        let output: String
+        let errors: String
+    }
+
+    /// Runs to the end.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
+        let errors = NSTemporaryDirectory() + "changebot-errors-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: errors) }
+        let process = try ChildProcess([path] + arguments, environment: environment, errors: errors)
+        var output: [UInt8] = []
+        while case let part = process.read(upTo: 64 << 10), !part.isEmpty { output += part }
+        let code = process.wait()
+        let text = try String(contentsOfFile: errors, encoding: .utf8)
+        return Result(code: code, output: String(decoding: output, as: UTF8.self), errors: text)
+    }
+
+    /// A directory of its own for a test, gone afterwards.
+    static func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+        let path = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try await body(path)
+    }
+
+    /// `changebot gateway` on a file, ready.
+    static func gateway(data: String, port: Int = 0) throws -> (process: ChildProcess, url: String) {
+        let process = try ChildProcess([path, "gateway", "--listen", "127.0.0.1:\(port)", "--data", data])
+        let line = try #require(process.readLine())
+        return (process, try #require(line.split(separator: " ").last.map(String.init)))
+    }
+}
