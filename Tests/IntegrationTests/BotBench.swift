@@ -12,6 +12,7 @@ import Worker
 /// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
 struct BotBench {
     let url: GatewayURL
+    let settings: GatewaySettings
     /// What a phone would use.
     let phone: Gateway
     let directory: String
@@ -34,19 +35,34 @@ struct BotBench {
             FileManager.default.contents(atPath: rules.appendingPathComponent("assets/\(name)").path) ?? Data())
     }
 
+    /// On the embedded gateway, or on the server that the environment names.
     static func with(_ body: (BotBench) async throws -> Void) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
+        if let server = try RealServer.fromEnvironment() {
+            let bench = BotBench(url: server.url, settings: server.settings, directory: directory)
+            try await server.empty(bench.phone)
+            try await body(bench)
+            await bench.phone.shutdown()
+            return
+        }
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)
-        let bench = BotBench(url: url, phone: Gateway(url), directory: directory)
+        let bench = BotBench(url: url, settings: GatewaySettings(), directory: directory)
         do { try await body(bench) } catch {
             await embedded.stop()
             throw error
         }
         await bench.phone.shutdown()
         await embedded.stop()
+    }
+
+    private init(url: GatewayURL, settings: GatewaySettings, directory: String) {
+        self.url = url
+        self.settings = settings
+        self.directory = directory
+        phone = Gateway(url, settings: settings)
     }
 
     /// Rules of this test's own, beside a file `picture.png` that they may attach.
@@ -68,7 +84,8 @@ struct BotBench {
         configure(&settings)
         let report = RunReport()
         let bot = Bot(
-            gateway: Gateway(url), ruleSet: ruleSet, ledger: ledger, settings: settings, report: report,
+            gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet, ledger: ledger, settings: settings,
+            report: report,
             logger: Self.logger)
         return (bot, report)
     }

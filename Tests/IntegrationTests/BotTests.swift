@@ -6,7 +6,7 @@ import Rules
 import Testing
 import Worker
 
-@Suite(.timeLimit(.minutes(2))) struct BotTests {
+@Suite(.timeLimit(.minutes(2)), .serialized) struct BotTests {
     @Test func tasksGetTheirPictureAndTheSecondRunWritesNothing() async throws {
         try await BotBench.with { bench in
             try await bench.load([
@@ -39,8 +39,12 @@ import Worker
             #expect(try await bench.runOnce().written == 1)
             let after = try #require(try await bench.stored("t1"))
             #expect(after.root["_attachments"]?["image"]?["stub"]?.bool == true)
-            for text in [before, after] {
-                #expect(String(decoding: text.bytes, as: UTF8.self).contains(members))
+            // Servers may have rewritten what was loaded; what they handed out must come back.
+            for member in before.root.members where !member.name.rawContent.starts(with: "_".utf8) {
+                #expect(after.root.member(member.name.utf8 ?? [])?.bytes == member.value.bytes)
+            }
+            if try RealServer.fromEnvironment() == nil {
+                #expect(String(decoding: after.bytes, as: UTF8.self).contains(members))
             }
         }
     }
@@ -221,13 +225,13 @@ import Worker
 
     @Test func aDocumentLargerThanTheBudgetPasses() async throws {
         try await BotBench.with { bench in
-            let text = String(repeating: "y", count: 15 << 20)
+            let text = String(repeating: "y", count: 7 << 20)
             try await bench.load([
                 ("large", #"{"_id":"large","type":"task","task":"apple","text":"\#(text)"}"#), task("t1", "coffee"),
             ])
             let counters = try await bench.runOnce { $0.delivery.memoryBudget = 1 << 20 }
             #expect(counters.written == 2)
-            #expect(try await bench.stored("large")?.root["text"]?.rawContent.count == 15 << 20)
+            #expect(try await bench.stored("large")?.root["text"]?.rawContent.count == 7 << 20)
         }
     }
 }
