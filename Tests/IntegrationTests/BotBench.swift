@@ -75,7 +75,7 @@ struct BotBench {
     func bot(
         _ ruleSet: RuleSet? = nil, state: String = "state", once: Bool = true,
         configure: (inout BotSettings) -> Void = { _ in }
-    ) throws -> (bot: Bot, report: RunReport) {
+    ) throws -> (bot: Bot, report: RunReport, ledger: Ledger) {
         let ruleSet = try ruleSet ?? RuleSet.load(paths: [Self.shippedRules])
         let ledger = try ledger(ruleSet, state: state)
         var settings = BotSettings()
@@ -87,7 +87,7 @@ struct BotBench {
             gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet, ledger: ledger, settings: settings,
             report: report,
             logger: Self.logger)
-        return (bot, report)
+        return (bot, report, ledger)
     }
 
     func ledger(_ ruleSet: RuleSet, state: String = "state") throws -> Ledger {
@@ -100,7 +100,8 @@ struct BotBench {
     func runOnce(
         _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in }
     ) async throws -> RunCounters {
-        let (bot, report) = try bot(ruleSet, state: state, configure: configure)
+        let (bot, report, ledger) = try bot(ruleSet, state: state, configure: configure)
+        defer { ledger.close() }
         try await bot.run()
         return await report.counters()
     }
@@ -110,7 +111,8 @@ struct BotBench {
     func following(
         _ ruleSet: RuleSet? = nil, state: String = "state", _ body: @Sendable @escaping () async throws -> Void
     ) async throws -> RunCounters {
-        let (bot, report) = try bot(ruleSet, state: state, once: false)
+        let (bot, report, ledger) = try bot(ruleSet, state: state, once: false)
+        defer { ledger.close() }
         let group = ServiceGroup(services: [bot], logger: Self.logger)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }

@@ -16,7 +16,7 @@ package final class Ledger: Sendable {
     static let ownRevisionLimit = 200_000
     static let checkpointHistoryLimit = 50
 
-    /// Opens or creates the state `NAME` in `directory`, and holds its lock until the ledger is gone.
+    /// Opens or creates the state `NAME` in `directory`, and holds its lock until ``close()`` or the end of the process.
     ///
     /// - Throws: ``StateError``: `.locked` if another run has it, `.foreign` if it belongs to another gateway.
     package init(directory: String, name: String, gateway: String, ruleSetHash: String) throws(StateError) {
@@ -29,7 +29,7 @@ package final class Ledger: Sendable {
         // SQLite creates files with 0644 less the umask; it keeps the mode of one that is there.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
-        close(descriptor)
+        Foundation.close(descriptor)
         do {
             database = try DatabaseQueue(path: path, configuration: Self.configuration)
             try LedgerSchema.migrator.migrate(database)
@@ -38,6 +38,12 @@ package final class Ledger: Sendable {
                 ? .cannotCreate(path: path, reason: "\(error)") : .unreadable(path: path, reason: "\(error)")
         }
         try bind(to: gateway)
+    }
+
+    /// Gives the state free. Tasks that ended a moment ago may still hold the ledger; nothing may use it any more.
+    package func close() {
+        try? database.close()
+        lock.release()
     }
 
     private static var configuration: Configuration {

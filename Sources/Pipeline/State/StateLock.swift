@@ -24,6 +24,9 @@ package final class StateLock: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Lets the next run have the state, whoever still holds this object.
+    func release() { flock(descriptor, LOCK_UN) }
+
     /// What another run is told about this one.
     static var thisProcess: String {
         // Not Foundation's host name, which asks the DNS.

@@ -45,6 +45,7 @@ struct Demo {
         defer { place.discardIfTemporary() }
         let ledger = try Ledger(
             directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
+        defer { ledger.close() }
         let gateway = Gateway(url)
         let report = RunReport()
         var settings = BotSettings()

@@ -62,6 +62,7 @@ struct RunCommand: AsyncParsableCommand {
         defer { place.discardIfTemporary() }
         let ledger = try Ledger(
             directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
+        defer { ledger.close() }
 
         try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
             gateway in
