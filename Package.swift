@@ -105,7 +105,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "Worker", .logging,
+                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "TestKit", "Worker", .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),

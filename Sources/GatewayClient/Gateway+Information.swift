@@ -36,6 +36,7 @@ extension Gateway {
     ///
     /// - Note: Source: `GET /`; both say `"couchdb":"Welcome"`, the vendor tells them apart.
     public func findDialect() async throws(GatewayError) -> GatewayDialect {
+        if knowsDialect { return dialect }
         let greeting = try await answer(GatewayRequest(place: .server(""), deadline: settings.deadlines.small))
         if let dialect = GatewayDialect(vendor: greeting["vendor"]?["name"]?.string) { learn(dialect) }
         return dialect

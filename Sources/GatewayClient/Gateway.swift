@@ -27,6 +27,9 @@ public final class Gateway: Sendable {
     /// Which server this is, as far as its answers have told. Sync Gateway until one has.
     public var dialect: GatewayDialect { seenDialect.withLock { $0 } ?? .syncGateway }
 
+    /// Whether ``dialect`` is more than an assumption.
+    var knowsDialect: Bool { seenDialect.withLock { $0 } != nil }
+
     /// Closes all connections. Requests in flight end as cancelled.
     public func shutdown() async { await http.shutdown() }
 }

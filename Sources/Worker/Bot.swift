@@ -44,7 +44,8 @@ package struct Bot: Service {
         while true {
             do throws(GatewayError) {
                 let info = try await gateway.databaseInfo()
-                let dialect = try await gateway.findDialect()
+                // A proxy may hide both the server's name and its greeting. The database has answered: that will do.
+                let dialect = (try? await gateway.findDialect()) ?? gateway.dialect
                 logger.info(
                     "connected",
                     metadata: ["gateway": "\(gateway.url)", "dialect": "\(dialect.rawValue)"])

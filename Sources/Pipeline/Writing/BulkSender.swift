@@ -7,6 +7,14 @@ struct BulkSender {
     let progress: RunProgress
     var patience: Patience
     let logger: Logger
+    private var decisions = Backoff()
+
+    init(gateway: Gateway, progress: RunProgress, patience: Patience, logger: Logger) {
+        self.gateway = gateway
+        self.progress = progress
+        self.patience = patience
+        self.logger = logger
+    }
 
     /// Writes documents; one outcome for each.
     ///
@@ -47,6 +55,14 @@ struct BulkSender {
                 try await wait(after: error)
             }
         }
+    }
+
+    /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
+    mutating func pause(after outcomes: [BulkOutcome]) async throws {
+        let isUndecided = outcomes.contains { if case .undecided = $0 { true } else { false } }
+        guard isUndecided else { return decisions.reset() }
+        await progress.count { $0.retries += 1 }
+        try await Task.sleep(for: decisions.next())
     }
 
     private mutating func wait(after error: GatewayError) async throws {

@@ -58,18 +58,19 @@ package struct BulkWriter: Sendable {
                 if let write = await plan(candidate, decider, &settled) { writes.append(write) }
             }
             try await finish(settled)
-            var conflicting: [Candidate] = []
+            var again: [Candidate] = []
             for request in PlannedWrite.requests(writes, limits: limits) {
                 var settled = Settlement()
                 let outcomes = try await sender.send(request.map(\.document))
                 for (write, outcome) in zip(request, outcomes) {
-                    if let again = settled.take(write.candidate, outcome, attemptLimit: limits.attempts) {
-                        conflicting.append(again)
+                    if let candidate = settled.take(write.candidate, outcome, attemptLimit: limits.attempts) {
+                        again.append(candidate)
                     }
                 }
                 try await finish(settled)
+                try await sender.pause(after: outcomes)
             }
-            open = try await readAgain(conflicting, sender: &sender)
+            open = try await readAgain(again, sender: &sender)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import EmbeddedGateway
 internal import Foundation
 internal import GatewayClient
 internal import Pipeline
@@ -42,6 +43,8 @@ struct CommandFailure: Error {
         case let error as RuleFilesError:
             self.init(error.kind == .missing ? .missingInput : .invalidData, error.description)
         case let error as GatewayURLFault: self.init(.usage, error.description)
+        case let error as EmbeddedGatewayError:
+            self.init(error.code == .cannotOpenFile ? .cannotCreate : .unreachable, error.description)
         case let error as GatewayError: self.init(.unreachable, error.description)
         default: self.init(.bug, "unexpected: \(error)")
         }

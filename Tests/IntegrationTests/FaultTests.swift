@@ -1,0 +1,180 @@
+import Foundation
+import GatewayClient
+import Pipeline
+import TestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+    private func withDirectory(_ body: (String) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+
+    private static let fourRows = ScriptedServer.feed((1...4).map(ScriptedServer.row), last: 4)
+
+    @Test func whatIsSentBackIsWhatCameButForTheEdit() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                request.path == "/todo/_changes"
+                    ? ScriptedServer.feed([ScriptedServer.row(1)], last: 1) : ScriptedServer.written(request)
+            }
+            #expect(try await server.runOnce(directory).counters.written == 1)
+            // `_cv` is left out: writes are guarded by `_rev`.
+            #expect(
+                server.requests("/todo/_bulk_docs").map(\.text)
+                    == [#"{"docs":[{"type":"task","n":1.10,"_id":"t1","_rev":"1-a","done":true}]}"#])
+        }
+    }
+
+    @Test func aRequestThatIsTooLargeIsHalvedUntilItPasses() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" { return Self.fourRows }
+                guard ScriptedServer.ids(in: request).count == 1 else {
+                    return .init(status: 413, body: #"{"error":"Request Entity Too Large","reason":"too large"}"#)
+                }
+                return ScriptedServer.written(request)
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 4)
+            #expect(letters.isEmpty)
+        }
+    }
+
+    /// CouchDB refuses the whole call for one document that it does not like.
+    @Test func oneBadDocumentDoesNotKeepTheOthersFromBeingWritten() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" { return Self.fourRows }
+                guard !ScriptedServer.ids(in: request).contains("t3") else {
+                    return .init(
+                        status: 400, body: #"{"error":"doc_validation","reason":"Bad special document member"}"#)
+                }
+                return ScriptedServer.written(request)
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 3)
+            #expect(counters.rejected == 1)
+            #expect(letters.map(\.id) == ["t3"])
+            #expect(letters.first?.reason.contains("Bad special document member") == true)
+            #expect(letters.first?.sequence?.description == "3")
+        }
+    }
+
+    @Test func aFeedThatIsCutGoesOnFromItsLastRow() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
+                if number == 0 {
+                    var answer = Self.fourRows
+                    answer.cutAfter = answer.body.utf8.count * 2 / 3
+                    return answer
+                }
+                return ScriptedServer.feed((3...4).map(ScriptedServer.row), last: 4)
+            }
+            let counters = try await server.runOnce(directory).counters
+            #expect(counters.written == 4)
+            #expect(counters.retries == 1)
+            let asked = server.requests("/todo/_changes").map(\.target)
+            #expect(asked.count == 2)
+            #expect(asked.last?.hasPrefix("/todo/_changes?since=2&") == true)
+        }
+    }
+
+    @Test func anErrorRowIsAskedForAgainFromTheRowBefore() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
+                return number == 0
+                    ? ScriptedServer.feed([ScriptedServer.row(1), #"{"id":"","changes":null,"err":{}}"#], last: 1)
+                    : ScriptedServer.feed([ScriptedServer.row(2)], last: 2)
+            }
+            #expect(try await server.runOnce(directory).counters.written == 2)
+            #expect(server.requests("/todo/_changes").last?.target.contains("since=1&") == true)
+        }
+    }
+
+    /// The write was taken, its answer never came. Sent again it meets a conflict, and there is nothing left to do.
+    @Test func anAnswerThatGotLostIsNotWrittenTwice() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                switch request.path {
+                case "/todo/_changes": ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+                case "/todo/_all_docs":
+                    .init(
+                        body:
+                            #"{"rows":[{"key":"t1","id":"t1","value":{"rev":"2-b"},"doc":{"type":"task","done":true,"_id":"t1","_rev":"2-b"}}]}"#
+                    )
+                default:
+                    number == 0
+                        ? nil
+                        : .init(
+                            status: 201,
+                            body:
+                                #"[{"error":"conflict","id":"t1","reason":"Document revision conflict","status":409}]"#)
+                }
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.conflicts == 1)
+            #expect(counters.matched == 1)
+            #expect(counters.written == 0)
+            #expect(letters.isEmpty)
+            #expect(server.requests("/todo/_bulk_docs").count == 2)
+        }
+    }
+
+    @Test func aDocumentThatTheGatewayCannotDecideAboutIsSentAgain() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                switch request.path {
+                case "/todo/_changes": ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+                case "/todo/_all_docs":
+                    .init(
+                        body:
+                            #"{"rows":[{"key":"t1","id":"t1","value":{"rev":"1-a"},"doc":{"type":"task","_id":"t1","_rev":"1-a"}}]}"#
+                    )
+                default:
+                    number == 0
+                        ? .init(
+                            status: 201,
+                            body: #"[{"error":"Service Unavailable","id":"t1","reason":"busy","status":503}]"#)
+                        : ScriptedServer.written(request)
+                }
+            }
+            #expect(try await server.runOnce(directory).counters.written == 1)
+        }
+    }
+
+    @Test func aGatewayThatIsBusyIsAskedAgain() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                if number == 0 {
+                    return .init(
+                        status: 503, body: #"{"error":"Service Unavailable","reason":"Replication limit exceeded"}"#)
+                }
+                return request.path == "/todo/_changes" ? Self.fourRows : ScriptedServer.written(request)
+            }
+            let counters = try await server.runOnce(directory).counters
+            #expect(counters.written == 4)
+            #expect(counters.retries == 2)
+        }
+    }
+
+    /// The gateway says no for good: that change is set aside, the checkpoint goes on.
+    @Test func aForbiddenWriteIsADeadLetter() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" { return ScriptedServer.feed([ScriptedServer.row(1)], last: 1) }
+                return .init(
+                    status: 201,
+                    body: #"[{"error":"forbidden","id":"t1","reason":"sg missing role","status":403}]"#)
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.rejected == 1)
+            #expect(letters.first?.reason.contains("sg missing role") == true)
+            #expect(letters.first?.attempts == 1)
+        }
+    }
+}
