@@ -8,6 +8,11 @@ public struct DatabaseInfo: Sendable {
     /// Sync Gateway: `Online`, `Offline`, `Starting` …; nil on CouchDB.
     public let state: String?
 
+    /// ``updateSequence`` where it can be relied on: Sync Gateway says 0 while it is not online.
+    public var newestSequence: SequenceID? {
+        isOnline && updateSequence?.syncGatewayNumber != 0 ? updateSequence : nil
+    }
+
     public var isOnline: Bool { state == nil || state == "Online" }
 }
 

@@ -8,7 +8,9 @@ extension GatewayError {
         case .cannotResolve, .cannotConnect: code = .cannotConnect
         case .cancelled: code = .cancelled
         case .connectionClosed: code = .connectionLost
-        case .malformedAnswer, .tooLarge: code = .malformedAnswer
+        case .malformedAnswer: code = .malformedAnswer
+        case .tooLarge: code = .tooLarge
+        case .badURL, .invalidRequest: code = .invalidRequest
         case _ where error.code.tlsProblem != nil: code = .tlsFailed
         case _ where error.code.timeout == .connect: code = .cannotConnect
         case _ where error.code.timeout != nil: code = .timedOut
@@ -47,16 +49,18 @@ extension GatewayError {
 }
 
 extension GatewayError.Code {
-    /// - Parameter isGatewayAnswer: The body is an error object of a gateway. Without one, a 404 or a redirect comes
-    ///   from something else.
+    /// - Parameter isGatewayAnswer: The body is an error object of a gateway. Without one, a refusal comes from something
+    ///   before it and says nothing about the documents.
     init(status: Int, isGatewayAnswer: Bool) {
         switch status {
         case 401: self = .unauthorized
-        case 403: self = .forbidden
-        case 404: self = isGatewayAnswer ? .notFound : .malformedAnswer
-        case 409, 412: self = .conflict
         case 413: self = .tooLarge
         case 429: self = .tooManyRequests
+        case 408: self = .timedOut
+        case 400..<500 where !isGatewayAnswer: self = .malformedAnswer
+        case 403: self = .forbidden
+        case 404: self = .notFound
+        case 409, 412: self = .conflict
         case 502, 503, 504, 524: self = .unavailable
         case 500...599: self = .serverError
         case 400..<500: self = .badRequest

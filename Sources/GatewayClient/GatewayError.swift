@@ -8,7 +8,7 @@ public struct GatewayError: Error, Sendable {
         private enum Name: String {
             case cannotConnect, tlsFailed, connectionLost, timedOut, cancelled
             case unauthorized, forbidden, notFound, conflict, badRequest, tooLarge
-            case tooManyRequests, unavailable, serverError, malformedAnswer
+            case tooManyRequests, unavailable, serverError, malformedAnswer, invalidRequest
         }
 
         private let name: Name
@@ -32,7 +32,7 @@ public struct GatewayError: Error, Sendable {
         public static let conflict = Code(name: .conflict)
         /// Another 4xx.
         public static let badRequest = Code(name: .badRequest)
-        /// 413.
+        /// 413, or an answer longer than the caller takes.
         public static let tooLarge = Code(name: .tooLarge)
         /// 429.
         public static let tooManyRequests = Code(name: .tooManyRequests)
@@ -42,6 +42,8 @@ public struct GatewayError: Error, Sendable {
         public static let serverError = Code(name: .serverError)
         /// An answer that no gateway gives: not JSON, not of the documented shape, an unknown status.
         public static let malformedAnswer = Code(name: .malformedAnswer)
+        /// The request can't be sent as it is: the address or the credentials are not what HTTP allows.
+        public static let invalidRequest = Code(name: .invalidRequest)
     }
 
     public var code: Code
@@ -64,7 +66,7 @@ public struct GatewayError: Error, Sendable {
         case .cannotConnect, .connectionLost, .timedOut, .tooManyRequests, .unavailable, .serverError,
             .malformedAnswer:
             true
-        default: status == 408
+        default: false
         }
     }
 }

@@ -11,6 +11,8 @@ package struct Delivery: Sendable {
         package var writers = 4
         /// Bytes of documents on their way at once.
         package var memoryBudget = 24 << 20
+        /// Documents on their way at once: as many as the writers can send. Small ones cost more than their bytes.
+        package var documentBudget = 1000
         package var limits = BulkWriter.Limits()
         package var patience = Patience.Settings()
         /// How long finished work may wait for its checkpoint. Killed in between, it is looked at again.
@@ -37,7 +39,7 @@ package struct Delivery: Sendable {
         self.settings = settings
         self.logger = logger
         progress = RunProgress(start: start)
-        budget = MemoryBudget(limit: settings.memoryBudget)
+        budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
     }
 
     /// A way in for one task that brings changes in the order of the feed.
@@ -71,7 +73,7 @@ package struct Delivery: Sendable {
                 ticket: ticket, sequence: pick.sequence, id: pick.id, revision: pick.revision,
                 isDeleted: pick.isDeleted, document: pick.document)
         }
-        await budget.take(candidates.reduce(0) { $0 + $1.byteCount })
+        await budget.take(bytes: candidates.reduce(0) { $0 + $1.byteCount }, documents: candidates.count)
         await queue.submit(candidates)
         try await budget.room()
     }
@@ -112,9 +114,11 @@ package struct Delivery: Sendable {
         await progress.end()
     }
 
-    /// Saves the last checkpoint. To be called when nothing is under way any more.
+    /// Saves the last checkpoint, if anything has moved. To be called when nothing is under way any more.
+    ///
+    /// A start that nothing was read from is no checkpoint: the gateway may not even know that sequence.
     package func saveCheckpoint() async throws {
-        let sequence = await progress.safeSequence
+        guard let sequence = await progress.unsaved else { return }
         try await ledger.saveCheckpoint(sequence)
         await progress.noteSaved(sequence)
     }

@@ -30,8 +30,9 @@ package struct Bot: Service {
     /// - Throws: ``RunFailure`` or ``StateError``. Returns after the end of a one-shot run or a graceful shutdown.
     package func run() async throws {
         do {
-            let info = try await cancelWhenGracefulShutdown { try await firstContact() }
-            let start = try startSequence(info)
+            let checkpoint = try ledger.checkpoint()
+            let info = try await cancelWhenGracefulShutdown { try await firstContact(isResuming: checkpoint != nil) }
+            let start = startSequence(checkpoint, info)
             try await follow(from: start, info: info)
         } catch is CancellationError {
             // Asked to stop.
@@ -39,16 +40,19 @@ package struct Bot: Service {
     }
 
     /// Finds out whether there is a gateway, whether it lets this user in, and what it is.
-    private func firstContact() async throws -> DatabaseInfo {
+    private func firstContact(isResuming: Bool) async throws -> DatabaseInfo {
         var patience = Patience(settings.delivery.patience)
         while true {
             do throws(GatewayError) {
                 let info = try await gateway.databaseInfo()
-                // A proxy may hide both the server's name and its greeting. The database has answered: that will do.
-                let dialect = (try? await gateway.findDialect()) ?? gateway.dialect
+                let needsNewest = settings.since == .now && !isResuming
+                if needsNewest, !(info.isOnline && info.updateSequence != nil) {
+                    throw GatewayError(
+                        .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
+                }
                 logger.info(
                     "connected",
-                    metadata: ["gateway": "\(gateway.url)", "dialect": "\(dialect.rawValue)"])
+                    metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
                 return info
             } catch {
                 if error.code == .cancelled { throw CancellationError() }
@@ -64,8 +68,10 @@ package struct Bot: Service {
         }
     }
 
-    private func startSequence(_ info: DatabaseInfo) throws -> SequenceID {
-        if let checkpoint = try ledger.checkpoint() {
+    private func startSequence(
+        _ checkpoint: (sequence: SequenceID, ruleSetHash: String)?, _ info: DatabaseInfo
+    ) -> SequenceID {
+        if let checkpoint {
             if settings.since != nil {
                 logger.notice(
                     "ignoring --since: there is a checkpoint; use another --name to start elsewhere",
@@ -79,11 +85,7 @@ package struct Bot: Service {
         switch settings.since {
         case nil, .beginning: return .start
         case .sequence(let sequence): return sequence
-        case .now:
-            guard let now = info.updateSequence, info.isOnline else {
-                throw RunFailure(.gaveUp, "\(gateway.url) does not tell its newest sequence: try again later")
-            }
-            return now
+        case .now: return info.updateSequence ?? .start
         }
     }
 
@@ -132,7 +134,7 @@ package struct Bot: Service {
     private func read(from start: SequenceID, info: DatabaseInfo, into delivery: Delivery) async throws {
         let progress = delivery.progress
         let reader = FeedReader(
-            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: info.updateSequence) : .never,
+            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: info.newestSequence) : .never,
             patience: settings.delivery.patience, logger: logger,
             noteRetry: { await progress.count { $0.retries += 1 } })
         do {

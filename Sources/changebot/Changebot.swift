@@ -35,7 +35,11 @@ struct Changebot: AsyncParsableCommand {
             if let message = failure.message { Console.error(message) }
             failure.code.exit()
         } catch {
-            exit(withError: error)
+            // Help and the version on stdout with 0; what is wrong with the arguments on stderr with 64.
+            let code = exitCode(for: error)
+            let message = ProcessTitle.redacted(fullMessage(for: error))
+            code == .success ? Console.print(message) : Console.complain(message)
+            Foundation.exit(code.rawValue)
         }
     }
 }

@@ -14,7 +14,7 @@ import Testing
     @Test(
         arguments: [
             ("24MiB", 24 << 20), ("24M", 24 << 20), ("512k", 512 << 10), ("1GiB", 1 << 30), ("100", 100), ("", nil),
-            ("M", nil), ("1.5M", nil), ("9999999999999999999", nil),
+            ("M", nil), ("1.5M", nil), ("0", nil), ("1099511627776G", nil), ("9999999999999999999", nil),
         ] as [(String, Int?)])
     func byteSizes(text: String, bytes: Int?) { #expect(ByteSize(argument: text)?.bytes == bytes) }
 
@@ -32,11 +32,18 @@ import Testing
 
     @Test(arguments: [
         ("http://amy:secret@h/db", "amy:secret"), ("--gateway=https://amy@h:1/db", "amy"),
-        ("http://a:b@c@h/db", "a:b@c"), ("http://h/db@x", ""), ("amy@h", ""), ("", ""), ("://", ""),
+        ("http://a:b@c@h/db", "a:b@c"), ("http://amy:s3/cret@h/db", "amy:s3/cret"), ("amy@h", ""), ("", ""),
+        ("://", ""),
     ])
     func userInfoIsFoundInArguments(argument: String, userInfo: String) {
         let bytes = Array(argument.utf8)
         #expect(String(decoding: bytes[ProcessTitle.userInfo(in: bytes)], as: UTF8.self) == userInfo)
+    }
+
+    @Test func textsLoseTheUserInfoOfTheirURLs() {
+        let text = "Error: Unexpected argument 'http://u:pw@h/db'\nUsage: x"
+        #expect(!ProcessTitle.redacted(text).contains("pw"))
+        #expect(ProcessTitle.redacted("Usage: changebot run\n <url>") == "Usage: changebot run\n <url>")
     }
 
     @Test func theCommandLineWinsOverTheEnvironment() throws {

@@ -39,8 +39,12 @@ import Testing
         #expect(fault?.description.contains(part) == true, "\(String(describing: fault))")
     }
 
-    @Test func aBadURLDoesNotShowItsPassword() {
-        let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL("amy:secret@h") }
+    @Test(arguments: [
+        "amy:secret@h", "http://amy:s/secret@h/todo", "http://amy:secret/@h/todo", "http://h/x@secret/todo",
+        "http://h:secret/todo", "http://h:70000/todo",
+    ])
+    func aBadURLDoesNotShowItsPassword(text: String) {
+        let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL(text) }
         #expect(fault?.description.contains("secret") == false)
     }
 }
@@ -65,6 +69,15 @@ import Testing
         ] as [(String, UInt64?)])
     func syncGatewaysNumber(text: String, number: UInt64?) throws {
         #expect(try #require(SequenceID(text)).syncGatewayNumber == number)
+    }
+
+    /// A grant's backfill carries one trigger for all its rows: the goal is passed by what follows.
+    @Test(arguments: [
+        ("29:11", "29", false), ("30:1", "29", true), ("29", "29", true), ("4::29", "29", true),
+        ("4:29:8", "29", false),
+    ])
+    func backfillDoesNotPassItsOwnTrigger(own: String, goal: String, passed: Bool) throws {
+        #expect(try #require(SequenceID(own)).hasPassed(try #require(SequenceID(goal))) == passed)
     }
 
     @Test func passingIsKnownForNumbersAndForEqualSequencesOnly() throws {

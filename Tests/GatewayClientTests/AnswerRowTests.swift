@@ -14,6 +14,8 @@ import Testing
                 #"{"error":"forbidden","id":"a","reason":"sg missing role","status":403}"#,
                 .rejected(status: 403, reason: "forbidden: sg missing role")
             ),
+            (#"{"id":"a","error":"timeout","reason":"slow"}"#, .undecided(reason: "timeout: slow")),
+            (#"{"id":"a","error":"doc_validation","reason":"x"}"#, .rejected(status: 400, reason: "doc_validation: x")),
             (#"{"id":"a","error":"forbidden","reason":"no"}"#, .rejected(status: 403, reason: "forbidden: no")),
             (
                 #"{"error":"413","id":"a","reason":"Attachment too large","status":413}"#,

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import Pipeline
+import ServiceLifecycle
 import TestKit
 import Testing
 
@@ -175,6 +176,94 @@ import Testing
             #expect(counters.rejected == 1)
             #expect(letters.first?.reason.contains("sg missing role") == true)
             #expect(letters.first?.attempts == 1)
+        }
+    }
+
+    /// Refused by the gateway, the place to start from must not become the checkpoint.
+    @Test func aStartThatTheGatewayRefusesIsNotSaved() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { _, _ in
+                .init(status: 400, body: #"{"error":"Bad Request","reason":"Invalid sequence"}"#)
+            }
+            let failure = await #expect(throws: RunFailure.self) { try await server.runOnce(directory) }
+            #expect(failure?.code == .sequenceRefused)
+            #expect(try server.checkpoint(directory) == nil)
+        }
+    }
+
+    @Test func aCollectionThatIsNotThereEndsTheRun() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { _, _ in
+                .init(status: 404, body: #"{"error":"not_found","reason":"keyspace todo.x not found"}"#)
+            }
+            let failure = await #expect(throws: RunFailure.self) { try await server.runOnce(directory) }
+            #expect(failure?.code == .databaseMissing)
+        }
+    }
+
+    /// A page of a proxy with status 400 says nothing about the documents: they are not set aside for it.
+    @Test func aRefusalByAProxyIsNotTakenForTheGateways() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                if request.path == "/todo/_changes" { return Self.fourRows }
+                guard number > 0 else { return .init(status: 400, headers: [], body: "<html>Bad Request</html>") }
+                return ScriptedServer.written(request)
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 4)
+            #expect(letters.isEmpty)
+        }
+    }
+
+    /// The gateway fails on one document each time. It is found by halving; the others are written.
+    @Test func aDocumentThatTheGatewayFailsOnIsFound() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" { return Self.fourRows }
+                let ids = ScriptedServer.ids(in: request)
+                // Once: then it gets better, or this test would take as long as a daemon's patience.
+                guard !(ids.contains("t3") && ids.count > 1) else {
+                    return .init(status: 500, body: #"{"error":"Internal Server Error","reason":"Internal error"}"#)
+                }
+                return ScriptedServer.written(request)
+            }
+            let counters = try await server.runOnce(directory).counters
+            #expect(counters.written == 4)
+        }
+    }
+
+    /// `update_seq` is 0 while Sync Gateway is not online: no end to steer by.
+    @Test func aDatabaseThatIsNotOnlineDoesNotEndTheRunEarly() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer(
+                information: #"{"db_name":"todo","update_seq":0,"state":"Starting"}"#
+            ) { request, number in
+                guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
+                var answer = Self.fourRows
+                if number == 0 { answer.cutAfter = answer.body.utf8.count / 2 }
+                return answer
+            }
+            #expect(try await server.runOnce(directory).counters.written >= 4)
+        }
+    }
+
+    /// Stopped while it waits for a gateway that refuses it, the bot ends at once and in good order.
+    @Test func aBotThatBacksOffStopsWhenAsked() async throws {
+        try await withDirectory { directory in
+            let refused = EventCounter()
+            let server = try ScriptedServer { _, _ in
+                refused.increment()
+                return .init(
+                    status: 503, headers: ["Retry-After: 3000", "Content-Type: application/json"],
+                    body: #"{"error":"Service Unavailable","reason":"busy"}"#)
+            }
+            let group = try server.daemon(directory)
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await group.run() }
+                await refused.wait(for: 1)
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
         }
     }
 }

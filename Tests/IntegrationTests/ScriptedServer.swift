@@ -4,6 +4,7 @@ import Logging
 import LosslessJSON
 import Pipeline
 import Rules
+import ServiceLifecycle
 import TestKit
 import Worker
 
@@ -23,7 +24,10 @@ final class ScriptedServer: Sendable {
     let server: TestServer
     private let seen: Monitor<[TestRequest]>
 
-    init(_ script: @escaping Script) throws {
+    /// - Parameter information: What `GET /todo/` answers.
+    init(
+        information: String = #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#, _ script: @escaping Script
+    ) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
         server = try TestServer { connection in
@@ -32,7 +36,7 @@ final class ScriptedServer: Sendable {
                     defer { requests.append(request) }
                     return requests.count { $0.path == request.path }
                 }
-                guard let answer = request.path == "/todo/" ? Self.information : script(request, number) else {
+                guard let answer = request.path == "/todo/" ? Answer(body: information) : script(request, number) else {
                     throw Hangup()
                 }
                 let length = answer.body.utf8.count
@@ -46,31 +50,52 @@ final class ScriptedServer: Sendable {
 
     private struct Hangup: Error {}
 
-    private static let information = Answer(body: #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#)
-
     /// The requests of one path, such as `/todo/_bulk_docs`, in order.
     func requests(_ path: String) -> [TestRequest] { seen.with { $0.filter { $0.path == path } } }
 
     /// One `--once` run against this server with rules that merge `{"done":true}` into documents of type "task".
     func runOnce(_ directory: String) async throws -> (counters: RunCounters, deadLetters: [DeadLetter]) {
+        let ledger = try ledger(directory)
+        defer { ledger.close() }
+        let report = RunReport()
+        try await bot(directory, ledger, report, once: true).run()
+        return (await report.counters(), try ledger.deadLetters())
+    }
+
+    /// A bot with the same rules that follows the feed until it is asked to stop.
+    func daemon(_ directory: String) throws -> ServiceGroup {
+        ServiceGroup(
+            services: [try bot(directory, try ledger(directory), RunReport(), once: false)], logger: BotBench.logger)
+    }
+
+    func checkpoint(_ directory: String) throws -> SequenceID? {
+        let ledger = try ledger(directory)
+        defer { ledger.close() }
+        return try ledger.checkpoint()?.sequence
+    }
+
+    private func ruleSet(_ directory: String) throws -> RuleSet {
         let file = directory + "/rules.json"
         let rules =
             #"{"version":1,"rules":[{"name":"done","when":{"type":"task","done":{"$exists":false}},"then":[{"merge":{"done":true}}]}]}"#
         try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
-        let ruleSet = try RuleSet.load(paths: [file])
-        let url = try GatewayURL(server.url("/todo"))
-        let ledger = try Ledger(
-            directory: directory + "/state", name: "bot", gateway: url.description, ruleSetHash: ruleSet.hash)
-        defer { ledger.close() }
+        return try RuleSet.load(paths: [file])
+    }
+
+    private func ledger(_ directory: String) throws -> Ledger {
+        try Ledger(
+            directory: directory + "/state", name: "bot", gateway: server.url("/todo"),
+            ruleSetHash: try ruleSet(directory).hash)
+    }
+
+    private func bot(_ directory: String, _ ledger: Ledger, _ report: RunReport, once: Bool) throws -> Bot {
         var settings = BotSettings()
-        settings.isOneShot = true
+        settings.isOneShot = once
+        settings.delivery.patience.isDaemon = !once
         settings.delivery.writers = 1
-        let report = RunReport()
-        let bot = Bot(
-            gateway: Gateway(url), ruleSet: ruleSet, ledger: ledger, settings: settings, report: report,
-            logger: BotBench.logger)
-        try await bot.run()
-        return (await report.counters(), try ledger.deadLetters())
+        return Bot(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: try ruleSet(directory), ledger: ledger,
+            settings: settings, report: report, logger: BotBench.logger)
     }
 
     /// A feed with these rows and a proper end.

@@ -86,17 +86,26 @@ import Testing
 @Suite struct MemoryBudgetTests {
     @Test(.timeLimit(.minutes(1)))
     func readingWaitsUntilThereIsRoom() async throws {
-        let budget = MemoryBudget(limit: 100)
-        await budget.take(250)
+        let budget = MemoryBudget(bytes: 100, documents: 10)
+        await budget.take(bytes: 250, documents: 1)
         async let room: Void = budget.room()
-        await budget.give(back: 200)
+        await budget.giveBack(bytes: 200, documents: 0)
+        try await room
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func manySmallDocumentsAreToldByTheirNumber() async throws {
+        let budget = MemoryBudget(bytes: 100, documents: 10)
+        await budget.take(bytes: 10, documents: 10)
+        async let room: Void = budget.room()
+        await budget.giveBack(bytes: 1, documents: 1)
         try await room
     }
 
     @Test(.timeLimit(.minutes(1)))
     func cancellingEndsTheWait() async {
-        let budget = MemoryBudget(limit: 100)
-        await budget.take(100)
+        let budget = MemoryBudget(bytes: 100, documents: 10)
+        await budget.take(bytes: 100, documents: 1)
         let task = Task { try await budget.room() }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

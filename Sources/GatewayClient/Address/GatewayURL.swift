@@ -22,6 +22,10 @@ public struct GatewayURL: Hashable, Sendable {
         let hostStart = authority.lastIndex(of: "@").map(authority.index(after:)) ?? authority.startIndex
         let host = authority[hostStart...].lowercased()
         guard !host.isEmpty, !host.hasPrefix(":") else { throw .init("the URL names no host") }
+        guard Self.hasValidPort(host), !rest[authorityEnd...].contains("@") else {
+            // What stands here may be half a password: nothing of it is printed.
+            throw .init("the URL's port is not a number; in user info, write '/' as %2F, '@' as %40, ':' as %3A")
+        }
         userInfo = try Self.credentials(in: authority[..<hostStart].dropLast())
 
         let segments = rest[authorityEnd...].split(separator: "/")
@@ -49,6 +53,13 @@ public struct GatewayURL: Hashable, Sendable {
             throw .init("the user info of the URL is not percent-encoded UTF-8")
         }
         return .basic(user: user, password: password)
+    }
+
+    private static func hasValidPort(_ host: String) -> Bool {
+        // The colons of an IPv6 address stand in brackets.
+        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return true }
+        let port = host[host.index(after: colon)...]
+        return port.allSatisfy { $0.isASCII && $0.isNumber } && Int(port).map { (1...65535).contains($0) } == true
     }
 
     /// The text without anything that may be user info.

@@ -61,10 +61,18 @@ extension SequenceID {
     }
 
     /// Whether a feed that hands out this sequence has passed `other`. Nil if that can't be known.
+    ///
+    /// Backfill of a grant comes as `T:S` with one T for all its rows: T itself is passed only by what follows.
     package func hasPassed(_ other: SequenceID) -> Bool? {
         guard let own = syncGatewayNumber, let others = other.syncGatewayNumber else {
             return self == other ? true : nil
         }
-        return own >= others
+        return isBackfill ? own > others : own >= others
+    }
+
+    /// `T:S` or `L:T:S`.
+    private var isBackfill: Bool {
+        let parts = queryValue.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 2 || parts.count == 3 && !parts[1].isEmpty
     }
 }

@@ -15,6 +15,8 @@ extension Gateway {
     /// The whole answer is held in memory: ask for as many as the budget allows.
     ///
     /// - Returns: One lookup per key, in the order of `keys`.
+    /// - Throws: `.malformedAnswer` also if a key has no row: an answer that was cut short must not pass for "missing".
+    ///   `.tooLarge` if the answer is longer than `limit`: ask for fewer.
     /// - Note: Source: `POST /{keyspace}/_all_docs?include_docs=true`. Unlike `GET /{keyspace}/{id}`, Sync Gateway
     ///   keeps the order of members here.
     public func allDocs(keys: [DocumentID], limit: Int = 256 << 20) async throws(GatewayError) -> [DocumentLookup] {
@@ -36,7 +38,10 @@ extension Gateway {
         for row in rows.elements {
             if let key = row["key"]?.string { lookups[DocumentID(key)] = DocumentLookup(row: row) }
         }
-        return keys.map { lookups[$0] ?? .missing }
+        return try keys.map { key throws(GatewayError) in
+            if let lookup = lookups[key] { return lookup }
+            throw GatewayError(.malformedAnswer, "\(url): the answer of _all_docs lacks a row for a key")
+        }
     }
 }
 

@@ -21,8 +21,10 @@ public enum BulkOutcome: Sendable, Equatable {
     case conflict
     /// Refused for good: 400, 403, 413 and whatever else repeating won't change.
     case rejected(status: Int, reason: String)
-    /// Refused for now (a status of 5xx or 429), or not mentioned in the answer at all.
+    /// Refused for now (429, 502, 503, 504; CouchDB's errors of its own): the same write may pass later.
     case undecided(reason: String)
+    /// The answer does not say: the document may have been written or not.
+    case unmentioned
 }
 
 extension Gateway {
@@ -53,7 +55,7 @@ extension Gateway {
         for row in rows {
             if let id = row["id"]?.string { outcomes[DocumentID(id)] = BulkOutcome(row: row) }
         }
-        return documents.map { outcomes[$0.id] ?? .undecided(reason: "the answer does not mention the document") }
+        return documents.map { outcomes[$0.id] ?? .unmentioned }
     }
 }
 
@@ -65,11 +67,22 @@ extension BulkOutcome {
         }
         let error = row["error"]?.string ?? "unknown error"
         let reason = row["reason"]?.string.map { "\(error): \($0)" } ?? error
-        // CouchDB gives no status, only the error's name.
-        switch row["status"]?.integer ?? (error == "conflict" ? 409 : error == "forbidden" ? 403 : 400) {
+        switch row["status"]?.integer ?? Self.status(ofCouchDBError: error) {
         case 409: self = .conflict
         case 429, 502, 503, 504: self = .undecided(reason: reason)
         case let status: self = .rejected(status: status, reason: reason)
+        }
+    }
+
+    /// CouchDB's rows have no status, only the error's name.
+    private static func status(ofCouchDBError error: String) -> Int {
+        switch error {
+        case "conflict": 409
+        case "forbidden": 403
+        case "unauthorized": 401
+        case "internal_server_error", "timeout", "service_unavailable", "unknown_error": 503
+        case "too_many_requests": 429
+        default: 400
         }
     }
 }

@@ -43,6 +43,7 @@ package struct FeedReader: Sendable {
     ) async throws {
         var position = start
         var hasCaughtUp = false
+        var hasAnswered = false
         var patience = Patience(patience, hasSucceeded: true)
         while true {
             try Task.checkCancellation()
@@ -52,6 +53,7 @@ package struct FeedReader: Sendable {
             do {
                 let before = position
                 var answer = try await gateway.changes(ChangesRequest(since: position, feed: feed))
+                hasAnswered = true
                 while let batch = try await answer.next() {
                     patience.succeed()
                     try await hand(over: batch, position: &position, to: deliver)
@@ -70,6 +72,8 @@ package struct FeedReader: Sendable {
                 patience.succeed()
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
+                // The database is there, this collection of it is not.
+                if error.code == .notFound, !hasAnswered { throw RunFailure(.databaseMissing, error.description) }
                 try await wait(after: error, &patience)
             }
         }

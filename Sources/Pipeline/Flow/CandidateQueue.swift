@@ -7,7 +7,6 @@ internal import GatewayClient
 /// writers are busy, candidates gather. So an idle bot answers at once and a busy one writes in bulk.
 package actor CandidateQueue {
     private var ready: [Candidate] = []
-    private var nextReady = 0
     /// Documents with a candidate ready or taken, and the candidates that wait behind it.
     private var busy: [DocumentID: [Candidate]] = [:]
     private var isFinished = false
@@ -31,7 +30,7 @@ package actor CandidateQueue {
     /// Up to `limit` candidates, no two of one document; empty once the queue is finished and nothing is left, or when
     /// it was aborted. Cancelling a task that waits here aborts the queue for all.
     package func take(limit: Int, byteLimit: Int) async -> [Candidate] {
-        while nextReady == ready.count, !isAborted {
+        while ready.isEmpty, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { idleWriters.append($0) }
@@ -41,19 +40,13 @@ package actor CandidateQueue {
         }
         if isAborted { return [] }
         var bytes = 0
-        let start = nextReady
-        while nextReady < ready.count, nextReady - start < limit, bytes < byteLimit {
-            bytes += ready[nextReady].byteCount
-            nextReady += 1
-        }
-        let taken = Array(ready[start..<nextReady])
-        if nextReady == ready.count {
-            ready.removeAll(keepingCapacity: ready.count < 4096)
-            nextReady = 0
-        } else if nextReady > 1024, nextReady * 2 > ready.count {
-            ready.removeFirst(nextReady)
-            nextReady = 0
-        }
+        let taken = Array(
+            ready.prefix(limit).prefix { candidate in
+                defer { bytes += candidate.byteCount }
+                return bytes < byteLimit
+            })
+        // The budget bounds what is behind them.
+        ready.removeFirst(taken.count)
         return taken
     }
 
@@ -84,7 +77,7 @@ package actor CandidateQueue {
     }
 
     private func wake() {
-        guard nextReady < ready.count || isAborted || (isFinished && busy.isEmpty) else { return }
+        guard !ready.isEmpty || isAborted || (isFinished && busy.isEmpty) else { return }
         let woken = idleWriters
         idleWriters = []
         for continuation in woken { continuation.resume() }

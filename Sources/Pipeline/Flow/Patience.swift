@@ -63,11 +63,14 @@ package struct Patience: Sendable {
         case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
             return .end(RunFailure(.unreachable, error.description))
         case .tlsFailed: break
+        case .invalidRequest: return .end(RunFailure(.badConfiguration, error.description))
         case _ where !error.isRetryable:
             return .end(RunFailure(error.status == 400 ? .sequenceRefused : .notAGateway, error.description))
         default: break
         }
-        if !settings.isDaemon, since.duration(to: now) > settings.retryFor {
+        // Not worth the wait either if the gateway itself asks for more than is left.
+        let trouble = since.duration(to: now) + (error.retryAfter ?? .zero)
+        if !settings.isDaemon, trouble > settings.retryFor {
             return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor): \(error)"))
         }
         return .retry(after: backoff.next(atLeast: error.retryAfter))

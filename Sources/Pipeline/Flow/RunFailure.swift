@@ -12,7 +12,8 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
         case gaveUp
         /// The gateway does not know the sequence to start from.
         case sequenceRefused
-        case state
+        /// An address or credentials that can't be sent.
+        case badConfiguration
     }
 
     package let code: Code

@@ -36,8 +36,8 @@ package actor RunProgress {
         return tickets
     }
 
-    package func finish(_ ticket: SafeSequenceTracker.Ticket) {
-        tracker.finish(ticket)
+    package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
+        for ticket in tickets { tracker.finish(ticket) }
         wake()
     }
 
@@ -52,6 +52,9 @@ package actor RunProgress {
         }
         return isEnded ? nil : tracker.safeSequence
     }
+
+    /// The safe sequence if it is another than the one saved last.
+    package var unsaved: SequenceID? { tracker.safeSequence == saved ? nil : tracker.safeSequence }
 
     package func noteSaved(_ sequence: SequenceID) { saved = sequence }
 

@@ -141,6 +141,10 @@ package final class Ledger: Sendable {
         guard !letters.isEmpty else { return }
         try await write { database in
             for letter in letters {
+                // A change that is seen again after a crash is set aside once.
+                try database.execute(
+                    sql: "DELETE FROM dead_letter WHERE id = ? AND revision IS ? AND rule IS ?",
+                    arguments: [letter.id.text, letter.revision?.text, letter.rule])
                 try database.execute(
                     sql: """
                         INSERT INTO dead_letter (sequence, id, revision, rule, reason, attempts, set_aside_at)
@@ -171,19 +175,30 @@ package final class Ledger: Sendable {
         do { return try database.read(body) } catch { throw .unreadable(path: path, reason: "\(error)") }
     }
 
+    private func write<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+        do { return try database.write(body) } catch { throw .cannotWrite(path: path, reason: "\(error)") }
+    }
+
     private func asyncRead<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StateError) -> Value {
-        do { return try await database.read(body) } catch { throw .unreadable(path: path, reason: "\(error)") }
-    }
-
-    private func write<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
-        do { return try database.write(body) } catch { throw .cannotWrite(path: path, reason: "\(error)") }
+        do { return try await shielded { try await $0.read(body) } } catch {
+            throw .unreadable(path: path, reason: "\(error)")
+        }
     }
 
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StateError) -> Value {
-        do { return try await database.write(body) } catch { throw .cannotWrite(path: path, reason: "\(error)") }
+        do { return try await shielded { try await $0.write(body) } } catch {
+            throw .cannotWrite(path: path, reason: "\(error)")
+        }
+    }
+
+    /// What is to be remembered is remembered even if the run is being cancelled: a task of its own, waited for.
+    private func shielded<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseQueue) async throws -> Value
+    ) async throws -> Value {
+        try await Task { [database] in try await body(database) }.value
     }
 }

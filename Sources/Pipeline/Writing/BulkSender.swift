@@ -1,12 +1,34 @@
 internal import GatewayClient
 internal import Logging
 
-/// Sends the requests of one writer, patiently: what may pass is tried again, what is too much at once is halved.
+/// Sends the requests of one writer, patiently: what may pass is tried again, what is too much at once is halved, and a
+/// document that can't be written is found so that the others can.
 struct BulkSender {
-    let gateway: Gateway
-    let progress: RunProgress
-    var patience: Patience
-    let logger: Logger
+    /// Failures of one request after which it goes on in halves: something in it may be the cause.
+    private static let failuresBeforeHalving = 3
+    /// Failures of a single document, while others were written, after which it is given up.
+    private static let failuresBeforeRejecting = 10
+
+    private struct Part {
+        let writes: ArraySlice<PlannedWrite>
+        var failures = 0
+        /// How many documents of the run were written when this part failed first.
+        var writtenBefore = 0
+
+        var halves: [Part] {
+            let middle = writes.startIndex + writes.count / 2
+            return [Part(writes: writes[..<middle]), Part(writes: writes[middle...])]
+        }
+    }
+
+    private enum Advice {
+        case halve, reject, wait
+    }
+
+    private let gateway: Gateway
+    private let progress: RunProgress
+    private let logger: Logger
+    private var patience: Patience
     private var decisions = Backoff()
 
     init(gateway: Gateway, progress: RunProgress, patience: Patience, logger: Logger) {
@@ -16,49 +38,76 @@ struct BulkSender {
         self.logger = logger
     }
 
-    /// Writes documents; one outcome for each.
+    /// Writes documents. Each is answered for exactly once, part by part as answers come.
     ///
-    /// A 413, and a 400 (CouchDB refuses all for one bad document), are answered by sending half, down to one: the
-    /// document that can't be written is found and the others are.
-    ///
-    /// - Throws: ``RunFailure`` when patience ends, `CancellationError`.
-    mutating func send(_ documents: [BulkDocument]) async throws -> [BulkOutcome] {
-        while true {
+    /// - Parameter answered: Takes writes and their outcomes.
+    /// - Throws: ``RunFailure`` when patience ends, `CancellationError`, what `answered` throws. Writes that were not
+    ///   answered for by then may or may not have been made.
+    mutating func send(
+        _ writes: ArraySlice<PlannedWrite>,
+        answered: (ArraySlice<PlannedWrite>, [BulkOutcome]) async throws -> Void
+    ) async throws {
+        var parts = [Part(writes: writes)]
+        while var part = parts.popLast() {
+            let outcomes: [BulkOutcome]
             do throws(GatewayError) {
-                let outcomes = try await gateway.bulkDocs(documents)
-                patience.succeed()
-                let bytes = documents.reduce(0) { $0 + $1.byteCount }
-                await progress.count { $0.bytesOut += bytes }
-                return outcomes
+                outcomes = try await gateway.bulkDocs(part.writes.map(\.document))
             } catch {
-                guard error.code == .tooLarge || error.code == .badRequest, error.status != 408 else {
+                let written = await progress.counters.written
+                if part.failures == 0 { part.writtenBefore = written }
+                part.failures += 1
+                switch Self.advice(after: error, part, written: written) {
+                case .halve: parts.append(contentsOf: part.halves.reversed())
+                case .reject:
+                    try await answered(part.writes, [.rejected(status: error.status ?? 500, reason: error.message)])
+                case .wait:
                     try await wait(after: error)
-                    continue
+                    parts.append(part)
                 }
-                guard documents.count > 1 else {
-                    return [.rejected(status: error.status ?? 400, reason: error.message)]
-                }
-                let middle = documents.count / 2
-                return try await send(Array(documents[..<middle])) + send(Array(documents[middle...]))
+                continue
             }
+            patience.succeed()
+            let bytes = part.writes.reduce(0) { $0 + $1.document.byteCount }
+            await progress.count { $0.bytesOut += bytes }
+            try await answered(part.writes, outcomes)
+            try await pause(after: outcomes)
         }
     }
 
-    /// Reads documents as they are now.
-    mutating func lookUp(_ ids: [DocumentID]) async throws -> [DocumentLookup] {
+    private static func advice(after error: GatewayError, _ part: Part, written: Int) -> Advice {
+        switch error.code {
+        // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
+        case .tooLarge, .badRequest, .conflict: return part.writes.count > 1 ? .halve : .reject
+        case .serverError, .malformedAnswer, .timedOut:
+            if part.writes.count > 1 { return part.failures < failuresBeforeHalving ? .wait : .halve }
+            return part.failures >= failuresBeforeRejecting && written > part.writtenBefore ? .reject : .wait
+        default: return .wait
+        }
+    }
+
+    /// Reads documents as they are now, one lookup per id.
+    ///
+    /// An answer that is too long to be held is asked for in halves; a single document that is, is refused.
+    mutating func lookUp(_ ids: ArraySlice<DocumentID>) async throws -> [DocumentLookup] {
         while true {
             do throws(GatewayError) {
-                let lookups = try await gateway.allDocs(keys: ids)
+                let lookups = try await gateway.allDocs(keys: Array(ids))
                 patience.succeed()
                 return lookups
             } catch {
-                try await wait(after: error)
+                guard error.code == .tooLarge || error.code == .badRequest else {
+                    try await wait(after: error)
+                    continue
+                }
+                guard ids.count > 1 else { return [.refused(reason: error.message)] }
+                let middle = ids.startIndex + ids.count / 2
+                return try await lookUp(ids[..<middle]) + lookUp(ids[middle...])
             }
         }
     }
 
     /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
-    mutating func pause(after outcomes: [BulkOutcome]) async throws {
+    private mutating func pause(after outcomes: [BulkOutcome]) async throws {
         let isUndecided = outcomes.contains { if case .undecided = $0 { true } else { false } }
         guard isUndecided else { return decisions.reset() }
         await progress.count { $0.retries += 1 }

@@ -11,7 +11,7 @@ internal import Rules
 package struct BulkWriter: Sendable {
     package struct Limits: Sendable {
         /// Documents in one request.
-        package var documents = 500
+        package var documents = 250
         /// Bytes in one request, attachments as base64 included. A document larger than this goes alone.
         package var bytes = 4 << 20
         /// Writes of one document that may meet a conflict, one after the other.
@@ -50,27 +50,30 @@ package struct BulkWriter: Sendable {
     private func settle(
         _ candidates: [Candidate], decider: Decider, sender: inout BulkSender
     ) async throws {
-        var open = try await withoutOwnRevisions(candidates)
+        var open = candidates
         while !open.isEmpty {
             var settled = Settlement()
             var writes: [PlannedWrite] = []
-            for candidate in open {
+            for candidate in try await withoutOwnRevisions(open) {
                 if let write = await plan(candidate, decider, &settled) { writes.append(write) }
             }
             try await finish(settled)
-            var again: [Candidate] = []
+            var changed: [Candidate] = []
+            var undecided: [Candidate] = []
             for request in PlannedWrite.requests(writes, limits: limits) {
-                var settled = Settlement()
-                let outcomes = try await sender.send(request.map(\.document))
-                for (write, outcome) in zip(request, outcomes) {
-                    if let candidate = settled.take(write.candidate, outcome, attemptLimit: limits.attempts) {
-                        again.append(candidate)
+                try await sender.send(request) { writes, outcomes in
+                    var settled = Settlement()
+                    for (write, outcome) in zip(writes, outcomes) {
+                        switch settled.take(write.candidate, outcome, attemptLimit: limits.attempts) {
+                        case .settled: break
+                        case .readAgain(let candidate): changed.append(candidate)
+                        case .writeAgain(let candidate): undecided.append(candidate)
+                        }
                     }
+                    try await finish(settled)
                 }
-                try await finish(settled)
-                try await sender.pause(after: outcomes)
             }
-            open = try await readAgain(again, sender: &sender)
+            open = try await readAgain(changed, sender: &sender) + undecided
         }
     }
 
@@ -126,12 +129,15 @@ package struct BulkWriter: Sendable {
         var open: [Candidate] = []
         // By the size that each had: what is read is held in memory whole.
         for group in candidates.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-            let lookups = try await sender.lookUp(group.map(\.id))
+            let lookups = try await sender.lookUp(group.map(\.id)[...])
             for (var candidate, lookup) in zip(group, lookups) {
                 switch lookup {
                 case .found(let revision, let document):
                     candidate.revision = revision
                     candidate.document = document.bytes
+                    candidate.isDeleted = false
+                    open.append(candidate)
+                case .deleted(let revision) where candidate.isDeleted && revision == candidate.revision:
                     open.append(candidate)
                 case .deleted, .missing:
                     // Its tombstone comes in the feed, or is there already: nothing is left to write to.
@@ -158,10 +164,9 @@ package struct BulkWriter: Sendable {
         try await ledger.setAside(settled.deadLetters)
         try await ledger.recordOwnRevisions(settled.ownRevisions)
         await progress.count { settled.count(in: &$0) }
-        for candidate in settled.finished {
-            await progress.finish(candidate.ticket)
-            await budget.give(back: candidate.byteCount)
-        }
+        await progress.finish(settled.finished.map(\.ticket))
+        await budget.giveBack(
+            bytes: settled.finished.reduce(0) { $0 + $1.byteCount }, documents: settled.finished.count)
         await queue.release(settled.finished)
     }
 }

@@ -14,8 +14,17 @@ struct Settlement {
         deadLetters.append(letter)
     }
 
-    /// Books the outcome of a write. Returns the candidate if it has to be read and decided again.
-    mutating func take(_ candidate: Candidate, _ outcome: BulkOutcome, attemptLimit: Int) -> Candidate? {
+    /// What became of a candidate whose write was answered.
+    enum Verdict {
+        case settled
+        /// Another revision is there, or may be: read the document, decide again.
+        case readAgain(Candidate)
+        /// The gateway could not say: write the same once more, later.
+        case writeAgain(Candidate)
+    }
+
+    /// Books the outcome of a write.
+    mutating func take(_ candidate: Candidate, _ outcome: BulkOutcome, attemptLimit: Int) -> Verdict {
         var candidate = candidate
         candidate.attempts += 1
         switch outcome {
@@ -25,16 +34,14 @@ struct Settlement {
         case .rejected(let status, let reason):
             rejected += 1
             setAside(candidate, candidate.deadLetter(reason: "the gateway refuses it (\(status)): \(reason)"))
-        case .conflict, .undecided:
-            if case .conflict = outcome { conflicts += 1 }
-            guard candidate.attempts < attemptLimit else {
-                setAside(
-                    candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times: \(outcome)"))
-                return nil
-            }
-            return candidate
+        case .undecided: return .writeAgain(candidate)
+        case .conflict, .unmentioned:
+            if outcome == .conflict { conflicts += 1 }
+            guard candidate.attempts >= attemptLimit else { return .readAgain(candidate) }
+            setAside(
+                candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome)"))
         }
-        return nil
+        return .settled
     }
 
     func count(in counters: inout RunCounters) {

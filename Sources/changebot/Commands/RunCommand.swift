@@ -43,10 +43,16 @@ struct RunCommand: AsyncParsableCommand {
         let environment = Environment()
         var failure: CommandFailure?
         do { try await work(environment, report) } catch { failure = CommandFailure(error) }
-        if failure == nil, once, await report.counters().deadLetters > 0 { failure = CommandFailure(.incomplete) }
+        if failure == nil, try environment.isOn(once, "once"), await report.counters().deadLetters > 0 {
+            failure = CommandFailure(.incomplete)
+        }
         if let path = summary ?? environment["summary"] {
             let summary = await report.summary(exitCode: (failure?.code ?? .done).rawValue)
-            try OutputFile.write(summary.json, to: path)
+            do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
+                // The run's own failure, if there is one, is the one to end with.
+                if failure != nil, let message = error.message { Console.error(message) }
+                failure = failure ?? error
+            }
         }
         if let failure { throw failure }
     }

@@ -50,7 +50,11 @@ extension GatewayOptions {
     /// - Throws: ``CommandFailure`` with 64 for contradictions, 66 for a password file that is not there.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandFailure) -> GatewaySettings {
         var settings = GatewaySettings()
-        settings.credentials = try Credentials.find(environment) ?? url.userInfo
+        let credentials = try Credentials.find(environment)
+        guard credentials == nil || url.userInfo == nil else {
+            throw CommandFailure(.usage, "credentials stand in the URL and in the environment: take one away")
+        }
+        settings.credentials = credentials ?? url.userInfo
         settings.caFile = caFile ?? environment["ca-file"]
         settings.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))

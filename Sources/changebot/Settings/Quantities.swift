@@ -18,13 +18,13 @@ struct TimeSpan: ExpressibleByArgument {
     }
 }
 
-/// A size on the command line: `24MiB`, `24M`, `512KiB`, `1GiB`; a bare number is bytes. K, M and G are 1,024-fold.
+/// A size on the command line, not zero: `24MiB`, `24M`, `512KiB`, `1GiB`; a bare number is bytes. K, M and G are 1,024-fold.
 struct ByteSize: ExpressibleByArgument {
     let bytes: Int
 
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
-        guard let count = Int(digits), count <= 1 << 40 else { return nil }
+        guard let count = Int(digits), (1...1 << 30).contains(count) else { return nil }
         switch argument.dropFirst(digits.count).lowercased() {
         case "", "b": bytes = count
         case "k", "kib", "kb": bytes = count << 10

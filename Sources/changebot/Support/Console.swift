@@ -5,7 +5,9 @@ enum Console {
     static func print(_ line: String) { write(line + "\n", to: FileHandle.standardOutput) }
 
     /// `message` may have several lines; each stands on its own.
-    static func error(_ message: String) { write("changebot: error: \(message)\n", to: FileHandle.standardError) }
+    static func error(_ message: String) { complain("changebot: error: \(message)") }
+
+    static func complain(_ text: String) { write(text + "\n", to: FileHandle.standardError) }
 
     private static func write(_ text: String, to handle: FileHandle) {
         // A closed pipe at the other end is no reason to fail.

@@ -59,7 +59,7 @@ extension ExitStatus {
         case .databaseMissing: self = .missingInput
         case .notAGateway: self = .notAGateway
         case .gaveUp: self = .tryLater
-        case .sequenceRefused, .state: self = .badConfiguration
+        case .sequenceRefused, .badConfiguration: self = .badConfiguration
         }
     }
 

@@ -15,15 +15,26 @@ enum ProcessTitle {
         }
     }
 
-    /// From behind `://` to the last `@` before the path.
+    /// A text with user info blotted out in each word.
+    static func redacted(_ text: String) -> String {
+        var bytes = Array(text.utf8)
+        for word in bytes.indices.split(whereSeparator: { bytes[$0] <= 0x20 }) {
+            for at in userInfo(in: bytes[word.startIndex..<word.endIndex]) {
+                bytes[word.startIndex + at] = UInt8(ascii: "*")
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// From behind `://` to the last `@`, wherever it stands: a password may hold what it should not.
     static func userInfo(in argument: some Collection<UInt8>) -> Range<Int> {
         let bytes = Array(argument)
         let mark = Array("://".utf8)
         guard bytes.count > mark.count,
             let start = bytes.indices.dropLast(2).first(where: { bytes[$0..<$0 + 3].elementsEqual(mark) })
         else { return 0..<0 }
-        let authority = bytes[(start + 3)...].prefix { $0 != UInt8(ascii: "/") }
-        guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { return 0..<0 }
-        return authority.startIndex..<end
+        let rest = bytes[(start + 3)...]
+        guard let end = rest.lastIndex(of: UInt8(ascii: "@")) else { return 0..<0 }
+        return rest.startIndex..<end
     }
 }
