@@ -12,7 +12,7 @@ import Worker
 final class ScriptedServer: Sendable {
     struct Answer: Sendable {
         var status = 200
-        var headers = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
+        var headers = ScriptedServer.syncGateway
         var body: String
         /// Sends no more than so many bytes of the body, then closes.
         var cutAfter: Int?
@@ -24,9 +24,14 @@ final class ScriptedServer: Sendable {
     let server: TestServer
     private let seen: Monitor<[TestRequest]>
 
-    /// - Parameter information: What `GET /todo/` answers.
+    static let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
+
+    /// - Parameters:
+    ///   - information: What `GET /todo/` answers.
+    ///   - headers: With which headers.
     init(
-        information: String = #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#, _ script: @escaping Script
+        information: String = #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#,
+        headers: [String] = ScriptedServer.syncGateway, _ script: @escaping Script
     ) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
@@ -36,7 +41,10 @@ final class ScriptedServer: Sendable {
                     defer { requests.append(request) }
                     return requests.count { $0.path == request.path }
                 }
-                guard let answer = request.path == "/todo/" ? Answer(body: information) : script(request, number) else {
+                guard
+                    let answer = request.path == "/todo/"
+                        ? Answer(headers: headers, body: information) : script(request, number)
+                else {
                     throw Hangup()
                 }
                 let length = answer.body.utf8.count
