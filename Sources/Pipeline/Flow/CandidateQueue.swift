@@ -35,6 +35,7 @@ package actor CandidateQueue {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { idleWriters.append($0) }
             } onCancel: {
+                // Runs after this actor has taken the continuation in: until then it is not free.
                 Task { await abort() }
             }
         }

@@ -6,7 +6,8 @@ package import GatewayClient
 /// position; each that does is *opened*, and holds the safe sequence back to the change before it until it is finished.
 /// Sequences are never compared: order is arrival order.
 ///
-/// Memory is that of the open changes and of finished ones behind the oldest open one; the flow's budget bounds both.
+/// Memory is that of the open changes, which the flow's budget bounds, and of finished ones behind the oldest open one:
+/// a sequence each.
 package struct SafeSequenceTracker: Sendable {
     /// Stands for one opened change.
     package struct Ticket: Hashable, Sendable {

@@ -4,7 +4,7 @@ package import GatewayClient
 
 /// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
 ///
-/// Bound to one gateway and keyspace. The file is 0600 in a directory of 0700. Every write is a transaction that is on
+/// Bound to one gateway and keyspace. The file is 0600; a directory that has to be made is 0700. Every write is a transaction that is on
 /// disk (WAL, `synchronous=FULL`) when the call returns; killing the process between two calls loses neither.
 package final class Ledger: Sendable {
     private let database: DatabaseQueue

@@ -142,7 +142,7 @@ struct Demo {
 
             Next: serve a gateway          changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
                   let the bot follow it    changebot run --gateway http://127.0.0.1:4985/todo --rules rules
-                  add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -d '{"type":"task","task":"apple"}'
+                  add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple"}'
                   look at it               curl http://127.0.0.1:4985/todo/t1
             """)
     }
