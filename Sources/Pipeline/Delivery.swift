@@ -62,6 +62,7 @@ package struct Delivery: Sendable {
     private func accept(
         _ sifted: ChangeSieve.Result, changes: Int, bytes: Int, reached: SequenceID
     ) async throws {
+        logger.report(sifted.deadLetters)
         try await ledger.setAside(sifted.deadLetters)
         let letters = sifted.deadLetters.count
         if letters > 0 { await progress.count { $0.deadLetters += letters } }

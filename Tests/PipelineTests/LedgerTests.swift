@@ -4,6 +4,15 @@ import Pipeline
 import Testing
 
 @Suite struct LedgerTests {
+    /// Opens a state, and gives it free when `body` is done: a task that ended a moment ago may still hold the ledger.
+    private func using<Result>(
+        _ directory: String, rules: String = "r1", _ body: (Ledger) async throws -> Result
+    ) async throws -> Result {
+        let ledger = try open(directory, rules: rules)
+        defer { ledger.close() }
+        return try await body(ledger)
+    }
+
     private func open(
         _ directory: String, name: String = "bot", gateway: String = "http://a:1/todo", rules: String = "r1"
     ) throws(StateError) -> Ledger {
@@ -13,10 +22,8 @@ import Testing
     @Test(arguments: ["5", "\"5\"", "\"2:5\"", "\"1::5\"", "\"7-g1AAAA\"", "\"a\\u0041\""])
     func aCheckpointComesBackAsTheJSONThatItWas(json: String) async throws {
         try await withTemporaryDirectory { directory in
-            do {
-                let ledger = try open(directory)
-                try await ledger.saveCheckpoint(try #require(SequenceID(json)))
-            }
+            let sequence = try #require(SequenceID(json))
+            try await using(directory) { try await $0.saveCheckpoint(sequence) }
             let checkpoint = try #require(try open(directory).checkpoint())
             #expect(checkpoint.sequence.description == json)
             #expect(checkpoint.ruleSetHash == "r1")
@@ -44,16 +51,16 @@ import Testing
         }
     }
 
-    @Test func theLockIsGoneWithItsHolder() async throws {
+    @Test func theLockIsGoneWhenItsHolderCloses() async throws {
         try await withTemporaryDirectory { directory in
-            _ = try open(directory)
-            _ = try open(directory)
+            try open(directory).close()
+            try open(directory).close()
         }
     }
 
     @Test func stateOfAnotherGatewayIsRefused() async throws {
         try await withTemporaryDirectory { directory in
-            _ = try open(directory)
+            try open(directory).close()
             let error = #expect(throws: StateError.self) { try open(directory, gateway: "http://b:1/todo") }
             guard case .foreign = error else {
                 Issue.record("\(String(describing: error))")
@@ -64,19 +71,14 @@ import Testing
 
     @Test func ownRevisionsAreThoseOfTheSameRules() async throws {
         try await withTemporaryDirectory { directory in
-            do {
-                let ledger = try open(directory)
+            try await using(directory) { ledger in
                 try await ledger.recordOwnRevisions([("a", RevisionID("2-x")), ("b", RevisionID("3-y"))])
             }
             let candidates: [(id: DocumentID, revision: RevisionID)] = [
                 ("a", RevisionID("2-x")), ("a", RevisionID("3-y")), ("b", RevisionID("3-y")),
             ]
-            do {
-                let ledger = try open(directory)
-                #expect(try await ledger.ownRevisions(among: candidates) == [0, 2])
-            }
-            let others = try open(directory, rules: "r2")
-            #expect(try await others.ownRevisions(among: candidates) == [])
+            #expect(try await using(directory) { try await $0.ownRevisions(among: candidates) } == [0, 2])
+            #expect(try await using(directory, rules: "r2") { try await $0.ownRevisions(among: candidates) } == [])
         }
     }
 

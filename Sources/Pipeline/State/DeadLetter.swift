@@ -1,4 +1,5 @@
 package import GatewayClient
+internal import Logging
 
 /// A change that was set aside, so that the feed could go on.
 package struct DeadLetter: Sendable, Equatable {
@@ -21,5 +22,19 @@ package struct DeadLetter: Sendable, Equatable {
         self.rule = rule
         self.reason = reason
         self.attempts = attempts
+    }
+}
+
+extension Logger {
+    /// One warning for each change that was set aside.
+    func report(_ letters: [DeadLetter]) {
+        for letter in letters {
+            warning(
+                "set aside a change",
+                metadata: [
+                    "id": "\(letter.id)", "revision": "\(letter.revision?.text ?? "")",
+                    "rule": "\(letter.rule ?? "")", "reason": "\(letter.reason)",
+                ])
+        }
     }
 }

@@ -62,7 +62,8 @@ struct BulkSender {
                     try await answered(part.writes, [.rejected(status: error.status ?? 500, reason: error.message)])
                 case .wait:
                     try await wait(after: error)
-                    parts.append(part)
+                    // Behind the others: they need not wait for it, and show whether it is to blame.
+                    parts.insert(part, at: 0)
                 }
                 continue
             }
@@ -78,7 +79,8 @@ struct BulkSender {
         switch error.code {
         // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
         case .tooLarge, .badRequest, .conflict: return part.writes.count > 1 ? .halve : .reject
-        case .serverError, .malformedAnswer, .timedOut:
+        // A gateway, or a proxy, that falls over a document may just hang up.
+        case .serverError, .malformedAnswer, .timedOut, .connectionLost:
             if part.writes.count > 1 { return part.failures < failuresBeforeHalving ? .wait : .halve }
             return part.failures >= failuresBeforeRejecting && written > part.writtenBefore ? .reject : .wait
         default: return .wait

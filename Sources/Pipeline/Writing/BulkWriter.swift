@@ -58,22 +58,23 @@ package struct BulkWriter: Sendable {
                 if let write = await plan(candidate, decider, &settled) { writes.append(write) }
             }
             try await finish(settled)
-            var changed: [Candidate] = []
-            var undecided: [Candidate] = []
+            var again: [Candidate] = []
+            var tombstones: [Candidate] = []
             for request in PlannedWrite.requests(writes, limits: limits) {
                 try await sender.send(request) { writes, outcomes in
                     var settled = Settlement()
                     for (write, outcome) in zip(writes, outcomes) {
                         switch settled.take(write.candidate, outcome, attemptLimit: limits.attempts) {
                         case .settled: break
-                        case .readAgain(let candidate): changed.append(candidate)
-                        case .writeAgain(let candidate): undecided.append(candidate)
+                        case .decideAgain(let candidate) where candidate.isDeleted && outcome != .conflict:
+                            tombstones.append(candidate)
+                        case .decideAgain(let candidate): again.append(candidate)
                         }
                     }
                     try await finish(settled)
                 }
             }
-            open = try await readAgain(changed, sender: &sender) + undecided
+            open = try await readAgain(again, sender: &sender) + tombstones
         }
     }
 
@@ -113,8 +114,11 @@ package struct BulkWriter: Sendable {
             if !decision.fired.isEmpty { settled.unchanged += 1 }
             return nil
         }
+        var planned = candidate
+        // What was read is not needed any more: after a refusal the document is read again.
+        if !candidate.isDeleted { planned.document = [] }
         return PlannedWrite(
-            candidate: candidate, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
+            candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
     }
 
     /// Sync Gateway 4 adds `_cv` to what it hands out. Writes are guarded by `_rev`; both could disagree.
@@ -153,14 +157,7 @@ package struct BulkWriter: Sendable {
 
     /// Remembers what must be remembered, then lets go: the order is what makes a crash harmless.
     private func finish(_ settled: Settlement) async throws {
-        for letter in settled.deadLetters {
-            logger.warning(
-                "set aside a change",
-                metadata: [
-                    "id": "\(letter.id)", "revision": "\(letter.revision?.text ?? "")",
-                    "rule": "\(letter.rule ?? "")", "reason": "\(letter.reason)",
-                ])
-        }
+        logger.report(settled.deadLetters)
         try await ledger.setAside(settled.deadLetters)
         try await ledger.recordOwnRevisions(settled.ownRevisions)
         await progress.count { settled.count(in: &$0) }

@@ -17,10 +17,8 @@ struct Settlement {
     /// What became of a candidate whose write was answered.
     enum Verdict {
         case settled
-        /// Another revision is there, or may be: read the document, decide again.
-        case readAgain(Candidate)
-        /// The gateway could not say: write the same once more, later.
-        case writeAgain(Candidate)
+        /// Another revision is there, or may be, or the gateway could not say: read the document, decide again.
+        case decideAgain(Candidate)
     }
 
     /// Books the outcome of a write.
@@ -34,10 +32,10 @@ struct Settlement {
         case .rejected(let status, let reason):
             rejected += 1
             setAside(candidate, candidate.deadLetter(reason: "the gateway refuses it (\(status)): \(reason)"))
-        case .undecided: return .writeAgain(candidate)
+        case .undecided: return .decideAgain(candidate)
         case .conflict, .unmentioned:
             if outcome == .conflict { conflicts += 1 }
-            guard candidate.attempts >= attemptLimit else { return .readAgain(candidate) }
+            guard candidate.attempts >= attemptLimit else { return .decideAgain(candidate) }
             setAside(
                 candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome)"))
         }
