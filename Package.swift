@@ -86,7 +86,7 @@ let package = Package(
         // Measurements, and what counts allocations in them.
         .target(name: "CAllocationCounter"),
         .executableTarget(
-            name: "changebot-bench", dependencies: ["LosslessJSON", "CJSONC", "CAllocationCounter"],
+            name: "changebot-bench", dependencies: ["GatewayClient", "LosslessJSON", "CJSONC", "CAllocationCounter"],
             swiftSettings: settings),
 
         .target(name: "TestKit", swiftSettings: settings),

@@ -4,13 +4,14 @@ internal import Glibc
 @main
 struct ChangebotBench {
     /// - Returns: Whether everything held that is a property of the code and not of the machine.
-    typealias Benchmark = @Sendable () -> Bool
+    typealias Benchmark = @Sendable () async -> Bool
 
     static let benchmarks: [(name: String, about: String, run: Benchmark)] = [
-        ("scanner", "change rows through the JSON scanner, against json-c and memcpy", ScannerBenchmark.run)
+        ("scanner", "change rows through the JSON scanner, against json-c and memcpy", { ScannerBenchmark.run() }),
+        ("bot", "the program beside an embedded gateway: catching up, latency", { await BotBenchmark.run() }),
     ]
 
-    static func main() {
+    static func main() async {
         guard CommandLine.arguments.count == 2,
             let benchmark = benchmarks.first(where: { $0.name == CommandLine.arguments[1] })
         else {
@@ -18,6 +19,6 @@ struct ChangebotBench {
             for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.about)") }
             exit(64)
         }
-        exit(benchmark.run() ? 0 : 1)
+        exit(await benchmark.run() ? 0 : 1)
     }
 }
