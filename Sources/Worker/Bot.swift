@@ -60,7 +60,7 @@ package struct Bot: Service {
                 case .end(let failure): throw failure
                 case .retry(let delay):
                     logger.warning(
-                        "the gateway can't be reached yet", metadata: ["reason": "\(error)", "wait": "\(delay)"])
+                        "the gateway can't be reached yet", metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
                     await report.noteContactRetry()
                     try await Task.sleep(for: delay)
                 }

@@ -105,7 +105,7 @@ package struct FeedReader: Sendable {
         case .retry(let delay):
             logger.warning(
                 "the changes feed broke off; going on from the last change",
-                metadata: ["reason": "\(error)", "wait": "\(delay)"])
+                metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
             await noteRetry()
             try await Task.sleep(for: delay)
         }

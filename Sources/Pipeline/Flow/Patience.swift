@@ -71,7 +71,7 @@ package struct Patience: Sendable {
         // Not worth the wait either if the gateway itself asks for more than is left.
         let trouble = since.duration(to: now) + (error.retryAfter ?? .zero)
         if !settings.isDaemon, trouble > settings.retryFor {
-            return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor): \(error)"))
+            return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
         }
         return .retry(after: backoff.next(atLeast: error.retryAfter))
     }

@@ -121,7 +121,7 @@ struct BulkSender {
         switch patience.verdict(on: error) {
         case .end(let failure): throw failure
         case .retry(let delay):
-            logger.warning("a write failed; trying again", metadata: ["reason": "\(error)", "wait": "\(delay)"])
+            logger.warning("a write failed; trying again", metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
             await progress.count { $0.retries += 1 }
             try await Task.sleep(for: delay)
         }
