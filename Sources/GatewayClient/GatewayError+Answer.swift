@@ -23,7 +23,8 @@ extension GatewayError {
     init(refusal response: HTTPResponse, of url: GatewayURL) async {
         let body = (try? await response.body.collect(upTo: 64 << 10)) ?? []
         let answer = SmallJSON(body)
-        let reason = answer.flatMap { $0["reason"]?.string ?? $0["error"]?.string } ?? "no reason given"
+        var reason = answer.flatMap { $0["reason"]?.string ?? $0["error"]?.string } ?? "no reason given"
+        if reason.hasSuffix(".") { reason.removeLast() }
         let status = response.status
         let code = Code(status: status, isGatewayAnswer: answer?["error"] != nil)
         self.init(code, "\(url): \(reason)", status: status, retryAfter: Self.retryAfter(response.headers))
@@ -37,7 +38,9 @@ extension GatewayError {
     }
 
     static func notJSON(_ body: [UInt8], from url: GatewayURL) -> GatewayError {
-        let found = body.first { $0 > 0x20 } == UInt8(ascii: "<") ? "an HTML page" : "something that is not JSON"
+        let found =
+            body.first { $0 > 0x20 } == UInt8(ascii: "<")
+            ? "an HTML page" : SmallJSON(body) == nil ? "something that is not JSON" : "JSON that no gateway sends"
         return GatewayError(
             .malformedAnswer, "\(url) answers with \(found): a proxy or another server, not a gateway?")
     }

@@ -59,8 +59,11 @@ package struct Bot: Service {
                 switch patience.verdict(on: error) {
                 case .end(let failure): throw failure
                 case .retry(let delay):
-                    logger.warning(
-                        "the gateway can't be reached yet", metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
+                    // What is no gateway is told of once, at the end.
+                    logger.log(
+                        level: error.code == .malformedAnswer ? .debug : .warning,
+                        "no proper answer from the gateway yet",
+                        metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
                     await report.noteContactRetry()
                     try await Task.sleep(for: delay)
                 }

@@ -83,7 +83,7 @@ import Testing
             let result = try Program.run(
                 [
                     "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
-                    "--summary", summary, "--log-level", "error",
+                    "--summary", summary,
                 ], environment: ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "hunter2"])
             #expect(result.code == code, "\(result.errors)")
             #expect(result.output.isEmpty)
@@ -101,6 +101,31 @@ import Testing
             arguments, environment: ["CHANGEBOT_TOKEN": "secret-token", "CHANGEBOT_USER": "amy"])
         #expect(result.code == 64)
         #expect(!result.errors.contains("secret-token"))
+    }
+
+    @Test(arguments: ["/nonexistent/summary.json", "/tmp"])
+    func aSummaryThatCannotBeWrittenIsToldBeforeAnythingIsDone(path: String) async throws {
+        let server = try TestServer { connection in try connection.serve { _ in try connection.answer(500) } }
+        try await Program.withDirectory { directory in
+            let result = try Program.run([
+                "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
+                "--summary", path,
+            ])
+            #expect(result.code == 73)
+            #expect(result.errors.contains(path))
+            #expect(server.accepted.count == 0)
+        }
+    }
+
+    @Test func aSummaryMayGoToADevice() async throws {
+        try await Program.withDirectory { directory in
+            let result = try Program.run([
+                "run", "--once", "--rules", Program.rules, "--gateway", "embedded:", "--state", directory, "--quiet",
+                "--summary", "/dev/stdout",
+            ])
+            #expect(result.code == 0)
+            #expect(result.output.contains("\"exit\":0"))
+        }
     }
 
     /// The README's table and the program know the same codes.

@@ -43,6 +43,19 @@ import Testing
         #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(11))) == .gaveUp)
     }
 
+    @Test func theLastWaitOfAOneShotJobEndsWithItsPatience() {
+        var patience = patience(daemon: false, retryFor: .seconds(3), hasSucceeded: true)
+        let start = ContinuousClock.now
+        for attempt in 0..<20 {
+            let verdict = patience.verdict(on: Self.refused, now: start + .milliseconds(attempt * 100))
+            guard case .retry(let wait) = verdict else {
+                Issue.record("gave up")
+                return
+            }
+            #expect(wait <= .seconds(3) - .milliseconds(attempt * 100))
+        }
+    }
+
     @Test func aSuccessEndsTheTrouble() {
         var patience = patience(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now

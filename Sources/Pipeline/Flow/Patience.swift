@@ -70,9 +70,12 @@ package struct Patience: Sendable {
         }
         // Not worth the wait either if the gateway itself asks for more than is left.
         let trouble = since.duration(to: now) + (error.retryAfter ?? .zero)
-        if !settings.isDaemon, trouble > settings.retryFor {
+        if !settings.isDaemon, trouble >= settings.retryFor {
             return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
         }
-        return .retry(after: backoff.next(atLeast: error.retryAfter))
+        let wait = backoff.next(atLeast: error.retryAfter)
+        guard !settings.isDaemon else { return .retry(after: wait) }
+        // The last attempt is made when patience ends, not after it.
+        return .retry(after: min(wait, settings.retryFor - since.duration(to: now)))
     }
 }

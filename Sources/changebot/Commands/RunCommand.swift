@@ -62,6 +62,7 @@ struct RunCommand: AsyncParsableCommand {
         let paths = rules.isEmpty ? environment["rules"].map { [$0] } ?? [] : rules
         guard !paths.isEmpty else { throw CommandFailure(.usage, "no rules given: add --rules PATH") }
         let settings = try botSettings(environment)
+        if let path = summary ?? environment["summary"] { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
         let ruleSet = try RuleSet.load(paths: paths)
         let place = try StatePlace(choice: choice, directory: state.directory(environment), state.botName(environment))
@@ -76,6 +77,14 @@ struct RunCommand: AsyncParsableCommand {
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, report: report, logger: logger)
             let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
             try await StoppableService.run(bot, grace: grace?.duration ?? .seconds(30), logger: logger)
+            let counters = await report.counters()
+            logger.info(
+                "done",
+                metadata: [
+                    "changes": "\(counters.changes)", "matched": "\(counters.matched)",
+                    "written": "\(counters.written)",
+                    "unchanged": "\(counters.unchanged)", "dead_letters": "\(counters.deadLetters)",
+                ])
         }
     }
 
