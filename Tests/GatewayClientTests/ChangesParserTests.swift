@@ -173,7 +173,8 @@ struct RowFacts: Equatable {
     @Test(arguments: [
         "<html><body>Bad Gateway</body></html>", "[]", "\"text\"", #"{"results":[{"seq":1}{"seq":2}]}"#,
         #"{"results":[5]}"#, #"{"results":[{"id":"no sequence"}],"last_seq":"1"}"#, #"{"results":[,]}"#,
-        #"{"error":"x" "reason":1}"#,
+        #"{"error":"x" "reason":1}"#, "{}", #"{"last_seq":"1"}"#, #"{"results":5,"last_seq":"1"}"#,
+        #"{"results":[],"last_seq":"1"}}"#,
     ])
     func whatIsNoFeedIsRefused(text: String) {
         #expect(throws: JSONFault.self) { try rows(of: [Array(text.utf8)]) }

@@ -266,4 +266,20 @@ import Testing
             }
         }
     }
+
+    /// Written without its id it would become a new document, and another one at each try.
+    @Test(arguments: [#"{"type":"task","_rev":"1-a"}"#, #"{"_id":7,"type":"task"}"#, #"{"_id":"t2","type":"task"}"#])
+    func aDocumentWhoseIdIsNotThatOfItsChangeIsSetAside(document: String) async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
+                return ScriptedServer.feed(
+                    [#"{"seq":1,"id":"t1","doc":\#(document),"changes":[{"rev":"1-a"}]}"#], last: 1)
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 0)
+            #expect(letters.map(\.id) == ["t1"])
+            #expect(server.requests("/todo/_bulk_docs").isEmpty)
+        }
+    }
 }

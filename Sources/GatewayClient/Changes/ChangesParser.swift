@@ -20,6 +20,9 @@ struct ChangesParser {
     /// Set while the row at `position` is incomplete.
     private var frame: JSONFrame?
 
+    /// An answer without rows is one with an empty array, not one without it.
+    private var hasResults = false
+
     /// `last_seq`: where the next request goes on. Nil until it came.
     private(set) var lastSequence: SequenceID?
 
@@ -53,12 +56,13 @@ struct ChangesParser {
     private mutating func step(_ bytes: [UInt8], _ builder: inout BatchBuilder) throws(JSONFault) -> Bool {
         let at = skipWhitespace(bytes.span, from: position)
         position = at
-        guard at < bytes.count, state != .end else { return false }
+        guard at < bytes.count else { return false }
         let byte = bytes[at]
         switch (state, byte) {
         case (.start, UInt8(ascii: "{")): return advance(to: .memberNameOrEnd, at: at + 1)
         case (.start, _): throw JSONFault(.unexpectedByte(byte, expected: .value), at: at)
         case (.memberNameOrEnd, UInt8(ascii: "}")), (.afterMember, UInt8(ascii: "}")):
+            guard hasResults else { throw JSONFault(.unexpectedByte(byte, expected: .memberName), at: at) }
             return advance(to: .end, at: at + 1)
         case (.afterMember, UInt8(ascii: ",")): return advance(to: .memberName, at: at + 1)
         case (.afterMember, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfObject), at: at)
@@ -68,7 +72,7 @@ struct ChangesParser {
         case (.afterRow, UInt8(ascii: ",")): return advance(to: .row, at: at + 1)
         case (.afterRow, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfArray), at: at)
         case (.rowOrEnd, _), (.row, _): return try readRow(of: bytes, from: at, into: &builder)
-        case (.end, _): return false
+        case (.end, _): throw JSONFault(.unexpectedByte(byte, expected: .endOfText), at: at)
         }
     }
 
@@ -92,7 +96,11 @@ struct ChangesParser {
             throw JSONFault(.unexpectedByte(text[colon], expected: .colon), at: colon)
         }
         let name = bytes[start..<nameEnd]
-        if name.elementsEqual(#""results""#.utf8), text[valueStart] == UInt8(ascii: "[") {
+        if name.elementsEqual(#""results""#.utf8) {
+            guard text[valueStart] == UInt8(ascii: "[") else {
+                throw JSONFault(.unexpectedByte(text[valueStart], expected: .value), at: valueStart)
+            }
+            hasResults = true
             return advance(to: .rowOrEnd, at: valueStart + 1)
         }
         let node = tape.count

@@ -51,11 +51,12 @@ package struct FeedReader: Sendable {
                 hasCaughtUp ? .longpoll(timeout: ChangesRequest.defaultLongpollTimeout) : .normal
             let began = ContinuousClock.now
             do {
-                let before = position
+                var hasRows = false
                 var answer = try await gateway.changes(ChangesRequest(since: position, feed: feed))
                 hasAnswered = true
                 while let batch = try await answer.next() {
                     patience.succeed()
+                    hasRows = true
                     try await hand(over: batch, position: &position, to: deliver)
                     if isAtEnd(position) { return }
                 }
@@ -66,7 +67,7 @@ package struct FeedReader: Sendable {
                 if case .caughtUp = end { return }
                 hasCaughtUp = true
                 // A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
-                if position == before, began.duration(to: .now) < .milliseconds(500) {
+                if !hasRows, began.duration(to: .now) < .milliseconds(500) {
                     try await Task.sleep(for: .milliseconds(500))
                 }
                 patience.succeed()

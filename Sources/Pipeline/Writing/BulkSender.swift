@@ -110,7 +110,9 @@ struct BulkSender {
 
     /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
-        let isUndecided = outcomes.contains { if case .undecided = $0 { true } else { false } }
+        let isUndecided = outcomes.contains { outcome in
+            if case .undecided = outcome { true } else { outcome == .unmentioned }
+        }
         guard isUndecided else { return decisions.reset() }
         await progress.count { $0.retries += 1 }
         try await Task.sleep(for: decisions.next())

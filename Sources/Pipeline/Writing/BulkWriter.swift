@@ -98,6 +98,11 @@ package struct BulkWriter: Sendable {
             settled.setAside(candidate, candidate.deadLetter(reason: "\(error)"))
             return nil
         }
+        // A write goes where its `_id` says: another one, or none, would make a document that nobody asked for.
+        guard text.root["_id"]?.isString(candidate.id.text.utf8) == true else {
+            settled.setAside(candidate, candidate.deadLetter(reason: "the document's _id is not that of its change"))
+            return nil
+        }
         let decision = decider.decide(on: text, isDeleted: candidate.isDeleted)
         if candidate.attempts == 0, !decision.fired.isEmpty {
             await progress.count { counters in
