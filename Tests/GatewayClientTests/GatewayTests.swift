@@ -234,6 +234,28 @@ struct ScriptedGateway {
         #expect(revision.text == "2-a")
     }
 
+    /// As deep as a feed lets pass, and one level more: neither keeps the other from being read.
+    @Test func deepDocumentsAreReadOrRefusedOneByOne() async throws {
+        func document(_ levels: Int) -> String {
+            #"{"_id":"x","a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1)
+                + "}"
+        }
+        let rows = [("a", 10_000), ("b", 10), ("c", 9_999)].map { key, levels in
+            #"{"key":"\#(key)","id":"\#(key)","value":{"rev":"1-a"},"doc":\#(document(levels))}"#
+        }
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(headers: syncGateway, body: "{\"rows\":[" + rows.joined(separator: ",") + "]}")
+        }
+        let lookups = try await scripted.gateway.allDocs(keys: ["a", "b", "c"])
+        for lookup in lookups {
+            guard case .found = lookup else {
+                Issue.record("\(lookup)")
+                return
+            }
+        }
+        #expect(lookups.count == 3)
+    }
+
     /// An answer that was cut short must not pass for "the document is gone".
     @Test func aKeyWithoutARowIsNoAnswer() async throws {
         let scripted = try ScriptedGateway { connection, _ in

@@ -31,7 +31,10 @@ extension Gateway {
             method: "POST", place: .keyspace("_all_docs"), query: [("include_docs", "true")], body: [body.bytes],
             deadline: settings.deadlines.bulk)
         let bytes = try await collect(request, limit: limit)
-        guard let answer = try? JSONText(bytes), let rows = answer.root["rows"], rows.kind == .array else {
+        // The answer nests each document three levels deeper than a feed's limit knows it.
+        let limits = JSONLimits(depth: JSONLimits.documents.depth + 3)
+        guard let answer = try? JSONText(bytes, limits: limits), let rows = answer.root["rows"], rows.kind == .array
+        else {
             throw .notJSON(bytes, from: url)
         }
         var lookups: [DocumentID: DocumentLookup] = [:]

@@ -90,14 +90,18 @@ struct BulkSender {
     /// Reads documents as they are now, one lookup per id.
     ///
     /// An answer that is too long to be held is asked for in halves; a single document that is, is refused.
+    /// So is, in the end, one whose answer never is JSON: a poison document must not keep the others from being read.
     mutating func lookUp(_ ids: ArraySlice<DocumentID>) async throws -> [DocumentLookup] {
+        var failures = 0
         while true {
             do throws(GatewayError) {
                 let lookups = try await gateway.allDocs(keys: Array(ids))
                 patience.succeed()
                 return lookups
             } catch {
-                guard error.code == .tooLarge || error.code == .badRequest else {
+                if error.code == .malformedAnswer { failures += 1 }
+                let limit = ids.count > 1 ? Self.failuresBeforeHalving : Self.failuresBeforeRejecting
+                guard error.code == .tooLarge || error.code == .badRequest || failures >= limit else {
                     try await wait(after: error)
                     continue
                 }
