@@ -11,7 +11,7 @@ struct ChangesParser {
     }
 
     /// Beyond any document that a gateway stores; what is longer is not a row.
-    private static let rowLimit = 1 << 29
+    private static let rowLimit = 1 << 27
 
     private var state = State.start
     /// Bytes that no batch has taken yet. All before `position` is done with.

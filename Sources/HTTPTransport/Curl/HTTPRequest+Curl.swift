@@ -13,6 +13,7 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
     ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    ccurl_setopt_str(easy, CURLOPT_NOPROXY, hostsWithoutProxy)
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
@@ -36,6 +37,15 @@ private let openSocket: OpenSocket = { _, _, address in
 
 private typealias OpenSocket =
     @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t
+
+/// What the environment's `no_proxy` says, and this machine itself: a gateway on the loopback is never a proxy's business.
+private var hostsWithoutProxy: String {
+    let own = "localhost,127.0.0.1,::1"
+    guard let said = (getenv("no_proxy") ?? getenv("NO_PROXY")).map({ String(cString: $0) }), !said.isEmpty else {
+        return own
+    }
+    return said == "*" ? said : said + "," + own
+}
 
 extension HTTPRequest {
     /// Sets method, body and credentials.
