@@ -54,14 +54,21 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CJSONC", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
         .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+        // No pkg-config file comes with it.
+        .systemLibrary(name: "CJQ", providers: [.apt(["libjq-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
+        .target(name: "Locking", swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
-        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: settings),
-        .target(name: "GatewayClient", dependencies: ["HTTPTransport", "LosslessJSON"], swiftSettings: settings),
-        .target(name: "Rules", dependencies: ["LosslessJSON", "CPCRE2", "CCrypto", .yams], swiftSettings: settings),
+        .target(name: "HTTPTransport", dependencies: ["CCurl", "Locking"], swiftSettings: settings),
+        .target(name: "JQ", dependencies: ["CJQ", "LosslessJSON", "Locking"], swiftSettings: settings),
+        .target(
+            name: "GatewayClient", dependencies: ["HTTPTransport", "Locking", "LosslessJSON"], swiftSettings: settings),
+        .target(
+            name: "Rules", dependencies: ["JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
+            swiftSettings: settings),
         .target(
             name: "Pipeline", dependencies: ["GatewayClient", "LosslessJSON", "Rules", .grdb, .logging],
             swiftSettings: settings),
@@ -77,9 +84,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "Worker", .argumentParser,
-                .logging,
-                .serviceLifecycle, .unixSignals,
+                "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules", "Worker",
+                .argumentParser, .logging, .serviceLifecycle, .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
 
@@ -105,10 +111,11 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "LosslessJSON", "Pipeline", "Rules", "TestKit", "Worker", .logging,
-                .serviceLifecycle,
+                "EmbeddedGateway", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", "TestKit", "Worker",
+                .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
+        .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
         .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC"], swiftSettings: settings),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient"], swiftSettings: settings),
         .testTarget(name: "RulesTests", dependencies: ["Rules", "LosslessJSON"], swiftSettings: settings),

@@ -9,6 +9,11 @@ extension EmbeddedGateway {
         package var host: String
         /// 0 picks a free port.
         package var port: Int
+        /// Whether a document may have several branches that are not deleted. Sync Gateway 4 never allows it, 3 does if
+        /// it is told so.
+        package var allowsConflicts = false
+        /// How many generations of a document's history are kept. At least 20.
+        package var revisionsLimit = 1_000
         package var logger: Logger
 
         package init(

@@ -93,7 +93,9 @@ package final class EmbeddedGateway: Sendable {
     }
 
     private func openStore() throws(EmbeddedGatewayError) -> Store {
-        do { return try Store(configuration.storage) } catch {
+        let rules = WritingRules(
+            allowsConflicts: configuration.allowsConflicts, revisionsLimit: max(20, configuration.revisionsLimit))
+        do { return try Store(configuration.storage, rules: rules) } catch {
             throw EmbeddedGatewayError(.cannotOpenFile, "can't open \(configuration.storage): \(Self.cause(error))")
         }
     }

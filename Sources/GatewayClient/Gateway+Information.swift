@@ -5,6 +5,8 @@ public struct DatabaseInfo: Sendable {
     public let name: String
     /// The feed's newest sequence: a number on Sync Gateway (0 while it is not online), opaque on CouchDB.
     public let updateSequence: SequenceID?
+    /// Live documents; nil on Sync Gateway, which does not tell.
+    public let documentCount: Int?
     /// Sync Gateway: `Online`, `Offline`, `Starting` …; nil on CouchDB.
     public let state: String?
 
@@ -34,7 +36,9 @@ extension Gateway {
             case .number(let text), .string(let text): SequenceID(text)
             default: nil
             }
-        return DatabaseInfo(name: name, updateSequence: sequence, state: answer["state"]?.string)
+        return DatabaseInfo(
+            name: name, updateSequence: sequence, documentCount: answer["doc_count"]?.integer,
+            state: answer["state"]?.string)
     }
 
     /// Asks the server who it is, unless an answer's `Server` header or the settings have told already.

@@ -1,4 +1,5 @@
 internal import HTTPTransport
+internal import Locking
 internal import LosslessJSON
 
 /// One keyspace of a gateway, over its REST API. Knows both dialects; holds connections, no other state.
@@ -9,6 +10,7 @@ public final class Gateway: Sendable {
     let settings: GatewaySettings
     private let http: HTTPClient
     private let seenDialect: Locked<GatewayDialect?>
+    private let ownsConnections: Bool
 
     public init(_ url: GatewayURL, settings: GatewaySettings = GatewaySettings()) {
         self.url = url
@@ -22,6 +24,20 @@ public final class Gateway: Sendable {
         configuration.bodies.highWaterMark = 256 << 10
         http = HTTPClient(configuration: configuration)
         seenDialect = Locked(settings.dialect)
+        ownsConnections = true
+    }
+
+    private init(sharing other: Gateway, url: GatewayURL) {
+        self.url = url
+        settings = other.settings
+        http = other.http
+        seenDialect = other.seenDialect
+        ownsConnections = false
+    }
+
+    /// Another keyspace of the same server, over the same connections and as the same user.
+    public func sibling(_ keyspace: Keyspace) -> Gateway {
+        Gateway(sharing: self, url: url.sibling(keyspace))
     }
 
     /// Which server this is, as far as its answers have told. Sync Gateway until one has.
@@ -30,8 +46,11 @@ public final class Gateway: Sendable {
     /// Whether ``dialect`` is more than an assumption.
     var knowsDialect: Bool { seenDialect.withLock { $0 } != nil }
 
-    /// Closes all connections. Requests in flight end as cancelled.
-    public func shutdown() async { await http.shutdown() }
+    /// Closes all connections, those of siblings too. Requests in flight end as cancelled. Does nothing for a
+    /// ``sibling(_:)``: the connections are not its own.
+    public func shutdown() async {
+        if ownsConnections { await http.shutdown() }
+    }
 }
 
 // MARK: - Exchanges

@@ -8,7 +8,7 @@ public struct GatewayError: Error, Sendable {
         private enum Name: String {
             case cannotConnect, tlsFailed, connectionLost, timedOut, cancelled
             case unauthorized, forbidden, notFound, conflict, badRequest, tooLarge
-            case tooManyRequests, unavailable, serverError, malformedAnswer, invalidRequest
+            case tooManyRequests, unavailable, serverError, malformedAnswer, invalidRequest, notOffered
         }
 
         private let name: Name
@@ -44,6 +44,8 @@ public struct GatewayError: Error, Sendable {
         public static let malformedAnswer = Code(name: .malformedAnswer)
         /// The request can't be sent as it is: the address or the credentials are not what HTTP allows.
         public static let invalidRequest = Code(name: .invalidRequest)
+        /// The gateway is there, but does not do this, or not for this user: go another way.
+        public static let notOffered = Code(name: .notOffered)
     }
 
     public var code: Code

@@ -1,3 +1,5 @@
+internal import Locking
+
 /// The body of an answer, pulled chunk by chunk.
 ///
 /// At most one high-water mark is held in memory; beyond it the transfer is paused until the reader comes back, and the

@@ -1,3 +1,4 @@
+internal import Locking
 import Synchronization
 
 /// Sends HTTP/1.1 requests over libcurl; connections are kept and used again.

@@ -115,7 +115,7 @@ extension JSONText {
     }
 
     /// The value at `pointer`, on a way without duplicate members.
-    private func place(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONValue {
+    func place(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONValue {
         var value = root
         for token in pointer.tokens {
             if value.kind == .object { _ = try JSONObjectEdit(value) }

@@ -2,9 +2,7 @@ package import GatewayClient
 package import Logging
 package import Rules
 
-/// The pipeline of a run: feed, rules, writes, ledger. Built once, driven by whoever has changes to bring.
-///
-/// ``take(_:reached:)`` is the way in, ``write()`` does the work beside it, ``finish()`` ends it.
+/// The pipeline of a run: rules, writes, ledger. Built once, fed by whoever has changes or documents to bring.
 package struct Delivery: Sendable {
     package struct Settings: Sendable {
         /// Bulk requests under way at once.
@@ -15,6 +13,16 @@ package struct Delivery: Sendable {
         package var documentBudget = 1000
         package var limits = BulkWriter.Limits()
         package var patience = Patience.Settings()
+        /// Stops the run when too much goes wrong. Nil: it never does.
+        package var errorLimit: ErrorLimit?
+        /// How many documents may be changed. Nil: any number.
+        package var changeLimit: Int?
+        /// Set for a dry run: nothing is written, what would be is shown here.
+        package var preview: Preview?
+        /// What programs know as `$now`: seconds since 1970.
+        package var now: @Sendable () -> Int = { Timestamp.secondsNow }
+        /// Whether a later run is to go on where this one ends. A full pass has no such place.
+        package var savesCheckpoint = true
         /// How long finished work may wait for its checkpoint. Killed in between, it is looked at again.
         package var checkpointInterval: Duration = .seconds(1)
 
@@ -22,7 +30,9 @@ package struct Delivery: Sendable {
     }
 
     package let progress: RunProgress
+    package let allowance: ChangeAllowance
     private let gateway: Gateway
+    private let siblings: [String: Gateway]
     private let ruleSet: RuleSet
     private let ledger: Ledger
     private let settings: Settings
@@ -30,19 +40,34 @@ package struct Delivery: Sendable {
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
 
+    /// - Parameter start: Where the feed is read from; any sequence if it is no feed.
+    /// - Throws: ``RunFailure`` if a rule writes to what is no keyspace.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID, settings: Settings, logger: Logger
-    ) {
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start, settings: Settings,
+        logger: Logger
+    ) throws(RunFailure) {
         self.gateway = gateway
         self.ruleSet = ruleSet
         self.ledger = ledger
         self.settings = settings
         self.logger = logger
+        siblings = try Self.siblings(of: gateway, ruleSet)
         progress = RunProgress(start: start)
+        allowance = ChangeAllowance(limit: settings.changeLimit)
         budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
     }
 
-    /// A way in for one task that brings changes in the order of the feed.
+    private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunFailure) -> [String: Gateway] {
+        var siblings: [String: Gateway] = [:]
+        for name in ruleSet.otherKeyspaces {
+            do throws(GatewayURLFault) { siblings[name] = gateway.sibling(try Keyspace(name)) } catch {
+                throw RunFailure(.badConfiguration, "a rule's put: \(error)")
+            }
+        }
+        return siblings
+    }
+
+    /// A way in for one task that brings changes in the order of the feed, or documents.
     package func makeIntake() -> Intake { Intake(delivery: self, sieve: ChangeSieve(decider: ruleSet.makeDecider())) }
 
     package struct Intake {
@@ -52,40 +77,61 @@ package struct Delivery: Sendable {
         /// Takes a stretch of the feed and returns once there is room for the next.
         ///
         /// - Throws: ``StateError`` if a dead letter can't be written, `CancellationError` while it waits for room: the
-        ///   stretch is taken in then.
+        ///   stretch is taken in then. ``RunFailure`` if too much has gone wrong.
         package func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
             let sifted = rows.map(sieve.sift) ?? ChangeSieve.Result()
             try await delivery.accept(sifted, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0, reached: reached)
+        }
+
+        /// The same for documents that come from no feed.
+        package func take(_ documents: DocumentBatch) async throws {
+            let bytes = documents.reduce(0) { $0 + $1.byteCount }
+            try await delivery.accept(sieve.sift(documents), documents: documents.count, bytes: bytes)
         }
     }
 
     private func accept(
         _ sifted: ChangeSieve.Result, changes: Int, bytes: Int, reached: SequenceID
     ) async throws {
-        logger.report(sifted.deadLetters)
-        try await ledger.setAside(sifted.deadLetters)
-        let letters = sifted.deadLetters.count
-        if letters > 0 { await progress.count { $0.deadLetters += letters } }
-        let tickets = await progress.advance(
-            through: sifted.picks.map { ($0.preceding, $0.sequence) }, to: reached, changes: changes, bytes: bytes)
-        guard !tickets.isEmpty else { return }
-        let candidates = zip(sifted.picks, tickets).map { pick, ticket in
-            Candidate(
-                ticket: ticket, sequence: pick.sequence, id: pick.id, revision: pick.revision,
-                isDeleted: pick.isDeleted, document: pick.document)
+        try await setAside(sifted.deadLetters)
+        let picks = sifted.picks.compactMap { pick in pick.sequence.map { (pick.preceding, $0) } }
+        let tickets = await progress.advance(through: picks, to: reached, changes: changes, bytes: bytes)
+        try await submit(zip(sifted.picks, tickets).map { $0.candidate(ticket: $1) })
+    }
+
+    private func accept(_ sifted: ChangeSieve.Result, documents: Int, bytes: Int) async throws {
+        try await setAside(sifted.deadLetters)
+        await progress.count { counters in
+            counters.changes += documents
+            counters.bytesIn += bytes
         }
+        try await submit(sifted.picks.map { $0.candidate(ticket: nil) })
+    }
+
+    private func setAside(_ letters: [DeadLetter]) async throws {
+        guard !letters.isEmpty else { return }
+        logger.report(letters)
+        try await ledger.setAside(letters)
+        await progress.count { $0.deadLetters += letters.count }
+        try await progress.check(settings.errorLimit)
+    }
+
+    private func submit(_ candidates: [Candidate]) async throws {
+        guard !candidates.isEmpty else { return }
         await budget.take(bytes: candidates.reduce(0) { $0 + $1.byteCount }, documents: candidates.count)
         await queue.submit(candidates)
         try await budget.room()
     }
 
-    /// Writes until ``finish()`` was called and everything taken in is answered for.
-    package func write() async throws {
+    /// Writes until the queue is finished and everything taken in is answered for.
+    private func write() async throws {
         let writer = BulkWriter(
-            gateway: gateway, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress, budget: budget,
-            limits: settings.limits, patience: settings.patience, logger: logger)
+            gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
+            budget: budget, allowance: allowance, settings: settings, logger: logger)
+        // What is shown, and which documents a limit lets through, must not depend on who is faster.
+        let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
-            for _ in 0..<settings.writers {
+            for _ in 0..<writers {
                 group.addTask {
                     do { try await writer.run() } catch {
                         await queue.abort()
@@ -97,20 +143,58 @@ package struct Delivery: Sendable {
         }
     }
 
+    /// Whatever brings changes or documents, writers and checkpoints side by side, until there is nothing more to bring
+    /// and all of it is answered for.
+    ///
+    /// - Parameter read: Brings them, through ``makeIntake()``.
+    /// - Throws: What `read` throws, ``RunFailure``, ``StateError``, `CancellationError`. What is finished is in the
+    ///   checkpoint all the same.
+    package func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
+        do {
+            try await withThrowingTaskGroup(of: Stage.self) { group in
+                group.addTask {
+                    try await keepCheckpoint()
+                    return .checkpoint
+                }
+                group.addTask {
+                    try await write()
+                    return .writing
+                }
+                group.addTask {
+                    try await read()
+                    await queue.finish()
+                    return .reading
+                }
+                do {
+                    while let stage = try await group.next(), stage != .writing {}
+                } catch {
+                    await abandon()
+                    throw error
+                }
+                await abandon()
+                group.cancelAll()
+            }
+        } catch {
+            // What is finished is finished, whatever went wrong beside it.
+            try? await saveCheckpoint()
+            throw error
+        }
+        try await saveCheckpoint()
+    }
+
+    private enum Stage { case reading, writing, checkpoint }
+
     /// Saves checkpoints as the safe sequence moves, until the progress is ended. Sleeps while nothing moves.
-    package func keepCheckpoint() async throws {
-        while let sequence = await progress.nextUnsaved() {
+    private func keepCheckpoint() async throws {
+        while settings.savesCheckpoint, let sequence = await progress.nextUnsaved() {
             try await ledger.saveCheckpoint(sequence)
             await progress.noteSaved(sequence)
             try await Task.sleep(for: settings.checkpointInterval)
         }
     }
 
-    /// Nothing more will be taken in.
-    package func finish() async { await queue.finish() }
-
     /// Lets go of what is not finished, so that every task of the pipeline ends.
-    package func abandon() async {
+    private func abandon() async {
         await queue.abort()
         await progress.end()
     }
@@ -118,8 +202,8 @@ package struct Delivery: Sendable {
     /// Saves the last checkpoint, if anything has moved. To be called when nothing is under way any more.
     ///
     /// A start that nothing was read from is no checkpoint: the gateway may not even know that sequence.
-    package func saveCheckpoint() async throws {
-        guard let sequence = await progress.unsaved else { return }
+    private func saveCheckpoint() async throws {
+        guard settings.savesCheckpoint, let sequence = await progress.unsaved else { return }
         try await ledger.saveCheckpoint(sequence)
         await progress.noteSaved(sequence)
     }

@@ -39,36 +39,10 @@ package struct Bot: Service {
         }
     }
 
-    /// Finds out whether there is a gateway, whether it lets this user in, and what it is.
     private func firstContact(isResuming: Bool) async throws -> DatabaseInfo {
-        var patience = Patience(settings.delivery.patience)
-        while true {
-            do throws(GatewayError) {
-                let info = try await gateway.databaseInfo()
-                let needsNewest = settings.since == .now && !isResuming
-                if needsNewest, !(info.isOnline && info.updateSequence != nil) {
-                    throw GatewayError(
-                        .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
-                }
-                logger.info(
-                    "connected",
-                    metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
-                return info
-            } catch {
-                if error.code == .cancelled { throw CancellationError() }
-                switch patience.verdict(on: error) {
-                case .end(let failure): throw failure
-                case .retry(let delay):
-                    // What is no gateway is told of once, at the end.
-                    logger.log(
-                        level: error.code == .malformedAnswer ? .debug : .warning,
-                        "no proper answer from the gateway yet",
-                        metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
-                    await report.noteContactRetry()
-                    try await Task.sleep(for: delay)
-                }
-            }
-        }
+        let contact = FirstContact(
+            gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
+        return try await contact.make(needsNewest: settings.since == .now && !isResuming)
     }
 
     private func startSequence(
@@ -92,46 +66,14 @@ package struct Bot: Service {
         }
     }
 
-    /// Feed, writers and checkpoints side by side, until the feed ends and its work is done.
     private func follow(from start: SequenceID, info: DatabaseInfo) async throws {
-        let delivery = Delivery(
+        let delivery = try Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, settings: settings.delivery,
             logger: logger)
         await report.watch(delivery.progress)
         logger.info("following the feed", metadata: ["since": "\(start)", "rules": "\(ruleSet.count)"])
-        do {
-            try await withThrowingTaskGroup(of: Stage.self) { group in
-                group.addTask {
-                    try await delivery.keepCheckpoint()
-                    return .checkpoint
-                }
-                group.addTask {
-                    try await delivery.write()
-                    return .writing
-                }
-                group.addTask {
-                    try await read(from: start, info: info, into: delivery)
-                    await delivery.finish()
-                    return .feed
-                }
-                do {
-                    while let stage = try await group.next(), stage != .writing {}
-                } catch {
-                    await delivery.abandon()
-                    throw error
-                }
-                await delivery.abandon()
-                group.cancelAll()
-            }
-        } catch {
-            // What is finished is finished, whatever went wrong beside it.
-            try? await delivery.saveCheckpoint()
-            throw error
-        }
-        try await delivery.saveCheckpoint()
+        try await delivery.run { try await read(from: start, info: info, into: delivery) }
     }
-
-    private enum Stage { case feed, writing, checkpoint }
 
     /// Returns at the end of a one-shot run, and when a graceful shutdown begins.
     private func read(from start: SequenceID, info: DatabaseInfo, into delivery: Delivery) async throws {

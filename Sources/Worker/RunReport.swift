@@ -5,11 +5,20 @@ package import Pipeline
 package actor RunReport {
     private let began = ContinuousClock.now
     private var progress: RunProgress?
+    private var hasSequence = true
     private var contactRetries = 0
+    /// How many documents a full pass will read, if the gateway tells.
+    package private(set) var expectedDocuments: Int?
 
     package init() {}
 
-    func watch(_ progress: RunProgress) { self.progress = progress }
+    /// - Parameter hasSequence: Whether the run follows a feed, and so gets somewhere in it.
+    func watch(_ progress: RunProgress, hasSequence: Bool = true) {
+        self.progress = progress
+        self.hasSequence = hasSequence
+    }
+
+    func expect(documents: Int?) { expectedDocuments = documents }
 
     func noteContactRetry() { contactRetries += 1 }
 
@@ -19,9 +28,9 @@ package actor RunReport {
         return counters
     }
 
-    package func summary(exitCode: Int32) async -> RunSummary {
+    package func summary(exitCode: Int32, isDryRun: Bool = false) async -> RunSummary {
         RunSummary(
-            counters: await counters(), lastSequence: await progress?.safeSequence,
-            duration: began.duration(to: .now), exitCode: exitCode)
+            counters: await counters(), lastSequence: hasSequence ? await progress?.safeSequence : nil,
+            duration: began.duration(to: .now), exitCode: exitCode, isDryRun: isDryRun)
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import JQ
 
 /// The program: reads the command line, hides what is secret in it, runs a command, ends with an exit code of the
 /// contract.
@@ -17,9 +18,13 @@ struct Changebot: AsyncParsableCommand {
             Credentials: CHANGEBOT_USER with CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE, or CHANGEBOT_TOKEN.
             """,
         version: version,
-        subcommands: [RunCommand.self, GatewayCommand.self, DemoCommand.self])
+        subcommands: [
+            RunCommand.self, FixCommand.self, RulesCommand.self, GatewayCommand.self, DemoCommand.self,
+        ])
 
     static func main() async {
+        // As a helper of another changebot it does nothing else.
+        JQHelper.serveIfAsked()
         // A gateway or a pipe that goes away is an error of that exchange, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())

@@ -28,7 +28,8 @@ import Testing
     private func runOnce(_ url: String, state: String, _ more: [String] = []) throws -> (code: Int32, summary: String) {
         let file = state + "-summary.json"
         let result = try Program.run(
-            ["run", "--once", "--gateway", url, "--rules", Program.rules, "--state", state, "--summary", file] + more)
+            ["run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", state, "--summary", file]
+                + more)
         return (result.code, try String(contentsOfFile: file, encoding: .utf8))
     }
 
@@ -67,7 +68,7 @@ import Testing
                 _ = try await phone.bulkDocs((start..<start + 500).map { task("t\($0)", "apple") })
             }
             let arguments = [
-                Program.path, "run", "--gateway", url, "--rules", Program.rules, "--state", directory + "/state",
+                Program.path, "run", "--gateway", url, "--rules", Program.pictureRules, "--state", directory + "/state",
                 "--log-level", "critical",
             ]
             // Each is killed once it has written something; the feed tells when.
@@ -104,7 +105,7 @@ import Testing
             let phone = Gateway(try GatewayURL(url))
             let summary = directory + "/summary.json"
             let bot = try ChildProcess([
-                Program.path, "run", "--gateway", url, "--rules", Program.rules, "--state", directory + "/state",
+                Program.path, "run", "--gateway", url, "--rules", Program.pictureRules, "--state", directory + "/state",
                 "--summary", summary, "--quiet",
             ])
             _ = try await phone.bulkDocs([task("t1", "apple")])
@@ -121,14 +122,14 @@ import Testing
             defer { process.kill() }
             let state = directory + "/state"
             let bot = try ChildProcess([
-                Program.path, "run", "--gateway", url, "--rules", Program.rules, "--state", state,
+                Program.path, "run", "--gateway", url, "--rules", Program.pictureRules, "--state", state,
             ])
             // It holds the lock once it has written.
             let phone = Gateway(try GatewayURL(url))
             _ = try await phone.bulkDocs([task("t1", "apple")])
             try await waitForPicture(phone)
             let second = try Program.run([
-                "run", "--once", "--gateway", url, "--rules", Program.rules, "--state", state,
+                "run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", state,
             ])
             #expect(second.code == 75)
             #expect(second.errors.contains("pid \(bot.id)"), "\(second.errors)")

@@ -15,6 +15,8 @@ enum Program {
 
     static var rules: String { root + "/rules" }
 
+    static var pictureRules: String { rules + "/attach-images.yaml" }
+
     struct Result {
         let code: Int32
         let output: String

@@ -1,32 +1,34 @@
-/// Recorded exchanges of the database `open` that the embedded gateway does not repeat, each with the reason.
-enum ReplayExceptions {
-    /// Sequences that the real gateway used in exchanges that are not repeated, by the exchange's name: they are passed
-    /// over, so that later sequences are the recorded ones.
-    static let sequences: [String: Int] = [
-        "admin PUT user ra in open": 6,  // its own is the last; the others were reserved and never used
-        "short password": 8,  // users made, disabled and deleted in the exchanges before
-        "PUT multipart/related, follows with digest": 1,
-        "gzip PUT": 1,
-        "gzip _bulk_docs": 2,
-    ]
-
+/// What of a recording the embedded gateway does not repeat, with the reasons.
+struct ReplayExceptions {
     /// By the exchange's name.
-    static let reasons: [String: String] = [
-        "db info open guest": "instance_start_time is another",
-        "get att doc attachments=true": "multipart answers are not there: JSON",
-        "get att meta": "the key of the content is the real gateway's own",
-        "get gz att": "the content was unpacked when it was recorded",
-        "get gz att accept": "the content was unpacked when it was recorded",
-        "get att png": "the content that was sent is recorded in base64",
-        "get multipart result": "the document was sent as multipart",
+    var reasons: [String: String]
+    /// Sequences that the real gateway used in exchanges that are not repeated, by the name of the next exchange that is:
+    /// they are passed over, so that later sequences are the recorded ones.
+    var sequences: [String: Int] = [:]
+    /// The first exchange of those at the end that are not repeated: the bodies before were cut when they were recorded.
+    var end: String?
+
+    /// Exchanges whose body was recorded in base64.
+    static let binary: Set<String> = [
+        "PUT attachment", "gzip PUT", "gzip _bulk_docs", "gzip POST _changes", "deflate", "gzip truncated",
+        "gzip POST bulk_get multipart answer",
     ]
 
-    /// Features that are not there; exchanges whose path or head has the mark are not repeated.
-    static let absent: [(mark: String, reason: String)] = [
-        ("_bulk_get", "multipart answers"), ("multipart/", "multipart bodies"),
-        ("Content-Encoding", "compressed bodies"),
-    ]
+    /// Features that are not there; exchanges whose head has the mark are not repeated.
+    static let absent = ["Authorization", "Content-Encoding"]
 
-    /// From here on bodies were cut when they were recorded, and the database goes offline.
-    static let end = "doc of 1 MiB"
+    /// The database `open` of Sync Gateway 4.1.1.
+    static let open = ReplayExceptions(
+        reasons: [
+            "db info open guest": "instance_start_time is another",
+            "get gz att": "the content was unpacked when it was recorded",
+            "get gz att accept": "the content was unpacked when it was recorded",
+        ],
+        sequences: [
+            "m1 in A": 6, "doc with inline att": 8, "gzip POST bulk_get multipart answer": 3,
+        ],
+        end: "doc of 1 MiB")
+
+    /// The database `conf` of Sync Gateway 3.3.7, which allows conflicts.
+    static let conflicts = ReplayExceptions(reasons: [:])
 }

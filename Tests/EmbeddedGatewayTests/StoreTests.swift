@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func historyIsKeptAndLimited() async throws {
-        let store = try Store(.memory)
+        let store = try Store(.memory, rules: WritingRules(revisionsLimit: 50))
         var revision: RevisionID?
         for _ in 0..<60 {
             let body = revision.map { #"{"_rev":"\#($0)"}"# } ?? "{}"

@@ -7,8 +7,10 @@ struct TestGateway {
     let store: Store
     let router: Router
 
-    init(database: String = "open", storage: EmbeddedGateway.Storage = .memory) throws {
-        store = try Store(storage)
+    init(
+        database: String = "open", storage: EmbeddedGateway.Storage = .memory, rules: WritingRules = WritingRules()
+    ) throws {
+        store = try Store(storage, rules: rules)
         router = Router(database: database, store: store, logger: .quiet, started: Greeting())
     }
 

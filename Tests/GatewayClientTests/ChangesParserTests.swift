@@ -164,6 +164,57 @@ struct RowFacts: Equatable {
         #expect(fault.reason == .invalidUTF8)
     }
 
+    @Test(arguments: [1, 7, 1 << 20])
+    func anIDThatIsNotUTF8DoesNotStopTheFeed(size: Int) throws {
+        let bytes =
+            Array(#"{"results":[{"seq":1,"id":"b"#.utf8) + [0xC0, 0xAF]
+            + Array(#"d\u00e9","doc":{"_id":"x"},"changes":[{"rev":"1-a"}]},{"seq":2,"id":"good","doc":{}}],"#.utf8)
+            + Array(#""last_seq":"2"}"#.utf8)
+        let pieces = stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
+        let rows = try rows(of: pieces).rows
+        try #require(rows.map(\.id) == ["b\u{FFFD}\u{FFFD}dé", "good"])
+        #expect(rows[0].kind == .malformed(JSONFault(.invalidUTF8, at: 16)))
+        #expect(rows[0].revision == "1-a")
+        #expect(rows[1].kind == .document)
+    }
+
+    @Test func aDamagedRevisionDoesNotStopTheFeed() throws {
+        let text =
+            #"{"results":[{"seq":1,"id":"a","changes":[{"rev":"1-\x"}]},{"seq":2,"id":"b","doc":{}}],"last_seq":2}"#
+        let rows = try rows(of: [Array(text.utf8)]).rows
+        #expect(rows.map(\.id) == ["a", "b"])
+        #expect(rows.map(\.revision) == [nil, nil])
+        #expect(rows.first?.kind == .malformed(JSONFault(.invalidEscape, at: 39)))
+    }
+
+    @Test func aDamagedSequenceStopsTheFeed() {
+        let text = #"{"results":[{"seq":"\x","id":"a","changes":[]}],"last_seq":2}"#
+        #expect(throws: JSONFault.self) { try rows(of: [Array(text.utf8)]) }
+    }
+
+    /// Each piece used to be scanned again from the member's start, for ever.
+    @Test(arguments: [#"{"error":"#, #"{"results":[],"last_seq":"#])
+    func aMemberThatNeverEndsIsRefused(start: String) throws {
+        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
+        let pieces = [Array((start + "\"").utf8)] + Array(repeating: piece, count: 12)
+        let fault = #expect(throws: JSONFault.self) { try rows(of: pieces) }
+        #expect(fault?.reason == .tooLong(limit: 1 << 20))
+    }
+
+    @Test func aMemberOfNothingButSpaceIsRefused() throws {
+        let text = #"{"results":[],"last_seq":"# + String(repeating: " ", count: 1 << 21)
+        let fault = #expect(throws: JSONFault.self) { try rows(of: [Array(text.utf8)]) }
+        #expect(fault?.reason == .tooLong(limit: 1 << 20))
+    }
+
+    @Test func aLongMemberWithinTheLimitPasses() throws {
+        let text = #"{"note":""# + String(repeating: "x", count: 1_000_000) + #"","results":[],"last_seq":5}"#
+        let bytes = Array(text.utf8)
+        let parser = try rows(of: [Array(bytes[..<500_000]), Array(bytes[500_000...])]).parser
+        #expect(parser.isComplete)
+        #expect(parser.lastSequence?.description == "5")
+    }
+
     @Test func aBodyOfAThousandLevelsPasses() throws {
         let body = #"{"a":"# + String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000) + "}"
         let text = #"{"results":[{"seq":1,"id":"deep","doc":\#(body),"changes":[{"rev":"1-a"}]}],"last_seq":"1"}"#

@@ -4,8 +4,8 @@ import Testing
 
 @testable import GatewayClient
 
-private let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
-private let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
+let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
+let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
 /// A client of a server that gives scripted answers.
 struct ScriptedGateway {
@@ -308,4 +308,4 @@ struct ScriptedGateway {
 }
 
 /// Ends the script of a connection, and with it the connection.
-private struct EndOfScript: Error {}
+struct EndOfScript: Error {}

@@ -1,6 +1,7 @@
 import EmbeddedGateway
 import Foundation
 import GatewayClient
+import Locking
 import Logging
 import LosslessJSON
 import Pipeline
@@ -103,6 +104,47 @@ struct BotBench {
         let (bot, report, ledger) = try bot(ruleSet, state: state, configure: configure)
         defer { ledger.close() }
         try await bot.run()
+        return await report.counters()
+    }
+
+    /// One full pass. Returns what it did.
+    @discardableResult
+    func fix(
+        _ ruleSet: RuleSet, state: String = "fix", configure: (inout Delivery.Settings) -> Void = { _ in }
+    ) async throws -> RunCounters {
+        let ledger = try ledger(ruleSet, state: state)
+        defer { ledger.close() }
+        return try await fix(ruleSet, ledger, configure: configure)
+    }
+
+    /// What a full pass would do, one line for each document.
+    func preview(_ ruleSet: RuleSet, state: String = "fix") async throws -> [String] {
+        let shown = Locked<[String]>([])
+        let ledger = try Ledger(
+            previewing: directory + "/" + state, name: "bot", gateway: url.description, ruleSetHash: ruleSet.hash)
+        defer { ledger.close() }
+        try await fix(ruleSet, ledger) { settings in
+            settings.preview = Preview { report in
+                let line = String(decoding: report.line(withRevision: true), as: UTF8.self)
+                shown.withLock { $0.append(line) }
+            }
+        }
+        return shown.withLock { $0 }
+    }
+
+    @discardableResult
+    private func fix(
+        _ ruleSet: RuleSet, _ ledger: Ledger, configure: (inout Delivery.Settings) -> Void
+    ) async throws -> RunCounters {
+        var settings = Delivery.Settings()
+        settings.savesCheckpoint = false
+        settings.now = { 1_795_168_800 }
+        configure(&settings)
+        let report = RunReport()
+        let fixer = Fixer(
+            gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet, ledger: ledger, settings: settings,
+            report: report, logger: Self.logger)
+        try await fixer.run()
         return await report.counters()
     }
 

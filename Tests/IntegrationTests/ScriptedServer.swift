@@ -61,48 +61,57 @@ final class ScriptedServer: Sendable {
     /// The requests of one path, such as `/todo/_bulk_docs`, in order.
     func requests(_ path: String) -> [TestRequest] { seen.with { $0.filter { $0.path == path } } }
 
-    /// One `--once` run against this server with rules that merge `{"done":true}` into documents of type "task".
-    func runOnce(_ directory: String) async throws -> (counters: RunCounters, deadLetters: [DeadLetter]) {
-        let ledger = try ledger(directory)
+    private static let done = #"[{"merge":{"done":true}}]"#
+
+    /// One `--once` run against this server with a rule for documents of type "task" that are not "done".
+    ///
+    /// - Parameter then: What the rule does; by default it merges `{"done":true}`.
+    func runOnce(
+        _ directory: String, then: String = done
+    ) async throws -> (counters: RunCounters, deadLetters: [DeadLetter]) {
+        let ruleSet = try ruleSet(directory, then: then)
+        let ledger = try ledger(directory, ruleSet)
         defer { ledger.close() }
         let report = RunReport()
-        try await bot(directory, ledger, report, once: true).run()
+        try await bot(ruleSet, ledger, report, once: true).run()
         return (await report.counters(), try ledger.deadLetters())
     }
 
     /// A bot with the same rules that follows the feed until it is asked to stop.
     func daemon(_ directory: String) throws -> ServiceGroup {
-        ServiceGroup(
-            services: [try bot(directory, try ledger(directory), RunReport(), once: false)], logger: BotBench.logger)
+        let ruleSet = try ruleSet(directory)
+        return ServiceGroup(
+            services: [try bot(ruleSet, try ledger(directory, ruleSet), RunReport(), once: false)],
+            logger: BotBench.logger)
     }
 
     func checkpoint(_ directory: String) throws -> SequenceID? {
-        let ledger = try ledger(directory)
+        let ledger = try ledger(directory, try ruleSet(directory))
         defer { ledger.close() }
         return try ledger.checkpoint()?.sequence
     }
 
-    private func ruleSet(_ directory: String) throws -> RuleSet {
+    private func ruleSet(_ directory: String, then: String = done) throws -> RuleSet {
         let file = directory + "/rules.json"
         let rules =
-            #"{"version":1,"rules":[{"name":"done","when":{"type":"task","done":{"$exists":false}},"then":[{"merge":{"done":true}}]}]}"#
+            #"{"version":1,"rules":[{"name":"done","when":{"type":"task","done":{"$exists":false}},"then":\#(then)}]}"#
         try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
         return try RuleSet.load(paths: [file])
     }
 
-    private func ledger(_ directory: String) throws -> Ledger {
+    private func ledger(_ directory: String, _ ruleSet: RuleSet) throws -> Ledger {
         try Ledger(
             directory: directory + "/state", name: "bot", gateway: server.url("/todo"),
-            ruleSetHash: try ruleSet(directory).hash)
+            ruleSetHash: ruleSet.hash)
     }
 
-    private func bot(_ directory: String, _ ledger: Ledger, _ report: RunReport, once: Bool) throws -> Bot {
+    private func bot(_ ruleSet: RuleSet, _ ledger: Ledger, _ report: RunReport, once: Bool) throws -> Bot {
         var settings = BotSettings()
         settings.isOneShot = once
         settings.delivery.patience.isDaemon = !once
         settings.delivery.writers = 1
         return Bot(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: try ruleSet(directory), ledger: ledger,
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger,
             settings: settings, report: report, logger: BotBench.logger)
     }
 

@@ -86,7 +86,7 @@ import Testing
         let set = try set(Self.attach, content: String(repeating: "picture ", count: 1_000))
         func storage(_ bytes: [UInt8]) -> UnsafeRawPointer? { bytes.withUnsafeBytes { $0.baseAddress } }
         let decisions = try (0..<3).map { try set.decide(#"{"_id":"\#($0)","x":1}"#) }
-        let base64 = try #require(decisions[0].attachments["note"]?.base64)
+        let base64 = try #require(decisions[0].attachments["note"]?.content.base64)
         #expect(decisions.allSatisfy { storage($0.bodySegments()[1]) == storage(base64) })
     }
 

@@ -4,16 +4,16 @@ import Testing
 @testable import Rules
 
 @Suite struct AttachmentTests {
-    private let note = Attachment(Array("hello\n".utf8), contentType: "text/plain")
+    private let note = Attachment(AttachmentContent(Array("hello\n".utf8)), contentType: "text/plain")
 
     /// Digests as `sha1sum`, `md5sum` and `sha256sum` give them.
     @Test func contentIsNamedByItsDigests() {
-        #expect(note.sha1 == "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=")
-        #expect(note.md5 == "md5-sZRqySSS0jR8YjW00mERhA==")
-        #expect(note.sha256 == "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03")
-        #expect(String(decoding: note.base64, as: UTF8.self) == "aGVsbG8K")
-        #expect(note.length == 6)
-        #expect(Attachment([], contentType: "a/b").base64 == [])
+        #expect(note.content.sha1 == "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=")
+        #expect(note.content.md5 == "md5-sZRqySSS0jR8YjW00mERhA==")
+        #expect(note.content.sha256 == "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03")
+        #expect(String(decoding: note.content.base64, as: UTF8.self) == "aGVsbG8K")
+        #expect(note.content.length == 6)
+        #expect(AttachmentContent([]).base64 == [])
     }
 
     @Test(arguments: [

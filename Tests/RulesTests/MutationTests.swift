@@ -61,9 +61,9 @@ import Testing
             #expect(file.faults.allSatisfy { ($0.position?.line ?? 0) >= 1 && ($0.position?.column ?? 0) >= 1 })
             guard file.faults.isEmpty else { continue }
             loaded += 1
-            let decider = RuleSet(file.entries.map(\.rule)).makeDecider()
-            let decision = decider.decide(on: document, isDeleted: false)
-            #expect(decision.fired.isEmpty || decider.mayFire(on: document.root, isDeleted: false))
+            let ruleSet = RuleSet(file.rules)
+            let decision = try ruleSet.decide(document)
+            #expect(decision.fired.isEmpty || ruleSet.makeDecider().mayFire(on: document.root, isDeleted: false))
         }
         #expect(loaded > 50)
     }

@@ -14,11 +14,11 @@ import Testing
         ("version: 1\nrules: {name: a}", "2:8: 'rules' must be a list of rules, not an object"),
         ("version: 1\nrules:", "2:7: 'rules' must be a list of rules, not nothing (null)"),
         ("version: 1\nrule: []\nrules: []", "2:1: 'rule' is not known to this version: did you mean 'rules'?"),
-        ("version: 1\nrules: []\ntests: []", "3:1: 'tests' is not known to this version"),
-        ("[]", "1:1: a rule file must be an object with the keys version, rules, not a list"),
+        ("version: 1\nrules: []\ntests: {}", "3:8: 'tests' must be a list of tests, not an object"),
+        ("[]", "1:1: a rule file must be an object with the keys version, rules, tests, not a list"),
         (
             "version: 1\nrules: [x]",
-            "2:9: a rule must be an object with the keys name, when, unless, on, then, not text"
+            "2:9: a rule must be an object with the keys name, when, unless, if, on, then, not text"
         ),
         (rule("when: {}, then: []"), "3:5: 'name' is missing; give each rule a name of its own"),
         (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write a text"),
@@ -31,7 +31,9 @@ import Testing
             rule("name: a, wehn: {}, when: {}, then: []"),
             "3:15: 'wehn' is not known to this version: did you mean 'when'?"
         ),
-        (rule("name: a, if: '.x', when: {}, then: []"), "3:15: 'if' is not known to this version"),
+        (rule("name: a, if: 1, when: {}, then: []"), "3:19: a jq program must be text, not a number; put it in"),
+        (rule("name: a, if: {jq: [x]}, when: {}, then: []"), "3:24: a jq program must be text, not a list"),
+        (rule("name: a, if: {js: x}, when: {}, then: []"), "3:19: a jq program must be text, not an object"),
         (rule("name: a, when: {a: {$in: 1}}, then: []"), "3:31: $in takes a list of values, not 1"),
         (rule("name: a, when: {}, unless: {a: {$x: 1}}, then: []"), "3:38: '$x' is not an operator"),
         (
@@ -42,23 +44,42 @@ import Testing
         (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' knows only change and delete"),
         (
             rule("name: a, when: {}, then: [x]"),
-            "3:32: an action must be an object with the keys attach, merge, not text"
+            "3:32: an action must be an object with the keys attach, detach, merge, patch, delete, put, not text"
         ),
         (rule("name: a, when: {}, then: [{}]"), "3:32: one list element is one action, not 0"),
         (
             rule("name: a, when: {}, then: [{merge: {a: 1}, attach: {name: i, file: /dev/null}}]"),
             "3:48: one list element is one action, not 2"
         ),
-        (rule("name: a, when: {}, then: [{patch: []}]"), "3:33: 'patch' is not known to this version"),
+        (rule("name: a, when: {}, then: [{patch: {}}]"), "3:40: patch takes a list of operations (a JSON Patch)"),
+        (rule("name: a, when: {}, then: [{delete: no}]"), "3:41: delete takes nothing, not text; write delete: {}"),
+        (
+            rule("name: a, when: {}, then: [{delete: {}}, {merge: {a: 1}}]"),
+            "3:46: nothing can be done to a document behind its 'delete'; move it up"
+        ),
+        (rule("name: a, when: {}, then: [{detach: 1}]"), "3:41: detach must be an object with the keys name"),
+        (rule("name: a, when: {}, then: [{detach: {}}]"), "3:41: 'name' is missing; name the attachment to remove"),
+        (rule("name: a, when: {}, then: [{put: {id: x}}]"), "3:38: 'document' is missing; write the document"),
+        (rule("name: a, when: {}, then: [{put: {document: {a: 1}}}]"), "3:49: 'id' is missing; say which document"),
+        (rule("name: a, when: {}, then: [{put: {id: x, document: 1}}]"), "3:56: 'document' must be an object or"),
+        (
+            rule("name: a, when: {}, then: [{put: {id: x, document: {_rev: x}}}]"),
+            "3:57: put can't set '_rev': members that begin with '_' are the gateway's; remove it"
+        ),
+        (
+            rule("name: a, when: {}, then: [{put: {id: x, if_exists: no, document: {}}}]"),
+            "3:57: 'if_exists' knows keep (the default), replace and merge; write one"
+        ),
         (
             rule("name: a, when: {}, then: [{mrege: {}}]"),
             "3:33: 'mrege' is not known to this version: did you mean 'merge'?"
         ),
         (
             rule("name: a, when: {}, then: [{merge: []}]"),
-            "3:40: merge takes an object (a JSON Merge Patch), not a list"
+            "3:40: merge takes an object (a JSON Merge Patch) or { jq: PROGRAM }, not a list"
         ),
-        (rule("name: a, when: {}, then: [{merge: {jq: .}}]"), "3:41: a patch can't be computed by jq in this version"),
+        (rule("name: a, when: {}, then: [{merge: {jq: 1}}]"), "3:45: a jq program must be text, not a number"),
+        (rule("name: a, when: {}, then: [{merge: {a: {jq: {}}}}]"), "3:49: a jq program must be text, not an object"),
         (rule("name: a, when: {}, then: [{merge: {_rev: x}}]"), "3:41: merge can't touch '_rev'"),
         (rule("name: a, when: {}, then: [{merge: {_attachments: null}}]"), "3:41: merge can't touch '_attachments'"),
         (rule("name: a, when: {}, then: [{attach: x}]"), "3:41: attach must be an object with the keys name, file"),
@@ -66,7 +87,15 @@ import Testing
         (rule("name: a, when: {}, then: [{attach: {name: i}}]"), "3:41: 'file' is missing"),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: {jq: .x}}}]"),
-            "3:57: 'file' can't be computed by jq in this version; write the value itself"
+            "3:57: a computed 'file' needs a 'folder' that it stays inside: folder: ../assets"
+        ),
+        (
+            rule("name: a, when: {}, then: [{attach: {name: i, file: {jq: .x}, folder: /dev/null}}]"),
+            "3:75: '/dev/null' is not a folder; name one"
+        ),
+        (
+            rule("name: a, when: {}, then: [{attach: {name: {js: x}, file: x}}]"),
+            "3:48: 'name' must be text, or { jq: PROGRAM }; put it in quotes"
         ),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: x, contenttype: image/png}}]"),

@@ -80,21 +80,22 @@ import Testing
             #expect(try RuleSet.load(paths: [folder + "/other"]).hash == set.hash)
             let attachment = try #require(set.decide(#"{"_id":"x"}"#).attachments["n"])
             #expect(attachment.contentType == "text/plain")
-            #expect(String(decoding: attachment.base64, as: UTF8.self) == "b25l")
+            #expect(String(decoding: attachment.content.base64, as: UTF8.self) == "b25l")
             try Data("two".utf8).write(to: URL(fileURLWithPath: folder + "/files/note.txt"))
             #expect(try RuleSet.load(paths: [folder + "/rules/r.yaml"]).hash != set.hash)
         }
     }
 
-    @Test func anAttachedFileMayHaveTwentyMebibytes() throws {
+    /// More than gateways take, so that it is they who say no.
+    @Test func anAttachedFileMayHaveSixtyFourMebibytes() throws {
         let then = "[{attach: {name: n, file: big.bin}}]"
         try withFolder(["r.yaml": rule("a", then: then)]) { folder in
             let big = URL(fileURLWithPath: folder + "/big.bin")
-            try Data(count: 20 * 1024 * 1024).write(to: big)
+            try Data(count: 64 << 20).write(to: big)
             #expect(try RuleSet.load(paths: [folder]).count == 1)
-            try Data(count: 20 * 1024 * 1024 + 1).write(to: big)
+            try Data(count: (64 << 20) + 1).write(to: big)
             let error = try #require(throws: RuleFilesError.self) { try RuleSet.load(paths: [folder]) }
-            #expect(error.description.contains("r.yaml:2:61: '\(folder)/big.bin' is larger than 20971520 bytes"))
+            #expect(error.description.contains("r.yaml:2:61: '\(folder)/big.bin' is larger than 67108864 bytes"))
         }
     }
 
@@ -105,7 +106,7 @@ import Testing
         let set = try RuleSet.load(paths: [root.appending(path: "rules/attach-images.yaml").path])
         let decision = try set.decide(#"{"_id":"t","type":"task","task":"\#(task)"}"#)
         let file = try Data(contentsOf: root.appending(path: "assets/\(picture).png"))
-        #expect(decision.attachments["image"]?.sha256 == Digest.sha256.hex(Array(file)))
+        #expect(decision.attachments["image"]?.content.sha256 == Digest.sha256.hex(Array(file)))
         #expect(decision.attachments["image"]?.contentType == "image/png")
         #expect(try set.fired(#"{"_id":"t","type":"task","task":"\#(task)s"}"#) == [])
         #expect(try set.fired(#"{"_id":"t","task":"\#(task)","_attachments":{"image":{}}}"#) == [])

@@ -5,9 +5,11 @@ import Testing
 
 /// A rule file given as text, for tests that need no disk.
 func ruleSet(_ yaml: String, path: String = "rules.yaml") throws -> RuleSet {
-    let file = RuleFile(path: path, bytes: Array(yaml.utf8))
-    guard file.faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: file.faults) }
-    return RuleSet(file.entries.map(\.rule))
+    let shared = RuleReading.Shared()
+    let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
+    let faults = file.faults + shared.programs.compile()
+    guard faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: faults) }
+    return RuleSet(file.rules, programs: shared.programs.texts)
 }
 
 /// Rules one a line, in YAML's flow style, without the braces around them.
@@ -17,7 +19,9 @@ func ruleSet(lines: String...) throws -> RuleSet {
 
 /// What is wrong with a rule file, as it would be printed.
 func faults(_ text: String, path: String = "r.yaml") -> [String] {
-    RuleFile(path: path, bytes: Array(text.utf8)).faults.map(\.description)
+    let shared = RuleReading.Shared()
+    let file = RuleFile(path: path, bytes: Array(text.utf8), shared: shared)
+    return (file.faults + shared.programs.compile()).map(\.description)
 }
 
 /// A selector, as YAML or JSON.
@@ -32,14 +36,29 @@ extension JSONText {
 }
 
 extension RuleSet {
+    /// For rules without jq programs.
     func decide(_ document: String, isDeleted: Bool = false) throws -> Decision {
-        makeDecider().decide(on: try JSONText(document), isDeleted: isDeleted)
+        try decide(JSONText(document), isDeleted: isDeleted)
+    }
+
+    func decide(_ document: JSONText, isDeleted: Bool = false) throws -> Decision {
+        var run = DecisionRun(DecisionInput(document, isDeleted: isDeleted), self, now: 0)
+        guard case .decided(let decision) = run.advance(with: [], MatchScratch()) else { throw AsksForJQ() }
+        return decision
+    }
+
+    /// For rules with jq programs.
+    func decided(_ document: String, isDeleted: Bool = false, now: Int = 0) async throws -> Decision {
+        let input = DecisionInput(try JSONText(document), isDeleted: isDeleted)
+        return try #require(await makeDecider().decide(on: [input], now: now).first)
     }
 
     func fired(_ document: String, isDeleted: Bool = false) throws -> [String] {
         try decide(document, isDeleted: isDeleted).fired.map { names[$0] }
     }
 }
+
+struct AsksForJQ: Error {}
 
 /// A small, fixed sequence of numbers (SplitMix64): the same faults on every machine.
 struct FixedRandom: RandomNumberGenerator {

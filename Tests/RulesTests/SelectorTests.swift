@@ -171,4 +171,12 @@ import Testing
         #expect(node.flatMap { SelectorReader.read($0, faults: faults) } == nil)
         #expect(faults.faults.count == 3)
     }
+
+    /// Compiled patterns run on a stack of fixed size; what does not fit there is matched all the same.
+    @Test func longTextsAreMatchedToTheirEnd() throws {
+        let selector = try selector("{a: {$regex: '^(a|b)*$'}}")
+        let text = String(repeating: "ab", count: 100_000)
+        #expect(try selector.matches(JSONText(#"{"a":"\#(text)"}"#).root, MatchScratch()))
+        #expect(try !selector.matches(JSONText(#"{"a":"\#(text)c"}"#).root, MatchScratch()))
+    }
 }

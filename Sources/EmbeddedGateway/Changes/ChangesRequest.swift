@@ -36,6 +36,7 @@ struct ChangesRequest: Sendable {
         since = try FeedPosition(query["since"] ?? Self.since(settings?["since"]))
         limit = number("limit").flatMap { $0 > 0 ? $0 : nil }
         selection.includesDocuments = flag("include_docs")
+        selection.includesBranches = text("style") == "all_docs"
         selection.activeOnly = flag("active_only")
         try setFilter(text("filter"), ids: query["doc_ids"], listed: settings?["doc_ids"])
         setTimes(heartbeat: number("heartbeat"), timeout: number("timeout"))

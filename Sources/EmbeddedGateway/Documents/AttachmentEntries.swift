@@ -5,9 +5,9 @@ enum AttachmentEntries {
     /// The entries that a new revision has; nil if it has none.
     ///
     /// A stub whose name the parent has keeps the parent's entry, whatever else it says. One that the parent does not
-    /// have is taken as it is if it has a digest: it dangles. Without a digest it is refused in a first revision, and
-    /// names nothing in a later one.
+    /// have is taken as it is: it dangles. Where the parent has no attachments at all, it must have a digest.
     ///
+    /// - Parameter parent: The text of the parent's `_attachments`; nil if it has none.
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     static func make(
         _ attachments: [IncomingAttachment], parent: [UInt8]?, generation: Int
@@ -15,30 +15,26 @@ enum AttachmentEntries {
         guard !attachments.isEmpty else { return nil }
         let parentEntries = try parent.map { try JSONText($0).root }
         var text = JSONWriter()
-        var count = 0
         try text.object { text in
             for attachment in attachments {
-                guard let entry = try entry(attachment, parentEntries, generation) else { continue }
-                text.member(attachment.name, raw: entry)
-                count += 1
+                text.member(attachment.name, raw: try entry(attachment, parentEntries, generation))
             }
         }
-        return count == 0 ? nil : text.bytes
+        return text.bytes
     }
 
     private static func entry(
         _ attachment: IncomingAttachment, _ parent: JSONValue?, _ generation: Int
-    ) throws(GatewayFault) -> [UInt8]? {
+    ) throws(GatewayFault) -> [UInt8] {
         switch attachment.content {
         case .bytes(let bytes, let digest):
             return stub(attachment, digest: digest, length: bytes.count, generation: generation)
         case .stub(let entry, let hasDigest):
             if let kept = parent?.member(attachment.name.utf8) { return Array(kept.bytes) }
-            if hasDigest { return entry }
-            if generation == 1 {
+            guard parent != nil || hasDigest else {
                 throw GatewayFault(400, "Missing digest in stub attachment \"\(attachment.name)\"")
             }
-            return nil
+            return entry
         }
     }
 

@@ -36,12 +36,12 @@ struct IncomingAttachment: Sendable {
         content = .stub(entry: Array(#"{"stub":true}"#.utf8), hasDigest: false)
     }
 
-    private init(name: String, entry: JSONValue) throws(GatewayFault) {
+    private init(name: String, entry: JSONValue, following: [UInt8]?) throws(GatewayFault) {
         self.name = name
         contentType = entry["content_type"]?.string
         encoding = entry["encoding"]?.string
-        if let data = entry["data"], data.kind != .null {
-            let bytes = try Self.decode(data)
+        let inline = following == nil ? try Self.data(entry) : nil
+        if let bytes = following ?? inline {
             guard bytes.count <= Self.limit else { throw .attachmentTooLarge }
             content = .bytes(bytes, digest: ContentDigest.attachment(bytes))
         } else if entry["stub"]?.bool == true {
@@ -52,17 +52,22 @@ struct IncomingAttachment: Sendable {
     }
 
     /// The attachments of a document. What is not an object counts as none, as in the real gateway.
-    static func read(_ value: JSONValue?) throws(GatewayFault) -> [IncomingAttachment] {
+    ///
+    /// - Parameter following: By name, the contents that came behind the document as parts of their own.
+    static func read(
+        _ value: JSONValue?, following: [String: [UInt8]]
+    ) throws(GatewayFault) -> [IncomingAttachment] {
         guard let value else { return [] }
         var entries: [String: IncomingAttachment] = [:]
         for member in value.members {
             guard let name = member.name.string else { continue }
-            entries[name] = try IncomingAttachment(name: name, entry: member.value)
+            entries[name] = try IncomingAttachment(name: name, entry: member.value, following: following[name])
         }
         return entries.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    private static func decode(_ data: JSONValue) throws(GatewayFault) -> [UInt8] {
+    private static func data(_ entry: JSONValue) throws(GatewayFault) -> [UInt8]? {
+        guard let data = entry["data"], data.kind != .null else { return nil }
         let decoded =
             switch data.kind {
             case .string where data.isEscaped: Base64.decode(data.utf8 ?? [])

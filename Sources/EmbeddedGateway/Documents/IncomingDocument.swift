@@ -25,14 +25,15 @@ struct IncomingDocument: Sendable {
     /// own notes on the document too.
     private static let bodyLimit = 20 << 20 - 1024
 
+    /// - Parameter following: By name, the contents of attachments that came behind the document.
     /// - Throws: ``GatewayFault`` as the real gateway answers it for the document, 400, 404, 413 or 500.
-    init(_ object: JSONValue) throws(GatewayFault) {
+    init(_ object: JSONValue, following: [String: [UInt8]] = [:]) throws(GatewayFault) {
         try Self.refuseReserved(object)
         id = object["_id"]?.string
         revision = object["_rev"]?.string
         isDeleted = object["_deleted"]?.bool == true
         history = object["_revisions"].flatMap(RevisionHistory.read)
-        attachments = try IncomingAttachment.read(object["_attachments"])
+        attachments = try IncomingAttachment.read(object["_attachments"], following: following)
         body = object.bytes(withoutMembers: Self.separate)
         guard body.count <= Self.bodyLimit else { throw .documentTooLarge }
         canonicalBody = CanonicalJSON.object(object, without: Self.separate, tombstone: isDeleted)

@@ -1,5 +1,5 @@
 /// A revision's name, `GENERATION-DIGEST`.
-struct RevisionID: Equatable, Sendable, CustomStringConvertible {
+struct RevisionID: Comparable, Sendable, CustomStringConvertible {
     let generation: Int
     let digest: String
 
@@ -30,6 +30,12 @@ struct RevisionID: Equatable, Sendable, CustomStringConvertible {
         let name = Array((parent?.description ?? "").utf8)
         generation = (parent?.generation ?? 0) + 1
         digest = ContentDigest.md5([[UInt8(truncatingIfNeeded: name.count)], name, canonicalBody]).hex
+    }
+
+    /// By generation, then by the bytes of the digest.
+    static func < (left: RevisionID, right: RevisionID) -> Bool {
+        if left.generation != right.generation { return left.generation < right.generation }
+        return left.digest.utf8.lexicographicallyPrecedes(right.digest.utf8)
     }
 
     var description: String { "\(generation)-\(digest)" }

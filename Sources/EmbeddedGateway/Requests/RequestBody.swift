@@ -9,9 +9,22 @@ extension Request {
         if let type = field("Content-Type"), !Self.jsonTypes.contains(type.prefix { $0 != ";" }.lowercased()) {
             throw GatewayFault(415, "Invalid content type \(type)")
         }
+        return try Self.object(body)
+    }
+
+    /// The body as a document, with its attachments if they came as parts behind it.
+    func document() throws(GatewayFault) -> (object: JSONValue, following: [String: [UInt8]]) {
+        guard let type = field("Content-Type"), type.lowercased().hasPrefix("multipart/related") else {
+            return (try object(), [:])
+        }
+        try checkEncoding()
+        return try MultipartDocument.read(body, contentType: type, object: Self.object)
+    }
+
+    private static func object(_ text: [UInt8]) throws(GatewayFault) -> JSONValue {
         let value: JSONValue
-        do { value = try JSONText(body).root } catch {
-            throw GatewayFault(400, "Bad JSON: \(GoJSON.decoderError(error, in: body))")
+        do { value = try JSONText(text).root } catch {
+            throw GatewayFault(400, "Bad JSON: \(GoJSON.decoderError(error, in: text))")
         }
         guard value.kind == .object else {
             throw GatewayFault(

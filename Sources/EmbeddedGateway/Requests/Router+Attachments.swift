@@ -18,28 +18,59 @@ extension Router {
         guard let entries = document.attachments, let entry = try JSONText(entries).root.member(name.utf8) else {
             throw GatewayFault(404, "missing attachment \(name)")
         }
-        if request.query.flag("meta") { return .json(Array(entry.bytes)) }
         guard let digest = entry["digest"]?.string,
             let content = try await store.attachments([digest], of: id)[digest]
         else {
             throw GatewayFault.missing
         }
+        if request.query.flag("meta") { return .json(Self.notes(on: entry, digest, of: id)) }
         var answer = try Answer(content, range: request.field("Range"))
-        answer.fields += [
-            HTTPField("Content-Type", entry["content_type"]?.string ?? "application/octet-stream"),
-            .revisionTag(digest),
-        ]
-        if let encoding = entry["encoding"]?.string { answer.fields.append(HTTPField("Content-Encoding", encoding)) }
+        answer.fields.append(.revisionTag(digest))
+        answer.fields += Self.fields(of: entry, showsEncoding: request.query["content_encoding"] != "false")
         return answer
+    }
+
+    /// The stored entry with what the real gateway adds: the key under which the bucket has the content.
+    private static func notes(on entry: JSONValue, _ digest: String, of id: String) -> [UInt8] {
+        let document = String(decoding: Base64.encode(ContentDigest.sha256(Array(id.utf8))), as: UTF8.self)
+        var text = JSONWriter()
+        text.object { text in
+            var isDue = true
+            for member in entry.members {
+                guard let name = member.name.string else { continue }
+                if isDue, "key" < name {
+                    text.member("key", string: "_sync:att2:\(document):\(digest)")
+                    isDue = false
+                }
+                text.member(name, raw: member.value.bytes)
+            }
+            text.member("ver", integer: 2)
+        }
+        return text.bytes
+    }
+
+    /// - Note: Source: recorded, and `handleGetAttachment` of Sync Gateway: browsers are told to save what they might run.
+    private static func fields(of entry: JSONValue, showsEncoding: Bool) -> [HTTPField] {
+        let type = entry["content_type"]?.string ?? "application/octet-stream"
+        let runs: Set<String> = ["", "text/html", "application/xhtml+xml", "image/svg+xml"]
+        var fields: [HTTPField] = []
+        if entry["content_type"]?.string == nil || runs.contains(String(type.prefix { $0 != ";" })) {
+            fields.append(HTTPField("Content-Disposition", "attachment"))
+        }
+        guard let encoding = entry["encoding"]?.string else { return fields + [HTTPField("Content-Type", type)] }
+        guard !showsEncoding else {
+            return fields + [HTTPField("Content-Type", type), HTTPField("Content-Encoding", encoding)]
+        }
+        return fields + [HTTPField("Content-Type", "application/gzip"), HTTPField("X-Content-Encoding", encoding)]
     }
 
     /// Writes a revision with the same body and one attachment more, or fewer.
     private func editAttachments(
         _ request: Request, _ id: String, _ name: String, adding: Bool
     ) async throws -> Answer {
-        let current = try await store.winner(of: id)
         let named = request.namedRevision
-        if let current, !current.isDeleted, named == nil {
+        let current = try await edited(id, revision: named)
+        if current != nil, named == nil {
             throw GatewayFault(409, "Cannot modify attachments without a specific rev ID")
         }
         var attachments = try current?.attachments.map { try JSONText($0).root.members.compactMap(\.name.string) } ?? []
@@ -57,61 +88,45 @@ extension Router {
         let revision = try await store.write(DocumentEdit(id: id, document, isNew: true))
         return Self.written(id, revision, status: adding ? 201 : 200)
     }
+
+    /// The document that gets or loses an attachment; nil if it is yet to be made.
+    private func edited(_ id: String, revision: String?) async throws -> StoredDocument? {
+        do { return try await stored(id, revision: revision) } catch let fault as GatewayFault where fault.status == 404
+        {
+            return nil
+        }
+    }
 }
 
 extension Answer {
     /// The content, or the one range of it that is asked for.
     ///
-    /// - Note: Source: RFC 9110, section 14; more than one range is answered with the whole.
+    /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: what is no range, more than one
+    ///   range and the range of everything are answered with the whole.
     fileprivate init(_ content: [UInt8], range: String?) throws(GatewayFault) {
         let ranges = HTTPField("Accept-Ranges", "bytes")
-        guard let range, range.hasPrefix("bytes="), !range.contains(",") else {
+        guard let bounds = range.flatMap({ Self.bounds($0, of: content.count) }) else {
             self.init(status: 200, fields: [ranges], body: .whole(content))
             return
         }
-        let bounds = range.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        let first = bounds.first.flatMap { UInt32($0) }.map(Int.init)
-        let last = bounds.count == 2 ? UInt32(bounds[1]).map(Int.init) : nil
-        let start = first ?? max(0, content.count - (last ?? 0))
-        let end = first == nil ? content.count : min(content.count, (last ?? content.count) + 1)
-        guard first != nil || last != nil, start < end else {
-            throw GatewayFault(
-                416, "invalid range", headers: [HTTPField("Content-Range", "bytes */\(content.count)")])
+        guard bounds.start < content.count, bounds.start < bounds.end else { throw GatewayFault(416, "") }
+        guard bounds.end - bounds.start < content.count else {
+            self.init(status: 200, fields: [ranges], body: .whole(content))
+            return
         }
-        let place = HTTPField("Content-Range", "bytes \(start)-\(end - 1)/\(content.count)")
-        self.init(status: 206, fields: [ranges, place], body: .whole(Array(content[start..<end])))
-    }
-}
-
-extension Store {
-    /// `_attachments` with `data` in place of `stub`; a stub that dangles stays one. Nil if there are none.
-    func inlinedAttachments(of document: StoredDocument) async throws -> [UInt8]? {
-        guard let stubs = try document.attachments.map({ try JSONText($0).root }) else { return nil }
-        let digests = stubs.members.compactMap { $0.value["digest"]?.string }
-        let contents = try await attachments(digests, of: document.id)
-        var text = JSONWriter()
-        text.object { text in
-            for entry in stubs.members {
-                guard let name = entry.name.string else { continue }
-                let content = entry.value["digest"]?.string.flatMap { contents[$0] }
-                text.member(name, raw: content.map { Self.inlined(entry.value, $0) } ?? Array(entry.value.bytes))
-            }
-        }
-        return text.bytes
+        let place = HTTPField("Content-Range", "bytes \(bounds.start)-\(bounds.end - 1)/\(content.count)")
+        self.init(status: 206, fields: [ranges, place], body: .whole(Array(content[bounds.start..<bounds.end])))
     }
 
-    private static func inlined(_ stub: JSONValue, _ content: [UInt8]) -> [UInt8] {
-        var text = JSONWriter(minimumCapacity: content.count / 3 * 4 + 256)
-        text.object { text in
-            var isDue = true
-            for member in stub.members where !member.name.isString("stub".utf8) {
-                if isDue, !member.name.isString("content_type".utf8) {
-                    text.member("data", string: String(decoding: Base64.encode(content), as: UTF8.self))
-                    isDue = false
-                }
-                text.member(member.name.string ?? "", raw: member.value.bytes)
-            }
+    /// From the first byte to the one behind the last; nil if the text is no range.
+    private static func bounds(_ text: String, of count: Int) -> (start: Int, end: Int)? {
+        guard let match = text.wholeMatch(of: /bytes=(\d*)-(\d*)/) else { return nil }
+        let number = { (digits: Substring) in digits.isEmpty ? nil : UInt32(digits).map(Int.init) ?? Int.max - 1 }
+        switch (number(match.1), number(match.2)) {
+        case (nil, nil): return nil
+        case (nil, let last?): return (max(0, count - last), last == 0 ? 0 : count)
+        case (let first?, nil): return (first, count)
+        case (let first?, let last?): return first <= last ? (first, min(count, last + 1)) : nil
         }
-        return text.bytes
     }
 }

@@ -13,14 +13,23 @@ extension Router {
 
     private func getDocument(_ request: Request, _ id: String) async throws -> Answer {
         let query = request.query
-        let document = try await stored(id, revision: query["rev"])
-        let tag = HTTPField.revisionTag(document.revision)
-        if let accept = request.field("Accept"), !accept.contains("application/json"), !accept.contains("*/*") {
-            throw GatewayFault(406, "only application/json available", headers: [tag])
+        if let revisions = query["open_revs"], !revisions.isEmpty {
+            guard query["rev"] == nil else {
+                throw GatewayFault(400, "cannot specify both 'rev' and 'open_revs' query parameters")
+            }
+            return try await openRevisions(request, id, revisions)
         }
-        let history = query.flag("revs") ? try await store.history(of: document.revision, of: id) : nil
-        let inlined = query.flag("attachments") ? try await store.inlinedAttachments(of: document) : nil
-        return .json(document.text(attachments: inlined, history: history), fields: [tag])
+        let options = try DocumentOptions(query)
+        let document = try await stored(id, revision: query["rev"])
+        let outgoing = try await store.outgoing(document, options)
+        let tag = HTTPField.revisionTag(document.revision)
+        let takesJSON = request.accepts("application/json")
+        if request.accepts("multipart/"), outgoing.attachments != nil || !takesJSON {
+            let (type, body) = outgoing.multipart()
+            return Answer(status: 200, fields: [type, tag], body: .whole(body))
+        }
+        guard takesJSON else { throw GatewayFault(406, "only application/json available", headers: [tag]) }
+        return .json(outgoing.text, fields: [tag])
     }
 
     /// The winning revision, or the one that is asked for.
@@ -37,22 +46,22 @@ extension Router {
     }
 
     private func putDocument(_ request: Request, _ id: String) async throws -> Answer {
-        let object = try request.object()
-        if let inside = object["_id"], inside.string != id {
+        let (object, following) = try request.document()
+        if let inside = object["_id"]?.string, inside != id {
             throw GatewayFault(
                 400, "The document ID provided in the body does not match the document ID in the path")
         }
-        var document = try IncomingDocument(object)
-        if let revision = request.namedRevision { document.revision = revision }
+        var document = try IncomingDocument(object, following: following)
         let replicates = request.query["new_edits"] == "false"
+        if !replicates, let revision = request.namedRevision { document.revision = revision }
         let edit = try DocumentEdit(id: id, document, isNew: !replicates)
-        let revision = try await store.write(edit)
-        return Self.written(id, revision, status: 201)
+        return Self.written(id, try await store.write(edit), status: 201, tagged: !replicates)
     }
 
     /// `POST /DB/`: the gateway makes the id if the document has none.
     func postDocument(_ request: Request) async throws -> Answer {
-        let document = try IncomingDocument(request.object())
+        let (object, following) = try request.document()
+        let document = try IncomingDocument(object, following: following)
         let id = document.id ?? DocumentID.make()
         let revision = try await store.write(DocumentEdit(id: id, document, isNew: true))
         var answer = Self.written(id, revision, status: 200)
@@ -85,49 +94,12 @@ extension Request {
         if let revision = query["rev"] { return revision }
         return field("If-Match").map { $0.filter { $0 != "\"" } }
     }
-}
 
-extension DocumentEdit {
-    /// - Parameter isNew: Whether the gateway is to name the revision.
-    /// - Throws: ``GatewayFault`` 400 for an id or a revision that can't be one.
-    init(id: String, _ document: IncomingDocument, isNew: Bool) throws(GatewayFault) {
-        guard DocumentID.isValid(id) else { throw .invalidDocumentID }
-        let named = document.revision.flatMap { RevisionID($0) }
-        if isNew, let text = document.revision, named == nil {
-            throw GatewayFault(400, "Invalid version type for OCC value: \"\(text)\"")
-        }
-        self.id = id
-        self.document = document
-        guard !isNew else {
-            kind = .newEdit
-            return
-        }
-        guard let history = document.history ?? named.map({ [$0] }) else {
-            throw GatewayFault(400, "Bad _revisions")
-        }
-        kind = .replicated(history)
-    }
-}
-
-enum DocumentID {
-    /// - Note: Source: recorded, 250 bytes pass and 251 do not.
-    static func isValid(_ id: String) -> Bool {
-        !id.isEmpty && id.utf8.count <= 250 && !id.hasPrefix("_") && !id.utf8.contains(0)
-    }
-
-    /// 128 random bits.
-    static func make() -> String { (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex }
-
-    /// Percent-encoded as one segment of a path.
-    static func inPath(_ id: String) -> String {
-        id.utf8.reduce(into: "") { text, byte in
-            let scalar = Unicode.Scalar(byte)
-            let plain = byte < 0x80 && (scalar.properties.isAlphabetic || (0x30...0x39).contains(byte))
-            if plain || "-._~".utf8.contains(byte) {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += "%" + [byte].hex.uppercased()
-            }
-        }
+    /// Whether the client takes answers of this type.
+    ///
+    /// - Note: Source: Sync Gateway's `requestAccepts`: it looks for the text, not for qualities.
+    func accepts(_ type: String) -> Bool {
+        guard let accept = field("Accept"), !accept.isEmpty else { return true }
+        return accept.contains(type) || accept.contains("*/*")
     }
 }

@@ -68,6 +68,8 @@ struct Router: Sendable {
         switch (path[0], path.count) {
         case ("_changes", 1): return try await changes(request)
         case ("_bulk_docs", 1): return try await bulkDocuments(request)
+        case ("_bulk_get", 1): return try await bulkGet(request)
+        case ("_revs_diff", 1): return try await revisionsDifference(request)
         case ("_all_docs", 1): return try await allDocuments(request)
         case ("_local", 2...): return try await localDocument(request, path.dropFirst().joined(separator: "/"))
         case (let name, _) where name.hasPrefix("_") || name.isEmpty: throw GatewayFault.unknownURL

@@ -3,10 +3,11 @@ internal import GRDB
 /// The whole schema of a gateway's file.
 ///
 /// - `documents`: one row per document id. `sequence` is that of its newest change, so that the changes feed is one walk
-///   over an index; `winner` is the key of its winning revision.
-/// - `revisions`: the revision tree of each document. `parent` is the key of the revision before, null at a root. `body`
-///   is null where only the name is known, from the history of a replicated revision. `attachments` is the text of
-///   `_attachments`, stubs only.
+///   over an index; `winner` is the key of its winning revision, `leaves` how many branches its tree has.
+/// - `revisions`: the revision tree of each document. `parent` is the key of the revision before, null at a root, and
+///   names nothing where that revision has been pruned. `body` is null where only the name is known, from the history
+///   of a replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
+///   `superseded` is when the revision with a body got a child, in seconds since 1970.
 /// - `attachments`: contents, once per digest whatever documents have them.
 /// - `document_attachments`: which documents were sent a content. A stub with the digest of another document's
 ///   attachment opens nothing, as in the real gateway.
@@ -19,6 +20,9 @@ enum Schema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1: documents, attachments, local documents") { db in
             try db.execute(sql: first)
+        }
+        migrator.registerMigration("2: branches, bodies that expire") { db in
+            try db.execute(sql: branches)
         }
         return migrator
     }
@@ -61,5 +65,15 @@ enum Schema {
             value INTEGER NOT NULL
         ) WITHOUT ROWID;
         INSERT INTO counters VALUES ('sequence', \(Store.guestSequence));
+        """
+
+    /// Files of the first version hold one branch per document, and bodies that were never thrown away.
+    private static let branches = """
+        ALTER TABLE documents ADD COLUMN leaves INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE revisions ADD COLUMN superseded INTEGER;
+        UPDATE revisions SET superseded = 0
+            WHERE body IS NOT NULL AND key IN (SELECT parent FROM revisions WHERE parent IS NOT NULL);
+        CREATE INDEX revisions_by_superseded ON revisions (superseded) WHERE superseded IS NOT NULL;
+        CREATE INDEX document_attachments_by_attachment ON document_attachments (attachment);
         """
 }

@@ -5,6 +5,8 @@ internal import LosslessJSON
 /// Which changes a feed shows, and how.
 struct ChangeSelection: Sendable {
     var includesDocuments = false
+    /// `style=all_docs`: with the names of all branches.
+    var includesBranches = false
     /// Without tombstones.
     var activeOnly = false
     /// `filter=_doc_ids`; nil for all.
@@ -47,7 +49,8 @@ extension Store {
             let rows = try Self.rows(since: since, through: end, selection, db)
             while page.count < most, page.text.count < Self.pageBytes, let row = try rows.next() {
                 if page.count > 0 || !isFirst { page.text += separator }
-                page.append(row, selection)
+                let branches = selection.includesBranches ? try Self.branches(row, db) : []
+                page.append(row, selection, branches)
             }
             page.isLast = page.count < most && page.text.count < Self.pageBytes
             return page
@@ -58,7 +61,7 @@ extension Store {
         since: Int, through end: Int, _ selection: ChangeSelection, _ db: Database
     ) throws -> RowCursor {
         let sql = """
-            SELECT d.sequence, d.id, r.revision, r.deleted\
+            SELECT d.sequence, d.id, r.revision, r.deleted, d.key, d.leaves\
             \(selection.includesDocuments ? ", r.body, r.attachments" : "")
             FROM documents d JOIN revisions r ON r.key = d.winner
             WHERE d.sequence > ? AND d.sequence <= ?\(selection.activeOnly ? " AND r.deleted = 0" : "")\
@@ -73,6 +76,13 @@ extension Store {
         }
         return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
+
+    /// The ends of the branches that did not win, the highest name first.
+    private static func branches(_ row: Row, _ db: Database) throws -> [String] {
+        guard row[5] as Int > 1 else { return [] }
+        let winner: String = row[2]
+        return try RevisionTree(of: row[4], db).leaves.reversed().map(\.id.description).filter { $0 != winner }
+    }
 }
 
 extension ChangesPage {
@@ -85,7 +95,7 @@ extension ChangesPage {
     }
 
     /// - Note: Source: recorded, `{"seq":5,"id":"…","deleted":true,"doc":{…},"changes":[{"rev":"…"}]}`.
-    fileprivate mutating func append(_ row: Row, _ selection: ChangeSelection) {
+    fileprivate mutating func append(_ row: Row, _ selection: ChangeSelection, _ branches: [String]) {
         let sequence: Int = row[0]
         let id = JSONWriter.escaped(row[1])
         let revision = JSONWriter.escaped(row[2])
@@ -97,10 +107,14 @@ extension ChangesPage {
         if isDeleted { text += #","deleted":true"#.utf8 }
         if selection.includesDocuments {
             text += #","doc":"#.utf8
-            FeedDocument.append(row, at: 4, id: id, revision: revision, isDeleted: isDeleted, to: &text)
+            FeedDocument.append(row, at: 6, id: id, revision: revision, isDeleted: isDeleted, to: &text)
         }
         text += #","changes":[{"rev":"#.utf8
         text += revision
+        for branch in branches {
+            text += #"},{"rev":"#.utf8
+            text += JSONWriter.escaped(branch)
+        }
         text += "}]}\n".utf8
         count += 1
         lastSequence = sequence

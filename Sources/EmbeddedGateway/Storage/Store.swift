@@ -16,9 +16,11 @@ final class Store: Sendable {
     let database: any DatabaseWriter
     /// Where the changes feed hears of commits.
     let signal: ChangeSignal
+    let rules: WritingRules
 
     /// - Throws: GRDB's `DatabaseError` if the file can't be opened or is no database.
-    init(_ storage: EmbeddedGateway.Storage) throws {
+    init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
+        self.rules = rules
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4

@@ -36,6 +36,17 @@ public struct GatewayURL: Hashable, Sendable {
         base = (["\(scheme)://\(host)"] + segments.dropLast().map(String.init)).joined(separator: "/")
     }
 
+    private init(base: String, keyspace: Keyspace, userInfo: GatewayCredentials?) {
+        self.base = base
+        self.keyspace = keyspace
+        self.userInfo = userInfo
+    }
+
+    /// Another keyspace of the same server.
+    public func sibling(_ keyspace: Keyspace) -> GatewayURL {
+        GatewayURL(base: base, keyspace: keyspace, userInfo: userInfo)
+    }
+
     private static func fault(scheme: String) -> GatewayURLFault {
         switch scheme {
         case "ws", "wss":

@@ -16,7 +16,8 @@ public struct Change: Sendable {
         case revoked
         /// A document whose body did not come along: it has changed again already, or could not be read.
         case withoutBody
-        /// A document whose body is not JSON. The place is counted from the start of the row.
+        /// A document whose body, or something else of its row, is not JSON. The place is counted from the start of the
+        /// row.
         case malformed(JSONFault)
         /// Sync Gateway could not go on (`err`): what follows this row is missing. Ask again from the row before.
         case failure
@@ -25,33 +26,11 @@ public struct Change: Sendable {
     let batch: ChangesBatch
     let fields: Fields
 
-    /// Where the parts of a row stand on the batch's tape. -1: not there.
-    struct Fields: Sendable {
-        var start: Int32 = 0
-        var end: Int32 = 0
-        var sequence: Int32 = -1
-        var id: Int32 = -1
-        var revision: Int32 = -1
-        var document: Int32 = -1
-        var flags: Flags = []
-    }
-
-    struct Flags: OptionSet, Sendable {
-        let rawValue: UInt8
-        static let deleted = Flags(rawValue: 1)
-        static let removed = Flags(rawValue: 2)
-        static let revoked = Flags(rawValue: 4)
-        static let failed = Flags(rawValue: 8)
-        static let malformedBody = Flags(rawValue: 16)
-    }
-
     public var kind: Kind {
         if fields.flags.contains(.failed) { return .failure }
         if fields.flags.contains(.revoked) { return .revoked }
         if fields.flags.contains(.removed) { return .removed }
-        if fields.flags.contains(.malformedBody), let fault = batch.fault(ofRowAt: fields.start) {
-            return .malformed(fault)
-        }
+        if let damage { return .malformed(damage.fault) }
         if isPrincipal { return .principal }
         if fields.flags.contains(.deleted) { return .tombstone }
         return fields.document < 0 ? .withoutBody : .document
@@ -60,8 +39,11 @@ public struct Change: Sendable {
     /// Where the feed stands once this row is done with. Nil for ``Kind/failure`` rows without one.
     public var sequence: SequenceID? { value(fields.sequence).flatMap(SequenceID.init) }
 
-    /// The document's id, escapes resolved. Empty if the row has none.
-    public var id: DocumentID { DocumentID(value(fields.id)?.string ?? "") }
+    /// The document's id, escapes resolved; with replacement characters if it is not UTF-8. Empty if the row has none.
+    public var id: DocumentID {
+        if let id = value(fields.id)?.string { return DocumentID(id) }
+        return damage?.id ?? ""
+    }
 
     /// The winning revision; nil for principals.
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
@@ -77,5 +59,9 @@ public struct Change: Sendable {
         return content.starts(with: "_user/".utf8) || content.starts(with: "_role/".utf8)
     }
 
-    private func value(_ index: Int32) -> JSONValue? { index < 0 ? nil : batch.text.value(at: Int(index)) }
+    private var damage: RowDamage? {
+        fields.flags.contains(.malformed) ? batch.gathered.damage(of: fields) : nil
+    }
+
+    private func value(_ index: Int32) -> JSONValue? { batch.gathered.value(index) }
 }

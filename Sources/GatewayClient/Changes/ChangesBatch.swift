@@ -1,27 +1,16 @@
-internal import LosslessJSON
-
 /// Rows of a changes feed that arrived together, in the order in which they came.
 ///
 /// One block of bytes and one tape for all of them, so that a row that nobody wants costs no allocation.
 public final class ChangesBatch: Sendable {
-    let text: JSONText
-    let rows: [Change.Fields]
-    private let faults: [Int32: JSONFault]
+    let gathered: GatheredRows<Change.Fields>
 
-    init(text: JSONText, rows: [Change.Fields], faults: [Int32: JSONFault]) {
-        self.text = text
-        self.rows = rows
-        self.faults = faults
-    }
-
-    func fault(ofRowAt start: Int32) -> JSONFault? { faults[start] }
+    init(_ gathered: GatheredRows<Change.Fields>) { self.gathered = gathered }
 }
 
 extension ChangesBatch: RandomAccessCollection {
     public var startIndex: Int { 0 }
-    public var endIndex: Int { rows.count }
-    public subscript(position: Int) -> Change { Change(batch: self, fields: rows[position]) }
-
+    public var endIndex: Int { gathered.rows.count }
+    public subscript(position: Int) -> Change { Change(batch: self, fields: gathered.rows[position]) }
 }
 
 extension Slice<ChangesBatch> {

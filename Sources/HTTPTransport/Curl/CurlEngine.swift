@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+internal import Locking
 
 /// Works libcurl's multi handle: starts transfers, moves bytes, wakes readers, watches deadlines.
 ///

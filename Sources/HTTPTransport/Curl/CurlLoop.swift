@@ -1,4 +1,5 @@
 import Glibc
+internal import Locking
 
 /// The thread that owns libcurl's multi handle, and the executor of the ``CurlEngine`` that works it.
 ///

@@ -1,4 +1,5 @@
 import CCurl
+internal import Locking
 
 /// Names a transfer without keeping it alive: a body or a cancelled task that comes too late finds nothing.
 typealias TransferID = UInt64

@@ -2,16 +2,23 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Picks out of a stretch of the feed the changes that some rule may fire on. All others cost a look and no more.
+/// Picks out of a stretch of the feed, or of a full pass, the documents that some rule may fire on. All others cost a
+/// look and no more.
 struct ChangeSieve {
-    /// A change that needs work, with the sequence of the row before it if that one needs none.
+    /// A document that needs work; of a feed, with the sequence of the row before it if that one needs none.
     struct Pick {
-        let preceding: SequenceID?
-        let sequence: SequenceID
+        var preceding: SequenceID?
+        var sequence: SequenceID?
         let id: DocumentID
         let revision: RevisionID?
-        let isDeleted: Bool
+        var isDeleted = false
         let document: [UInt8]
+
+        func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
+            Candidate(
+                ticket: ticket, sequence: sequence, id: id, revision: revision, isDeleted: isDeleted,
+                document: document)
+        }
     }
 
     struct Result {
@@ -52,5 +59,29 @@ struct ChangeSieve {
             decider.mayFire(on: document, isDeleted: kind == .tombstone)
         else { return nil }
         return document
+    }
+
+    func sift(_ documents: DocumentBatch) -> Result {
+        var result = Result()
+        for document in documents {
+            switch document.kind {
+            case .document:
+                guard let body = document.document, decider.mayFire(on: body, isDeleted: false) else { continue }
+                result.picks.append(
+                    Pick(id: document.id, revision: document.revision, document: Array(body.bytes)))
+            case .malformed(let fault):
+                result.deadLetters.append(
+                    DeadLetter(
+                        sequence: nil, id: document.id, revision: document.revision,
+                        reason: "the document is not JSON: \(fault), at byte \(fault.offset) of its row"))
+            case .unreadable(let reason):
+                result.deadLetters.append(
+                    DeadLetter(
+                        sequence: nil, id: document.id, revision: document.revision,
+                        reason: "can't be read: \(reason)"))
+            case .deleted, .missing: continue
+            }
+        }
+        return result
     }
 }

@@ -1,9 +1,10 @@
 package import GatewayClient
 
-/// A change that a rule may fire on, on its way from the feed to its last answer.
+/// A document that a rule may fire on, on its way from where it was read to its last answer.
 package struct Candidate: Sendable {
-    package let ticket: SafeSequenceTracker.Ticket
-    package let sequence: SequenceID
+    /// Holds the safe sequence back. Nil if it did not come from a feed, as the next.
+    package let ticket: SafeSequenceTracker.Ticket?
+    package let sequence: SequenceID?
     package let id: DocumentID
     /// Of the document below: the change's, or what was read again after a conflict.
     package var revision: RevisionID?
@@ -17,9 +18,8 @@ package struct Candidate: Sendable {
     package let byteCount: Int
 
     package init(
-        ticket: SafeSequenceTracker.Ticket, sequence: SequenceID, id: DocumentID, revision: RevisionID?,
-        isDeleted: Bool,
-        document: [UInt8]
+        ticket: SafeSequenceTracker.Ticket? = nil, sequence: SequenceID? = nil, id: DocumentID,
+        revision: RevisionID?, isDeleted: Bool = false, document: [UInt8]
     ) {
         self.ticket = ticket
         self.sequence = sequence

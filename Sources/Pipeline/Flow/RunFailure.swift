@@ -12,6 +12,8 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
         case gaveUp
         /// The gateway does not know the sequence to start from.
         case sequenceRefused
+        /// More documents were set aside than ``ErrorLimit`` allows.
+        case tooManyErrors
         /// An address or credentials that can't be sent.
         case badConfiguration
     }
@@ -22,5 +24,11 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
     package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
+    }
+
+    package init(_ limit: ErrorLimit, _ counters: RunCounters) {
+        self.init(
+            .tooManyErrors,
+            "stopped: \(counters.deadLetters) documents were set aside, more than --max-errors \(limit) allows")
     }
 }

@@ -1,11 +1,13 @@
 /// What a run has done so far. Byte counts are of bodies, not of heads.
 package struct RunCounters: Sendable, Equatable {
-    /// Rows of the feed.
+    /// Rows of the feed, or documents of a full pass.
     package var changes = 0
-    /// Changes that at least one rule fired on.
+    /// Changes that at least one rule fired on, or would have but for a fault.
     package var matched = 0
     /// Documents that the gateway accepted.
     package var written = 0
+    /// Documents that a dry run would have written.
+    package var shown = 0
     /// Matching documents that were already as the rules want them.
     package var unchanged = 0
     /// Writes that met another revision, each time.

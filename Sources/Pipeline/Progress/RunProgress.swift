@@ -43,6 +43,12 @@ package actor RunProgress {
 
     package func count(_ change: (inout RunCounters) -> Void) { change(&counters) }
 
+    /// - Throws: ``RunFailure`` with `.tooManyErrors` if more has gone wrong than is borne.
+    func check(_ limit: ErrorLimit?) throws {
+        guard let limit, limit.isExceeded(by: counters) else { return }
+        throw RunFailure(limit, counters)
+    }
+
     // MARK: - For the one who saves
 
     /// The safe sequence, once it is another than the one saved last; nil when the run has ended.

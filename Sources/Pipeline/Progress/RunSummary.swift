@@ -8,12 +8,17 @@ package struct RunSummary: Sendable {
     package var lastSequence: SequenceID?
     package var duration: Duration
     package var exitCode: Int32
+    /// Then there is one member more: `would_write`.
+    package var isDryRun: Bool
 
-    package init(counters: RunCounters, lastSequence: SequenceID?, duration: Duration, exitCode: Int32) {
+    package init(
+        counters: RunCounters, lastSequence: SequenceID?, duration: Duration, exitCode: Int32, isDryRun: Bool = false
+    ) {
         self.counters = counters
         self.lastSequence = lastSequence
         self.duration = duration
         self.exitCode = exitCode
+        self.isDryRun = isDryRun
     }
 
     /// JSON text with a final line feed.
@@ -40,6 +45,7 @@ package struct RunSummary: Sendable {
                     writer.member(rule, integer: counters.rules[rule] ?? 0)
                 }
             }
+            if isDryRun { writer.member("would_write", integer: counters.shown) }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
     }

@@ -9,7 +9,8 @@ package import GatewayClient
 package final class Ledger: Sendable {
     private let database: DatabaseQueue
     private let path: String
-    private let lock: StateLock
+    /// Nil for one that is only looked at.
+    private let lock: StateLock?
     private let ruleSetHash: String
 
     /// How many of its own revisions a bot remembers.
@@ -40,10 +41,40 @@ package final class Ledger: Sendable {
         try bind(to: gateway)
     }
 
+    /// Opens the state `NAME` to be looked at, for a dry run: without its lock, beside the run that may have it. What is
+    /// to be remembered is forgotten. Where there is no state, there is an empty one.
+    ///
+    /// - Throws: ``StateError``: `.foreign` if it belongs to another gateway.
+    package init(
+        previewing directory: String, name: String, gateway: String, ruleSetHash: String
+    ) throws(StateError) {
+        lock = nil
+        path = "\(directory)/\(name).sqlite"
+        self.ruleSetHash = ruleSetHash
+        do {
+            if FileManager.default.fileExists(atPath: path) {
+                var configuration = Configuration()
+                configuration.readonly = true
+                database = try DatabaseQueue(path: path, configuration: configuration)
+            } else {
+                database = try DatabaseQueue()
+                try LedgerSchema.migrator.migrate(database)
+            }
+        } catch {
+            throw .unreadable(path: path, reason: "\(error)")
+        }
+        let recorded = try read { database in
+            try String.fetchOne(database, sql: "SELECT value FROM identity WHERE name = 'gateway'")
+        }
+        if let recorded, recorded != gateway {
+            throw .foreign(path: path, recorded: recorded, actual: gateway)
+        }
+    }
+
     /// Gives the state free. Tasks that ended a moment ago may still hold the ledger; nothing may use it any more.
     package func close() {
         try? database.close()
-        lock.release()
+        lock?.release()
     }
 
     private static var configuration: Configuration {
@@ -187,10 +218,9 @@ package final class Ledger: Sendable {
         }
     }
 
-    private func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value
-    ) async throws(StateError) -> Value {
-        do { return try await shielded { try await $0.write(body) } } catch {
+    private func write(_ body: @escaping @Sendable (Database) throws -> Void) async throws(StateError) {
+        guard lock != nil else { return }
+        do { try await shielded { try await $0.write(body) } } catch {
             throw .cannotWrite(path: path, reason: "\(error)")
         }
     }

@@ -13,4 +13,7 @@ package enum Timestamp {
         return "\(1900 + parts.tm_year)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
             + "T\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))Z"
     }
+
+    /// Now, in whole seconds since 1970.
+    package static var secondsNow: Int { time(nil) }
 }

@@ -9,8 +9,8 @@ struct BulkSender {
     /// Failures of a single document, while others were written, after which it is given up.
     private static let failuresBeforeRejecting = 10
 
-    private struct Part {
-        let writes: ArraySlice<PlannedWrite>
+    private struct Part<Subject: Sendable> {
+        let writes: ArraySlice<PlannedWrite<Subject>>
         var failures = 0
         /// How many documents of the run were written when this part failed first.
         var writtenBefore = 0
@@ -43,9 +43,9 @@ struct BulkSender {
     /// - Parameter answered: Takes writes and their outcomes.
     /// - Throws: ``RunFailure`` when patience ends, `CancellationError`, what `answered` throws. Writes that were not
     ///   answered for by then may or may not have been made.
-    mutating func send(
-        _ writes: ArraySlice<PlannedWrite>,
-        answered: (ArraySlice<PlannedWrite>, [BulkOutcome]) async throws -> Void
+    mutating func send<Subject>(
+        _ writes: ArraySlice<PlannedWrite<Subject>>,
+        answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
     ) async throws {
         var parts = [Part(writes: writes)]
         while var part = parts.popLast() {
@@ -75,7 +75,7 @@ struct BulkSender {
         }
     }
 
-    private static func advice(after error: GatewayError, _ part: Part, written: Int) -> Advice {
+    private static func advice<Subject>(after error: GatewayError, _ part: Part<Subject>, written: Int) -> Advice {
         switch error.code {
         // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
         case .tooLarge, .badRequest, .conflict: return part.writes.count > 1 ? .halve : .reject

@@ -21,14 +21,37 @@ package struct BulkWriter: Sendable {
     }
 
     let gateway: Gateway
+    /// Other keyspaces that rules write to.
+    let siblings: [String: Gateway]
     let ruleSet: RuleSet
     let queue: CandidateQueue
     let ledger: Ledger
     let progress: RunProgress
     let budget: MemoryBudget
-    let limits: Limits
-    let patience: Patience.Settings
+    let allowance: ChangeAllowance
+    let settings: Delivery.Settings
     let logger: Logger
+
+    private var limits: Limits { settings.limits }
+
+    /// What one run of ``run()`` works with.
+    private struct Tools {
+        let planner: Planner
+        var sender: BulkSender
+        var others: OtherDocuments
+        private var postponements = Backoff()
+
+        init(planner: Planner, sender: BulkSender, others: OtherDocuments) {
+            self.planner = planner
+            self.sender = sender
+            self.others = others
+        }
+
+        mutating func pause(before postponed: [Candidate]) async throws {
+            guard !postponed.isEmpty else { return postponements.reset() }
+            try await Task.sleep(for: postponements.next())
+        }
+    }
 
     /// Works until the queue is finished and empty.
     ///
@@ -36,46 +59,79 @@ package struct BulkWriter: Sendable {
     ///
     /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
     func run() async throws {
-        let decider = ruleSet.makeDecider()
-        var sender = BulkSender(
-            gateway: gateway, progress: progress, patience: Patience(patience, hasSucceeded: true), logger: logger)
+        var tools = makeTools()
         while true {
             let candidates = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
             if candidates.isEmpty { return }
-            try await settle(candidates, decider: decider, sender: &sender)
+            try await settle(candidates, &tools)
         }
     }
 
+    private func makeTools() -> Tools {
+        func sender(_ gateway: Gateway) -> BulkSender {
+            BulkSender(
+                gateway: gateway, progress: progress, patience: Patience(settings.patience, hasSucceeded: true),
+                logger: logger)
+        }
+        var senders: [String?: BulkSender] = [nil: sender(gateway)]
+        for (keyspace, sibling) in siblings { senders[keyspace] = sender(sibling) }
+        return Tools(
+            planner: Planner(
+                ruleSet: ruleSet, decider: ruleSet.makeDecider(), progress: progress, now: settings.now),
+            sender: sender(gateway),
+            others: OtherDocuments(ledger: ledger, progress: progress, limits: limits, senders: senders))
+    }
+
     /// Decides and writes until each candidate has found its end.
-    private func settle(
-        _ candidates: [Candidate], decider: Decider, sender: inout BulkSender
-    ) async throws {
+    private func settle(_ candidates: [Candidate], _ tools: inout Tools) async throws {
         var open = candidates
         while !open.isEmpty {
-            var settled = Settlement()
-            var writes: [PlannedWrite] = []
-            for candidate in try await withoutOwnRevisions(open) {
-                if let write = await plan(candidate, decider, &settled) { writes.append(write) }
+            var postponed: [Candidate] = []
+            let plans = try await plan(open, tools.planner, &postponed)
+            if let preview = settings.preview {
+                try await show(plans, to: preview, &tools)
+                open = []
+            } else {
+                let writes = try await writeOthers(for: plans, &tools)
+                open = try await write(writes, &tools)
             }
-            try await finish(settled)
-            var again: [Candidate] = []
-            var tombstones: [Candidate] = []
-            for request in PlannedWrite.requests(writes, limits: limits) {
-                try await sender.send(request) { writes, outcomes in
-                    var settled = Settlement()
-                    for (write, outcome) in zip(writes, outcomes) {
-                        switch settled.take(write.candidate, outcome, attemptLimit: limits.attempts) {
-                        case .settled: break
-                        case .decideAgain(let candidate) where candidate.isDeleted && outcome != .conflict:
-                            tombstones.append(candidate)
-                        case .decideAgain(let candidate): again.append(candidate)
-                        }
-                    }
-                    try await finish(settled)
-                }
+            if !postponed.isEmpty {
+                logger.warning(
+                    "programs can't be run now; trying again", metadata: ["documents": "\(postponed.count)"])
             }
-            open = try await readAgain(again, sender: &sender) + tombstones
+            try await tools.pause(before: postponed)
+            open += postponed
         }
+    }
+
+    /// The plans with something to write, or in a preview with something to show. All others are answered for, but for
+    /// those that could not be decided now.
+    private func plan(
+        _ candidates: [Candidate], _ planner: Planner, _ postponed: inout [Candidate]
+    ) async throws -> [Planner.Plan] {
+        var settled = Settlement()
+        var plans: [Planner.Plan] = []
+        let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
+        // A program that was stopped because the run is, is no fault of the document.
+        try Task.checkCancellation()
+        for plan in decided {
+            if plan.decision.fault?.isPassing == true {
+                postponed.append(plan.candidate)
+            } else if let fault = plan.decision.fault, settings.preview == nil {
+                settled.setAside(
+                    plan.candidate, plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
+            } else if plan.hasNews {
+                plans.append(plan)
+            } else {
+                settled.finished.append(plan.candidate)
+                if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+            }
+        }
+        let firstTries = plans.count { $0.candidate.attempts == 0 }
+        let allowed = plans.count - firstTries + (await allowance.take(firstTries))
+        settled.finished += plans.dropFirst(allowed).map(\.candidate)
+        try await finish(settled)
+        return Array(plans.prefix(allowed))
     }
 
     /// A revision that this rule set wrote is not decided again, also after a restart.
@@ -89,46 +145,52 @@ package struct BulkWriter: Sendable {
         return candidates.indices.filter { !own.contains($0) }.map { candidates[$0] }
     }
 
-    /// Nil if there is nothing to write: the candidate is in `settled` then.
-    private func plan(_ candidate: Candidate, _ decider: Decider, _ settled: inout Settlement) async -> PlannedWrite? {
-        let text: JSONText
-        do {
-            text = try Self.withoutVersion(JSONText(candidate.document))
-        } catch {
-            settled.setAside(candidate, candidate.deadLetter(reason: "\(error)"))
-            return nil
-        }
-        // A write goes where its `_id` says: another one, or none, would make a document that nobody asked for.
-        guard text.root["_id"]?.isString(candidate.id.text.utf8) == true else {
-            settled.setAside(candidate, candidate.deadLetter(reason: "the document's _id is not that of its change"))
-            return nil
-        }
-        let decision = decider.decide(on: text, isDeleted: candidate.isDeleted)
-        if candidate.attempts == 0, !decision.fired.isEmpty {
-            await progress.count { counters in
-                counters.matched += 1
-                for rule in decision.fired { counters.rules[ruleSet.names[rule], default: 0] += 1 }
+    /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of
+    /// those can't be written, the change is set aside whole.
+    private func writeOthers(
+        for plans: [Planner.Plan], _ tools: inout Tools
+    ) async throws -> [PlannedWrite<Candidate>] {
+        let failures = try await tools.others.settle(orders(of: plans))
+        var settled = Settlement()
+        var writes: [PlannedWrite<Candidate>] = []
+        for (index, plan) in plans.enumerated() {
+            if let reason = failures[index] {
+                settled.setAside(plan.candidate, plan.candidate.deadLetter(reason: reason))
+            } else if plan.decision.isChanged {
+                writes.append(plan.write)
+            } else {
+                settled.finished.append(plan.candidate)
             }
         }
-        if let fault = decision.fault {
-            settled.setAside(candidate, candidate.deadLetter(rule: fault.rule, reason: fault.reason))
-            return nil
-        }
-        guard decision.isChanged else {
-            settled.finished.append(candidate)
-            if !decision.fired.isEmpty { settled.unchanged += 1 }
-            return nil
-        }
-        var planned = candidate
-        // What was read is not needed any more: after a refusal the document is read again.
-        if !candidate.isDeleted { planned.document = [] }
-        return PlannedWrite(
-            candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
+        try await finish(settled)
+        return writes
     }
 
-    /// Sync Gateway 4 adds `_cv` to what it hands out. Writes are guarded by `_rev`; both could disagree.
-    private static func withoutVersion(_ text: JSONText) throws(JSONEditFault) -> JSONText {
-        text.root["_cv"] == nil ? text : try text.removing(JSONPointer(tokens: ["_cv"]))
+    private func orders(of plans: [Planner.Plan]) -> [OtherDocuments.Order] {
+        plans.enumerated().flatMap { index, plan in
+            plan.decision.puts.map { OtherDocuments.Order(plan: index, effect: $0, home: gateway.url.keyspace) }
+        }
+    }
+
+    /// Returns the candidates to be decided again, each as it is now.
+    private func write(_ writes: [PlannedWrite<Candidate>], _ tools: inout Tools) async throws -> [Candidate] {
+        var again: [Candidate] = []
+        var tombstones: [Candidate] = []
+        for request in PlannedWrite.requests(writes, limits: limits) {
+            try await tools.sender.send(request) { writes, outcomes in
+                var settled = Settlement()
+                for (write, outcome) in zip(writes, outcomes) {
+                    switch settled.take(write.subject, outcome, attemptLimit: limits.attempts) {
+                    case .settled: break
+                    case .decideAgain(let candidate) where candidate.isDeleted && outcome != .conflict:
+                        tombstones.append(candidate)
+                    case .decideAgain(let candidate): again.append(candidate)
+                    }
+                }
+                try await finish(settled)
+            }
+        }
+        return try await readAgain(again, sender: &tools.sender) + tombstones
     }
 
     /// Candidates whose write met another revision, with the document as it is now.
@@ -160,15 +222,32 @@ package struct BulkWriter: Sendable {
         return open
     }
 
+    /// Shows what would be done, in the order of the candidates, and does nothing.
+    private func show(_ plans: [Planner.Plan], to preview: Preview, _ tools: inout Tools) async throws {
+        let wanted = Set(try await tools.others.wanted(orders(of: plans)).map(\.plan))
+        var settled = Settlement()
+        for (index, plan) in plans.enumerated() {
+            settled.finished.append(plan.candidate)
+            if let fault = plan.decision.fault {
+                settled.deadLetters.append(plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
+            }
+            guard plan.decision.isChanged || plan.decision.fault != nil || wanted.contains(index) else { continue }
+            try await preview.show(plan.report)
+            if plan.decision.fault == nil { settled.shown += 1 }
+        }
+        try await finish(settled)
+    }
+
     /// Remembers what must be remembered, then lets go: the order is what makes a crash harmless.
     private func finish(_ settled: Settlement) async throws {
         logger.report(settled.deadLetters)
         try await ledger.setAside(settled.deadLetters)
         try await ledger.recordOwnRevisions(settled.ownRevisions)
         await progress.count { settled.count(in: &$0) }
-        await progress.finish(settled.finished.map(\.ticket))
+        await progress.finish(settled.finished.compactMap(\.ticket))
         await budget.giveBack(
             bytes: settled.finished.reduce(0) { $0 + $1.byteCount }, documents: settled.finished.count)
         await queue.release(settled.finished)
+        try await progress.check(settings.errorLimit)
     }
 }

@@ -1,8 +1,9 @@
 internal import GatewayClient
 
 /// A write that the rules decided on.
-struct PlannedWrite {
-    let candidate: Candidate
+struct PlannedWrite<Subject: Sendable>: Sendable {
+    /// What the write is answered for with.
+    let subject: Subject
     let document: BulkDocument
 
     /// Packs writes into requests, by count and by bytes, in order.

@@ -6,6 +6,8 @@ struct Settlement {
     var ownRevisions: [(id: DocumentID, revision: RevisionID)] = []
     var deadLetters: [DeadLetter] = []
     var unchanged = 0
+    /// Changes that a dry run has shown.
+    var shown = 0
     private var conflicts = 0
     private var rejected = 0
 
@@ -45,6 +47,7 @@ struct Settlement {
     func count(in counters: inout RunCounters) {
         counters.written += ownRevisions.count
         counters.unchanged += unchanged
+        counters.shown += shown
         counters.conflicts += conflicts
         counters.rejected += rejected
         counters.deadLetters += deadLetters.count

@@ -1,49 +1,85 @@
 internal import LosslessJSON
 
-/// What a rule does to a document.
+/// What a rule does to a document, or because of it.
 enum Action: Sendable {
     case attach(AttachAction)
+    case detach(DetachAction)
     case merge(MergeAction)
+    case patch(PatchAction)
+    case delete
+    case put(PutAction)
 
     /// The keys that an action may have in a rule file.
-    static let names = ["attach", "merge"]
+    static let names = ["attach", "detach", "merge", "patch", "delete", "put"]
 
-    /// - Throws: ``JSONEditFault`` where the edit would be a guess or has no place. The draft is as it was.
-    func apply(to draft: inout Draft) throws(JSONEditFault) {
+    /// The jq programs whose outputs ``apply(to:_:)`` needs, by their index in the ``ProgramList``.
+    var programs: [Int] {
         switch self {
-        case .attach(let action): try action.apply(to: &draft)
-        case .merge(let action): try action.apply(to: &draft)
+        case .attach(let action): action.programs
+        case .detach(let action): action.name.programs
+        case .merge(let action): action.patch.programs
+        case .patch(let action): action.programs
+        case .delete: []
+        case .put(let action): action.programs
         }
     }
 
-    /// All that the action's outcome depends on, for ``RuleSet/hash``.
-    func writeCanonical(to writer: inout JSONWriter) {
+    /// - Parameter outputs: For each of ``programs`` what it gave for the draft.
+    /// - Throws: ``ActionFault`` where the edit would be a guess or has no place.
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
         switch self {
-        case .attach(let action): action.writeCanonical(to: &writer)
-        case .merge(let action): action.writeCanonical(to: &writer)
+        case .attach(let action): try action.apply(to: &draft, outputs)
+        case .detach(let action): try action.apply(to: &draft, outputs)
+        case .merge(let action): try action.apply(to: &draft, outputs)
+        case .patch(let action): try action.apply(to: &draft, outputs)
+        case .delete: try draft.delete()
+        case .put(let action): try action.apply(to: &draft, outputs)
         }
     }
+}
 
+/// Why an action was not carried out.
+enum ActionFault: Error, Equatable {
+    /// A `test` of a JSON Patch failed: the rule does not fire.
+    case doesNotApply
+    case failed(String)
+
+    init(_ fault: JSONEditFault) { self = .failed(fault.description) }
+}
+
+// MARK: - Reading
+
+extension Action {
     /// The action of one list element; nil, with faults, if it is none.
-    static func read(_ node: SourceNode, _ faults: SourceFaults, _ files: AttachmentFiles) -> Action? {
-        guard let object = SourceObject(node, "an action", known: names, faults: faults),
+    static func read(_ node: SourceNode, _ reading: RuleReading) -> Action? {
+        guard let object = SourceObject(node, "an action", known: names, faults: reading.faults),
             case .object(let members) = node.content
         else { return nil }
-        guard members.count == 1 else {
-            faults.report(
+        guard members.count == 1, let member = members.first else {
+            reading.faults.report(
                 at: members.dropFirst().first?.position ?? node.position,
                 "one list element is one action, not \(members.count); begin each with '- '")
             return nil
         }
-        if let node = object.node("attach") { return AttachAction(node, faults, files).map { .attach($0) } }
-        if let node = object.node("merge") { return MergeAction(node, faults).map { .merge($0) } }
-        return nil
+        guard object.node(member.name) != nil else { return nil }
+        switch member.name {
+        case "attach": return AttachAction(member.value, reading).map { .attach($0) }
+        case "detach": return DetachAction(member.value, reading).map { .detach($0) }
+        case "merge": return MergeAction(member.value, reading).map { .merge($0) }
+        case "patch": return PatchAction(member.value, reading).map { .patch($0) }
+        case "delete": return readDelete(member.value, reading)
+        case "put": return PutAction(member.value, reading).map { .put($0) }
+        default: return nil
+        }
     }
-}
 
-/// A document while rules work on it.
-struct Draft {
-    var document: JSONText
-    /// What the document's placeholders stand for, by attachment name.
-    var attachments: [String: Attachment] = [:]
+    private static func readDelete(_ node: SourceNode, _ reading: RuleReading) -> Action? {
+        switch node.content {
+        case .null, .bool(true): return .delete
+        case .object(let members) where members.isEmpty: return .delete
+        default:
+            reading.faults.report(at: node.position, "delete takes nothing, not \(node.kindName); write delete: {}")
+            return nil
+        }
+    }
 }

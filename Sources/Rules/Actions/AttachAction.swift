@@ -4,58 +4,140 @@ internal import LosslessJSON
 struct AttachAction: Sendable {
     private static let keys = ["name", "file", "content_type", "folder"]
 
-    private let name: String
-    private let attachment: Attachment
+    private enum File: Sendable {
+        /// Written out in the rule file, and read with it.
+        case fixed(AttachmentContent, name: String)
+        /// Named by a program.
+        case chosen(TextTemplate, AttachmentFolder)
+    }
 
-    /// Nil, with faults, if a value is missing or wrong, or the file can't be read. The file is read here, once.
-    init?(_ node: SourceNode, _ faults: SourceFaults, _ files: AttachmentFiles) {
+    let name: TextTemplate
+    private let file: File
+    private let contentType: TextTemplate?
+
+    var programs: [Int] { name.programs + filePrograms + (contentType?.programs ?? []) }
+
+    private var filePrograms: [Int] {
+        if case .chosen(let name, _) = file { name.programs } else { [] }
+    }
+
+    /// Bytes of the file, if it does not depend on the document.
+    var length: Int? {
+        if case .fixed(let content, _) = file { content.length } else { nil }
+    }
+
+    /// Nil, with faults, if a value is missing or wrong, or the file can't be read. A file that is written out is read
+    /// here, once.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        let faults = reading.faults
         guard let object = SourceObject(node, "attach", known: Self.keys, faults: faults) else { return nil }
-        let name = object.requiredText("name", "the attachment needs a name: name: image")
-        let file = object.requiredText("file", "name the file to attach: file: ../assets/apple.png")
+        let name = reading.requiredText(object, "name", "the attachment needs a name: name: image")
+        let file = reading.requiredText(object, "file", "name the file to attach: file: ../assets/apple.png")
         let folder = object.optionalText("folder")
-        let contentType = object.optionalText("content_type")
-        if let name, name.hasPrefix("_"), let node = object.node("name") {
-            faults.report(at: node.position, "gateways refuse attachment names that begin with '_'; rename it")
+        contentType = reading.text(object, "content_type")
+        if let name = name?.literal, let fault = Self.fault(ofName: name), let node = object.node("name") {
+            faults.report(at: node.position, fault)
             return nil
         }
-        if let contentType, !ContentType.isValid(contentType), let node = object.node("content_type") {
-            faults.report(at: node.position, "'\(contentType)' is not a content type; write one like image/png")
+        if let type = contentType?.literal, !ContentType.isValid(type), let node = object.node("content_type") {
+            faults.report(at: node.position, "'\(type)' is not a content type; write one like image/png")
             return nil
         }
         guard let name, let file, let fileNode = object.node("file") else { return nil }
-        do throws(FileFault) {
-            let path = RulePath.join(folder, file)
-            attachment = try files.attachment(path, contentType: contentType ?? ContentType.ofFile(named: file))
-        } catch {
-            faults.report(at: fileNode.position, error.description)
-            return nil
-        }
+        guard let found = Self.find(file, at: fileNode.position, folder, object, reading) else { return nil }
         self.name = name
+        self.file = found
     }
 
-    func apply(to draft: inout Draft) throws(JSONEditFault) {
-        let attachments = JSONPointer(tokens: ["_attachments"])
-        guard let existing = draft.document.root["_attachments"] else {
-            var writer = JSONWriter()
-            writer.object { $0.member(name, raw: attachment.stub) }
-            draft.document = try draft.document.setting(attachments, to: writer.bytes)
-            draft.attachments[name] = attachment
-            return
+    private static func find(
+        _ file: TextTemplate, at position: SourcePosition, _ folder: String?, _ object: SourceObject,
+        _ reading: RuleReading
+    ) -> File? {
+        do throws(FileFault) {
+            if let name = file.literal {
+                return .fixed(try reading.files.content(RulePath.join(folder, name)), name: name)
+            }
+            guard let folder else {
+                reading.faults.report(
+                    at: position, "a computed 'file' needs a 'folder' that it stays inside: folder: ../assets")
+                return nil
+            }
+            do throws(FileFault) { return .chosen(file, try reading.files.folder(folder)) } catch {
+                reading.faults.report(at: object.node("folder")?.position ?? position, error.description)
+                return nil
+            }
+        } catch {
+            reading.faults.report(at: position, error.description)
+            return nil
         }
-        if let stub = existing[name], attachment.isContent(of: stub) { return }
-        draft.document = try draft.document.setting(attachments.appending(name), to: attachment.stub)
-        draft.attachments[name] = attachment
+    }
+
+    private static func fault(ofName name: String) -> String? {
+        name.hasPrefix("_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
+    }
+
+    /// Does nothing if a program gives no name, no file, or null for one of them.
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+        var rest = outputs[...]
+        func take(_ template: TextTemplate) -> [[JSONText]] {
+            defer { rest = rest.dropFirst(template.programs.count) }
+            return Array(rest.prefix(template.programs.count))
+        }
+        guard let name = try name.text(take(name), of: "the attachment's name") else { return }
+        if let fault = Self.fault(ofName: name) { throw .failed(fault) }
+        let content: AttachmentContent
+        let fileName: String
+        switch file {
+        case .fixed(let fixed, let name): (content, fileName) = (fixed, name)
+        case .chosen(let template, let folder):
+            guard let chosen = try template.text(take(template), of: "the file to attach") else { return }
+            fileName = chosen
+            do throws(FileFault) { content = try folder.content(chosen) } catch { throw .failed(error.description) }
+        }
+        let type = try contentType.flatMap { template throws(ActionFault) in
+            try template.text(take(template), of: "the content type")
+        }
+        if let type, !ContentType.isValid(type) { throw .failed("'\(type)' is not a content type") }
+        try attach(Attachment(content, contentType: type ?? ContentType.ofFile(named: fileName)), name, to: &draft)
+    }
+
+    private func attach(
+        _ attachment: Attachment, _ name: String, to draft: inout Draft
+    ) throws(ActionFault) {
+        let attachments = JSONPointer(tokens: ["_attachments"])
+        do throws(JSONEditFault) {
+            guard let existing = draft.document.root["_attachments"] else {
+                var writer = JSONWriter()
+                writer.object { $0.member(name, raw: attachment.stub) }
+                draft.document = try draft.document.setting(attachments, to: writer.bytes)
+                draft.attachments[name] = attachment
+                return
+            }
+            if let stub = existing[name], attachment.isContent(of: stub) { return }
+            draft.document = try draft.document.setting(attachments.appending(name), to: attachment.stub)
+            draft.attachments[name] = attachment
+        } catch {
+            throw ActionFault(error)
+        }
     }
 
     /// The file by its content: where it lies does not matter.
-    func writeCanonical(to writer: inout JSONWriter) {
+    ///
+    /// - Parameter source: The action's value in the rule file.
+    func writeCanonical(of source: SourceNode?, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.name("attach")
-            writer.object { writer in
-                writer.member("name", string: name)
-                writer.member("content_type", string: attachment.contentType)
-                writer.member("length", integer: attachment.length)
-                writer.member("sha256", string: attachment.sha256)
+            for name in ["name", "content_type"] {
+                if let node = source?.member(name) { writer.member(name, raw: node.json) }
+            }
+            switch file {
+            case .fixed(let content, let name):
+                writer.member("length", integer: content.length)
+                writer.member("sha256", string: content.sha256)
+                if contentType == nil { writer.member("type", string: ContentType.ofFile(named: name)) }
+            case .chosen(_, let folder):
+                if let node = source?.member("file") { writer.member("file", raw: node.json) }
+                writer.name("folder")
+                folder.writeCanonical(to: &writer)
             }
         }
     }

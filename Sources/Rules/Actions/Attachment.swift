@@ -1,8 +1,7 @@
 internal import LosslessJSON
 
-/// The content of an attachment, read once and shared by every document that gets it.
-package final class Attachment: Sendable {
-    package let contentType: String
+/// The content of a file, read once and shared by every document that it is attached to.
+package final class AttachmentContent: Sendable {
     /// Bytes of the file.
     package let length: Int
     /// The file as base64, made once; whoever sends it shares this storage.
@@ -14,16 +13,26 @@ package final class Attachment: Sendable {
     /// In hexadecimal.
     package let sha256: String
 
-    /// Gateways take no more: 20 MiB.
-    package static let lengthLimit = 20 * 1024 * 1024
-
-    init(_ bytes: [UInt8], contentType: String) {
-        self.contentType = contentType
+    init(_ bytes: [UInt8]) {
         length = bytes.count
         base64 = Base64.encode(bytes)
         sha1 = "sha1-" + String(decoding: Base64.encode(Digest.sha1(bytes)), as: UTF8.self)
         md5 = "md5-" + String(decoding: Base64.encode(Digest.md5(bytes)), as: UTF8.self)
         sha256 = Digest.sha256.hex(bytes)
+    }
+}
+
+/// An attachment as a rule makes it: content, and what kind of content that is.
+package struct Attachment: Sendable {
+    package let content: AttachmentContent
+    package let contentType: String
+
+    /// Sync Gateway takes no more: 20 MiB.
+    package static let lengthLimit = 20 << 20
+
+    init(_ content: AttachmentContent, contentType: String) {
+        self.content = content
+        self.contentType = contentType
     }
 
     /// The member that stands for the attachment while rules decide, so that later rules see it: a stub as the gateway
@@ -32,8 +41,8 @@ package final class Attachment: Sendable {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("content_type", string: contentType)
-            writer.member("digest", string: sha1)
-            writer.member("length", integer: length)
+            writer.member("digest", string: content.sha1)
+            writer.member("length", integer: content.length)
             writer.member("stub", bool: true)
         }
         return writer.bytes
@@ -44,10 +53,10 @@ package final class Attachment: Sendable {
         guard let digest = stub["digest"]?.string, stub["content_type"]?.isString(contentType.utf8) == true else {
             return false
         }
-        return digest == sha1 || digest == md5
+        return digest == content.sha1 || digest == content.md5
     }
 
-    /// What stands before and behind ``base64`` in the member that is sent.
+    /// What stands before and behind the content's base64 in the member that is sent.
     var sentPrefix: [UInt8] {
         var prefix = Array("{\"content_type\":".utf8)
         prefix.appendJSONString(contentType.utf8)

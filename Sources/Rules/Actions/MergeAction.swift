@@ -1,37 +1,46 @@
 internal import LosslessJSON
 
-/// Applies a JSON Merge Patch (RFC 7396) that the rule file spells out.
+/// Applies a JSON Merge Patch (RFC 7396).
 struct MergeAction: Sendable {
-    private let patch: JSONText
+    let patch: Template
 
     /// Nil, with faults, if the patch is no object or names a member that is not a rule's to change.
-    init?(_ node: SourceNode, _ faults: SourceFaults) {
+    init?(_ node: SourceNode, _ reading: RuleReading) {
         guard case .object(let members) = node.content else {
-            faults.report(
-                at: node.position, "merge takes an object (a JSON Merge Patch), not \(node.kindName); null removes")
-            return nil
-        }
-        if members.count == 1, members[0].name == "jq" {
-            faults.report(
-                at: members[0].position, "a patch can't be computed by jq in this version; write the patch itself")
+            reading.faults.report(
+                at: node.position,
+                "merge takes an object (a JSON Merge Patch) or { jq: PROGRAM }, not \(node.kindName); null removes")
             return nil
         }
         let reserved = members.filter { $0.name.hasPrefix("_") }
         for member in reserved {
-            faults.report(
+            reading.faults.report(
                 at: member.position,
                 "merge can't touch '\(member.name)': members that begin with '_' are the gateway's; remove it"
                     + (member.name == "_attachments" ? ", or use attach" : ""))
         }
-        guard reserved.isEmpty else { return nil }
-        patch = node.jsonText
+        guard reserved.isEmpty, let patch = Template(node, reading) else { return nil }
+        self.patch = patch
     }
 
-    func apply(to draft: inout Draft) throws(JSONEditFault) {
-        draft.document = try draft.document.merging(patch.root)
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+        guard let patch = try patch.value(outputs, of: "merge") else { return }
+        if self.patch.literal == nil { try Self.check(patch, draft.document) }
+        do throws(JSONEditFault) { draft.document = try draft.document.merging(patch.root) } catch {
+            throw ActionFault(error)
+        }
     }
 
-    func writeCanonical(to writer: inout JSONWriter) {
-        writer.object { $0.member("merge", raw: patch.bytes) }
+    /// A program may hand back the whole document; what is the gateway's in it must be as it was.
+    private static func check(_ patch: JSONText, _ document: JSONText) throws(ActionFault) {
+        guard patch.root.kind == .object else {
+            throw .failed("merge takes an object; the program gives \(patch.excerpt)")
+        }
+        for member in patch.root.members {
+            guard let name = member.name.string, name.hasPrefix("_") else { continue }
+            guard let current = document.root[name], current.isEquivalent(to: member.value) else {
+                throw .failed("merge can't touch '\(name)'; take it out of what the program gives: del(.\(name))")
+            }
+        }
     }
 }

@@ -1,10 +1,8 @@
+internal import JQ
 package import LosslessJSON
 
-/// Decides about documents, one after the other. One for each task: what it writes to is its own.
+/// Decides about documents. One for each task: what it writes to is its own.
 package final class Decider {
-    /// After so many passes the rules must leave the document alone.
-    package static let passLimit = 5
-
     private let ruleSet: RuleSet
     private let scratch = MatchScratch()
     private var candidates: RuleBits
@@ -14,94 +12,64 @@ package final class Decider {
         candidates = ruleSet.index.makeBits()
     }
 
-    /// Whether any rule fires for a document as it came. Where it is false, ``decide(on:isDeleted:)`` has nothing to
-    /// say; where it is true, the decision may still be to leave the document as it is, or a fault.
+    /// Whether any rule may fire for a document as it came. Where it is false, ``decide(on:now:)`` has nothing to say;
+    /// where it is true, the decision may still be to leave the document as it is, or a fault.
     ///
-    /// Allocates nothing for documents without escapes in what is compared.
+    /// Asks no jq program. Allocates nothing for documents without escapes in what is compared.
     ///
     /// - Parameters:
     ///   - document: May lie within a larger text.
     ///   - isDeleted: Whether the change is a tombstone.
     package func mayFire(on document: JSONValue, isDeleted: Bool) -> Bool {
         ruleSet.index.find(for: document, isDeleted: isDeleted, into: &candidates)
-        var at = 0
-        while let rule = candidates.next(from: at) {
-            do throws(MatchFault) {
-                if try ruleSet.rules[rule].fires(on: document, scratch) { return true }
-            } catch {
-                return true
-            }
-            at = rule + 1
-        }
-        return false
-    }
-
-    /// One decision: the list of rules, each on the document as the ones before left it, repeated until a pass changes
-    /// nothing.
-    ///
-    /// A fault is part of the decision, never thrown: nothing that a document contains stops what comes after it.
-    package func decide(on document: JSONText, isDeleted: Bool) -> Decision {
-        var decision = Decision(document)
-        var draft = Draft(document: document)
-        var changing: [[Int]] = []
-        do throws(Decision.Fault) {
-            repeat {
-                guard changing.count < Self.passLimit else { throw loop(changing) }
-                changing.append(try runPass(&draft, original: document, isDeleted: isDeleted, &decision.fired))
-            } while changing.last?.isEmpty == false
-        } catch {
-            decision.fault = error
-            return decision
-        }
-        decision.document = draft.document
-        decision.attachments = draft.attachments
-        decision.isChanged = draft.document !== document && draft.document.bytes != document.bytes
-        return decision
-    }
-
-    /// Tries each rule once. Returns those that changed the document.
-    private func runPass(
-        _ draft: inout Draft, original: JSONText, isDeleted: Bool, _ fired: inout [Int]
-    ) throws(Decision.Fault) -> [Int] {
-        var changed: [Int] = []
-        ruleSet.index.find(for: draft.document.root, isDeleted: isDeleted, into: &candidates)
-        var at = 0
-        while let index = candidates.next(from: at) {
-            at = index + 1
-            let before = draft.document
-            guard try run(ruleSet.rules[index], &draft, original: original) else { continue }
-            if !fired.contains(index) { fired.append(index) }
-            guard draft.document !== before, draft.document.bytes != before.bytes else { continue }
-            changed.append(index)
-            ruleSet.index.find(for: draft.document.root, isDeleted: isDeleted, into: &candidates)
-        }
-        return changed
-    }
-
-    /// Whether the rule fired.
-    private func run(_ rule: Rule, _ draft: inout Draft, original: JSONText) throws(Decision.Fault) -> Bool {
         do throws(MatchFault) {
-            guard try rule.fires(on: draft.document.root, scratch) else { return false }
-        } catch {
-            throw Decision.Fault(rule: rule.name, reason: error.description)
-        }
-        let isFirstEdit = draft.document === original
-        do throws(JSONEditFault) {
-            for action in rule.then { try action.apply(to: &draft) }
-            // Gateways keep one of two members with the same name. Writing such a document would choose for them.
-            if isFirstEdit, draft.document !== original, let name = original.root.duplicateMemberName {
-                throw JSONEditFault.duplicateMember(name: name)
+            var at = 0
+            while let rule = candidates.next(from: at) {
+                if try ruleSet.rules[rule].fires(on: document, scratch) {
+                    return try ruleSet.filter?.selector.matches(document, scratch) ?? true
+                }
+                at = rule + 1
             }
+            return false
         } catch {
-            throw Decision.Fault(rule: rule.name, reason: error.description)
+            return true
         }
-        return true
     }
 
-    /// Names the rules that changed the document in the last two passes.
-    private func loop(_ changing: [[Int]]) -> Decision.Fault {
-        let rules = Set(changing.suffix(2).joined()).sorted()
-        let names = rules.map { ruleSet.rules[$0].name }
-        return Decision.Fault(rule: nil, reason: "rule loop: " + names.joined(separator: " ↔ "))
+    /// One decision for each document: the list of rules, each on the document as the ones before left it, repeated
+    /// until a pass changes nothing.
+    ///
+    /// The decisions go side by side: what they want of jq at the same time is asked in one round trip. Without jq
+    /// nothing is waited for. A fault is part of a decision, never thrown: nothing that a document contains stops what
+    /// comes after it.
+    ///
+    /// - Parameter now: What programs know as `$now`, in seconds since 1970.
+    package func decide(on inputs: [DecisionInput], now: Int) async -> [Decision] {
+        var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
+        var decisions = inputs.map { Decision($0.document) }
+        var waiting: [(run: Int, calls: [JQCall])] = []
+        func advance(_ index: Int, with outcomes: [JQOutcome]) -> [JQCall] {
+            switch runs[index].advance(with: outcomes, scratch) {
+            case .asks(let calls): return calls
+            case .decided(let decision):
+                decisions[index] = decision
+                return []
+            }
+        }
+        for index in runs.indices {
+            let calls = advance(index, with: [])
+            if !calls.isEmpty { waiting.append((index, calls)) }
+        }
+        while !waiting.isEmpty, let jq = ruleSet.jq {
+            var outcomes = await jq.run(waiting.flatMap(\.calls))[...]
+            let answered = waiting
+            waiting = []
+            for (index, calls) in answered {
+                let next = advance(index, with: Array(outcomes.prefix(calls.count)))
+                outcomes = outcomes.dropFirst(calls.count)
+                if !next.isEmpty { waiting.append((index, next)) }
+            }
+        }
+        return decisions
     }
 }

@@ -7,6 +7,14 @@ package struct Decision: Sendable {
         /// The rule that could not be carried out; nil if it is none in particular.
         package let rule: String?
         package let reason: String
+        /// Nothing is wrong with the document or the rule: the machine could not run a program now.
+        package let isPassing: Bool
+
+        init(rule: String?, reason: String, isPassing: Bool = false) {
+            self.rule = rule
+            self.reason = reason
+            self.isPassing = isPassing
+        }
 
         package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
     }
@@ -20,6 +28,10 @@ package struct Decision: Sendable {
     package internal(set) var isChanged = false
     /// What the rules attached, by name. What was there before is not in it.
     package internal(set) var attachments: [String: Attachment] = [:]
+    /// Other documents that are to be written before this one is, in this order.
+    package internal(set) var puts: [PutEffect] = []
+    /// Whether the document is to become a tombstone.
+    package internal(set) var isDeletion = false
     package internal(set) var fault: Fault?
 
     init(_ document: JSONText) { self.document = document }
@@ -29,7 +41,7 @@ extension Decision {
     /// The document as `_bulk_docs` takes it: its bytes, with the content of the ``attachments`` where their
     /// placeholders are.
     ///
-    /// The base64 of an attachment is a segment of its own and shares the storage of ``Attachment/base64``, so a
+    /// The base64 of an attachment is a segment of its own and shares the storage of ``AttachmentContent/base64``, so a
     /// thousand documents with one picture hold it once.
     package func bodySegments() -> [[UInt8]] {
         var segments: [[UInt8]] = []
@@ -39,7 +51,7 @@ extension Decision {
             text += document.bytes[copied..<range.lowerBound]
             text += attachment.sentPrefix
             segments.append(text)
-            segments.append(attachment.base64)
+            segments.append(attachment.content.base64)
             text = Attachment.sentSuffix
             copied = range.upperBound
         }
@@ -52,7 +64,7 @@ extension Decision {
     package var bodyLength: Int {
         placeholders.reduce(document.bytes.count) { count, placeholder in
             count - placeholder.range.count + placeholder.attachment.sentPrefix.count
-                + placeholder.attachment.base64.count + Attachment.sentSuffix.count
+                + placeholder.attachment.content.base64.count + Attachment.sentSuffix.count
         }
     }
 

@@ -7,6 +7,9 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
     case notAFile(String)
     case tooLarge(String, limit: Int)
     case unreadable(String, reason: String)
+    case notAFolder(String)
+    /// A name from a document that leads out of the folder it should lie in.
+    case outside(String, folder: String)
 
     var description: String {
         switch self {
@@ -15,8 +18,19 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
         case .notAFile(let path): "'\(path)' is not a regular file; name one"
         case .tooLarge(let path, let limit): "'\(path)' is larger than \(limit) bytes; make it smaller"
         case .unreadable(let path, let reason): "'\(path)' can't be read: \(reason); correct its permissions"
+        case .notAFolder(let path): "'\(path)' is not a folder; name one"
+        case .outside(let name, let folder): "'\(name)' is not inside the folder '\(folder)'; name a file in it"
         }
     }
+}
+
+/// Tells whether a file may have changed since it was read.
+struct FileVersion: Equatable {
+    let isFolder: Bool
+    let size: Int
+    /// When it was changed last.
+    let seconds: Int
+    let nanoseconds: Int
 }
 
 /// Whole files, read into memory.
@@ -73,6 +87,21 @@ enum FileBytes {
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// The path without links and dots.
+    static func realPath(_ path: String) throws(FileFault) -> String {
+        guard let real = realpath(path, nil) else { throw fault(errno, path) }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    static func version(of path: String) throws(FileFault) -> FileVersion {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw fault(errno, path) }
+        return FileVersion(
+            isFolder: status.st_mode & S_IFMT == S_IFDIR, size: Int(status.st_size),
+            seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
     }
 
     private static func fault(_ code: Int32, _ path: String) -> FileFault {

@@ -15,20 +15,35 @@ final class Rule: Sendable {
     let on: Changes
     let when: Selector
     let unless: Selector?
+    /// The jq program that must give true as well, by its index in the ``ProgramList``.
+    let condition: Int?
     let then: [Action]
+    /// The rule as the file has it.
+    let source: SourceNode
+    /// The file, as people know it.
+    let path: String
     /// All that the rule's decisions depend on, whatever the file's format, comments and key order.
     let canonical: [UInt8]
 
-    init(name: String, on: Changes, when: Selector, unless: Selector?, then: [Action], canonical: [UInt8]) {
+    private init(
+        name: String, on: Changes, when: Selector, unless: Selector?, condition: Int?, then: [Action],
+        source: SourceNode, path: String
+    ) {
         self.name = name
         self.on = on
         self.when = when
         self.unless = unless
+        self.condition = condition
         self.then = then
-        self.canonical = canonical
+        self.source = source
+        self.path = path
+        canonical = Self.canonical(source, on, then)
     }
 
-    /// Whether `when` holds and `unless` does not.
+    /// Where the rule begins in its file.
+    var position: SourcePosition { source.position }
+
+    /// Whether `when` holds and `unless` does not. ``condition`` has still to be asked.
     func fires(on document: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
         guard document.kind == .object, try when.matches(document, scratch) else { return false }
         guard let unless else { return true }
@@ -36,26 +51,30 @@ final class Rule: Sendable {
     }
 }
 
+// MARK: - Reading
+
 extension Rule {
-    private static let keys = ["name", "when", "unless", "on", "then"]
+    private static let keys = ["name", "when", "unless", "if", "on", "then"]
 
     /// Nil, with faults, if the node is not a rule.
-    convenience init?(_ node: SourceNode, _ faults: SourceFaults, _ files: AttachmentFiles) {
+    convenience init?(_ node: SourceNode, _ reading: RuleReading) {
+        let faults = reading.faults
         guard let object = SourceObject(node, "a rule", known: Self.keys, faults: faults) else { return nil }
         let before = faults.faults.count
         let name = object.requiredText("name", "give each rule a name of its own")
         let on = Self.changes(object)
-        let whenNode = object.required("when", "say which documents it is for; when: {} is for all")
-        let when = whenNode.flatMap { SelectorReader.read($0, faults: faults) }
-        let unlessNode = object.node("unless")
-        let unless = unlessNode.flatMap { SelectorReader.read($0, faults: faults) }
-        let then = object.required("then", "say what to do; then: [] only counts").flatMap {
-            Self.actions($0, faults, files)
+        let when = object.required("when", "say which documents it is for; when: {} is for all").flatMap {
+            SelectorReader.read($0, faults: faults)
         }
-        guard faults.faults.count == before, let name, let whenNode, let when, let then else { return nil }
+        let unless = object.node("unless").flatMap { SelectorReader.read($0, faults: faults) }
+        let condition = object.node("if").flatMap { Self.condition($0, reading) }
+        let then = object.required("then", "say what to do; then: [] only counts").flatMap {
+            Self.actions($0, reading)
+        }
+        guard faults.faults.count == before, let name, let when, let then else { return nil }
         self.init(
-            name: name, on: on, when: when, unless: unless, then: then,
-            canonical: Self.canonical(name: name, on: on, when: whenNode, unless: unlessNode, then: then))
+            name: name, on: on, when: when, unless: unless, condition: condition, then: then, source: node,
+            path: faults.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {
@@ -76,29 +95,56 @@ extension Rule {
         return changes
     }
 
-    private static func actions(
-        _ node: SourceNode, _ faults: SourceFaults, _ files: AttachmentFiles
-    ) -> [Action]? {
+    /// `if: PROGRAM`, or `if: { jq: PROGRAM }` as everywhere else.
+    private static func condition(_ node: SourceNode, _ reading: RuleReading) -> Int? {
+        if case .object(let members) = node.content, node.isComputed { return reading.program(members[0].value) }
+        return reading.program(node)
+    }
+
+    private static func actions(_ node: SourceNode, _ reading: RuleReading) -> [Action]? {
         guard case .list(let elements) = node.content else {
-            faults.report(
+            reading.faults.report(
                 at: node.position, "'then' must be a list of actions, not \(node.kindName); begin each with '- '")
             return nil
         }
-        return elements.compactMap { Action.read($0, faults, files) }
+        let actions = elements.map { (element: $0, action: Action.read($0, reading)) }
+        for (action, next) in zip(actions, actions.dropFirst()) {
+            if case .delete? = action.action {
+                reading.faults.report(
+                    at: next.element.position, "nothing can be done to a document behind its 'delete'; move it up")
+            }
+        }
+        return actions.compactMap(\.action)
     }
 
-    private static func canonical(
-        name: String, on: Changes, when: SourceNode, unless: SourceNode?, then: [Action]
-    ) -> [UInt8] {
+    /// - Precondition: `source` was read into `then` without a fault.
+    private static func canonical(_ source: SourceNode, _ on: Changes, _ then: [Action]) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("name", string: name)
             writer.member("on", integer: on.rawValue)
-            writer.member("when", raw: when.json)
-            if let unless { writer.member("unless", raw: unless.json) }
+            for name in ["name", "when", "unless", "if"] {
+                if let node = source.member(name) { writer.member(name, raw: node.json) }
+            }
             writer.name("then")
-            writer.array { writer in for action in then { action.writeCanonical(to: &writer) } }
+            writer.array { writer in
+                guard case .list(let elements)? = source.member("then")?.content else { return }
+                for (element, action) in zip(elements, then) {
+                    if case .attach(let attach) = action {
+                        attach.writeCanonical(of: element.member("attach"), to: &writer)
+                    } else {
+                        writer.raw(element.json)
+                    }
+                }
+            }
         }
         return writer.bytes
+    }
+}
+
+extension SourceNode {
+    /// The value of a member; nil if this is no object or has none of this name.
+    func member(_ name: String) -> SourceNode? {
+        guard case .object(let members) = content else { return nil }
+        return members.first { $0.name == name }?.value
     }
 }

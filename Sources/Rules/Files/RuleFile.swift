@@ -1,31 +1,26 @@
 internal import LosslessJSON
 
-/// The rules of one file, as far as they could be read.
+/// The rules of one file and their tests, as far as they could be read.
 struct RuleFile {
-    private static let keys = ["version", "rules"]
+    private static let keys = ["version", "rules", "tests"]
     private static let version = "1"
-
-    struct Entry {
-        let rule: Rule
-        let path: String
-        /// Where the rule begins.
-        let position: SourcePosition
-    }
+    /// Bytes that a rule file may have.
+    static let lengthLimit = JSONLimits.files.length
 
     let path: String
-    private(set) var entries: [Entry] = []
+    private(set) var rules: [Rule] = []
+    private(set) var tests: [RuleTest] = []
     private(set) var faults: [RuleFileFault] = []
 
     /// - Parameters:
     ///   - path: As people know the file; faults begin with it. `.json` is read as JSON, everything else as YAML.
     ///   - bytes: The file's content.
-    init(path: String, bytes: [UInt8], shared: AttachmentFiles.Shared = AttachmentFiles.Shared()) {
+    ///   - shared: What the files of one rule set have in common. Its programs are still to be compiled.
+    init(path: String, bytes: [UInt8], shared: RuleReading.Shared = RuleReading.Shared()) {
         self.path = path
-        let faults = SourceFaults(path: path)
-        if let root = Self.read(path: path, bytes, faults) {
-            readRules(root, faults, AttachmentFiles(folder: RulePath.folder(of: path), shared: shared))
-        }
-        self.faults = faults.faults
+        let reading = RuleReading(path: path, shared: shared)
+        if let root = Self.read(path: path, bytes, reading.faults) { read(root, reading) }
+        faults = reading.faults.faults
     }
 
     private static func read(path: String, _ bytes: [UInt8], _ faults: SourceFaults) -> SourceNode? {
@@ -49,7 +44,8 @@ struct RuleFile {
         return SourcePosition(line: line, column: 1)
     }
 
-    private mutating func readRules(_ root: SourceNode, _ faults: SourceFaults, _ files: AttachmentFiles) {
+    private mutating func read(_ root: SourceNode, _ reading: RuleReading) {
+        let faults = reading.faults
         guard let object = SourceObject(root, "a rule file", known: Self.keys, faults: faults) else { return }
         if let node = object.required("version", "begin the file with 'version: 1'") {
             if case .number(Self.version) = node.content {
@@ -57,15 +53,19 @@ struct RuleFile {
                 faults.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
             }
         }
-        guard let node = object.required("rules", "add 'rules:' with a list of rules") else { return }
+        if let node = object.required("rules", "add 'rules:' with a list of rules") {
+            rules = Self.list(node, "'rules' must be a list of rules", faults).compactMap { Rule($0, reading) }
+        }
+        if let node = object.node("tests") {
+            tests = Self.list(node, "'tests' must be a list of tests", faults).compactMap { RuleTest($0, reading) }
+        }
+    }
+
+    private static func list(_ node: SourceNode, _ demand: String, _ faults: SourceFaults) -> [SourceNode] {
         guard case .list(let elements) = node.content else {
-            faults.report(
-                at: node.position, "'rules' must be a list of rules, not \(node.kindName); begin each with '- name:'")
-            return
+            faults.report(at: node.position, "\(demand), not \(node.kindName); begin each with '- name:'")
+            return []
         }
-        for element in elements {
-            guard let rule = Rule(element, faults, files) else { continue }
-            entries.append(Entry(rule: rule, path: path, position: element.position))
-        }
+        return elements
     }
 }

@@ -1,23 +1,47 @@
+internal import JQ
 internal import LosslessJSON
 
 /// All rules of a run, in their order. Immutable: any number of tasks decide with it, each with its own ``Decider``.
 package final class RuleSet: Sendable {
     let rules: [Rule]
     let index: RuleIndex
+    let filter: DocumentFilter?
+    /// The rules' jq programs, in helper processes that start with the first use. Nil if there are none.
+    let jq: JQPool?
+    /// For each program whether it reads `$match`.
+    let usesMatch: [Bool]
 
     /// SHA-256, in hexadecimal, of all that the rules' decisions depend on, attached files included. Comments,
     /// formatting, key order and the files' names and places do not change it.
     package let hash: String
 
-    init(_ rules: [Rule]) {
+    /// - Parameter programs: The texts that the rules' program indexes mean.
+    init(
+        _ rules: [Rule], programs: [String] = [], filter: DocumentFilter? = nil,
+        jq settings: JQPool.Settings = JQPool.Settings()
+    ) {
         self.rules = rules
+        self.filter = filter
         index = RuleIndex(rules)
+        jq = programs.isEmpty ? nil : JQPool(programs: programs, settings: settings)
+        usesMatch = programs.map { $0.contains("$match") }
         var writer = JSONWriter()
-        writer.array { writer in for rule in rules { writer.raw(rule.canonical) } }
+        writer.array { writer in
+            for rule in rules { writer.raw(rule.canonical) }
+            if let filter { writer.raw(filter.canonical) }
+        }
         hash = Digest.sha256.hex(writer.bytes)
     }
 
     package var count: Int { rules.count }
+
+    /// The keyspaces that rules put documents into, beside the one they are run on. As the files have them.
+    package var otherKeyspaces: Set<String> {
+        Set(
+            rules.flatMap(\.then).compactMap { action in
+                if case .put(let put) = action { put.keyspace } else { nil }
+            })
+    }
 
     /// The rules' names, unique. A rule's place in this list is its index in a ``Decision``.
     package var names: [String] { rules.map(\.name) }
@@ -27,61 +51,11 @@ package final class RuleSet: Sendable {
 }
 
 extension RuleSet {
-    /// Reads rule files, and what they attach, from disk. All or nothing.
+    /// Reads rule files, and what they attach, from disk. All or nothing. Blocks.
     ///
     /// - Parameter paths: Files, and folders whose `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
     /// - Throws: ``RuleFilesError`` with everything that is wrong in any of the files.
     package static func load(paths: [String]) throws(RuleFilesError) -> RuleSet {
-        var faults: [RuleFileFault] = []
-        var kind = RuleFilesError.Kind.missing
-        var files: [RuleFile] = []
-        let shared = AttachmentFiles.Shared()
-        for path in paths {
-            do throws(FileFault) {
-                for path in try RulePath.files(at: path) {
-                    let bytes = try FileBytes.read(path, limit: JSONLimits.files.length)
-                    let file = RuleFile(path: path, bytes: bytes, shared: shared)
-                    files.append(file)
-                    faults += file.faults
-                    if !file.faults.isEmpty { kind = .invalid }
-                }
-            } catch {
-                faults.append(RuleFileFault(path: path, position: nil, message: error.description))
-                if !error.isMissing { kind = .invalid }
-            }
-        }
-        let (rules, duplicates) = unique(files.flatMap(\.entries))
-        if !duplicates.isEmpty { kind = .invalid }
-        faults += duplicates
-        guard faults.isEmpty else { throw RuleFilesError(kind: kind, faults: faults) }
-        return RuleSet(rules)
-    }
-
-    private static func unique(_ entries: [RuleFile.Entry]) -> ([Rule], [RuleFileFault]) {
-        var first: [String: RuleFile.Entry] = [:]
-        var faults: [RuleFileFault] = []
-        for entry in entries {
-            let name = entry.rule.name
-            if let other = first[name] {
-                faults.append(
-                    RuleFileFault(
-                        path: entry.path, position: entry.position,
-                        message: "another rule is named '\(name)' (\(other.path):\(other.position.line)); "
-                            + "rename one, names are unique over all files"))
-            } else {
-                first[name] = entry
-            }
-        }
-        return (entries.map(\.rule), faults)
-    }
-}
-
-extension FileFault {
-    /// The file is not there, or not for us: exit code 66 where it was named on the command line.
-    fileprivate var isMissing: Bool {
-        switch self {
-        case .missing, .unreadable: true
-        case .isFolder, .notAFile, .tooLarge: false
-        }
+        try RuleFileSet.load(paths: paths).ruleSet()
     }
 }

@@ -54,7 +54,45 @@ final class RegularExpression: @unchecked Sendable {
     /// PCRE2's status.
     private func search(_ subject: Span<UInt8>, _ scratch: MatchScratch) -> Int32 {
         subject.withUnsafeBufferPointer { subject in
-            pcre2_match_8(code, subject.baseAddress, subject.count, 0, 0, scratch.matchData, scratch.matchContext)
+            func match(_ options: UInt32) -> Int32 {
+                pcre2_match_8(
+                    code, subject.baseAddress, subject.count, 0, options, scratch.matchData, scratch.matchContext)
+            }
+            let status = match(0)
+            // Compiled code has a stack of fixed size; the interpreter takes what it needs.
+            return status == PCRE2_ERROR_JIT_STACKLIMIT ? match(UInt32(PCRE2_NO_JIT)) : status
+        }
+    }
+
+    /// Every named group with what it matched, in the order of the groups' names; nil if the pattern is not found.
+    ///
+    /// Bytes that are no UTF-8, as a pattern on bytes may cut them, are the caller's to mend.
+    func namedGroups(in value: JSONValue, _ scratch: MatchScratch) -> [(name: String, text: [UInt8]?)]? {
+        guard let subject = value.utf8 else { return nil }
+        var count: UInt32 = 0
+        var entrySize: UInt32 = 0
+        var table: UnsafePointer<UInt8>?
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMECOUNT), &count)
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMEENTRYSIZE), &entrySize)
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMETABLE), &table)
+        guard count > 0, let table else { return [] }
+        let matchData = pcre2_match_data_create_from_pattern_8(code, nil)
+        defer { pcre2_match_data_free_8(matchData) }
+        guard pcre2_match_8(code, subject, subject.count, 0, 0, matchData, scratch.matchContext) > 0 else {
+            return nil
+        }
+        let pairs = pcre2_get_ovector_count_8(matchData)
+        guard let places = pcre2_get_ovector_pointer_8(matchData) else { return nil }
+        // Each entry of the table is the group's number, high byte first, and its name with a NUL.
+        return (0..<Int(count)).map { index in
+            let entry = table + index * Int(entrySize)
+            let group = Int(entry[0]) << 8 | Int(entry[1])
+            let name = String(cString: entry + 2)
+            guard group < Int(pairs) else { return (name, nil) }
+            let (start, end) = (places[2 * group], places[2 * group + 1])
+            // A group that took no part has no place: PCRE2_UNSET, all bits set.
+            guard start >= 0, start <= end, end <= subject.count else { return (name, nil) }
+            return (name, Array(subject[start..<end]))
         }
     }
 

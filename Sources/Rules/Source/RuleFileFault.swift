@@ -16,6 +16,8 @@ package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
         /// A file or folder that was named is not there (exit code 66).
         case missing
+        /// A rule that was asked for by name is not in the files (exit code 64).
+        case unknownRule
         /// A file says what rule files can't say (exit code 65). Stands above ``missing`` where both are true.
         case invalid
     }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Rules
 
 /// A span of time on the command line: `500ms`, `30s`, `5m`, `2h`, `1d`; a bare number is seconds.
 struct TimeSpan: ExpressibleByArgument {
@@ -32,5 +33,15 @@ struct ByteSize: ExpressibleByArgument {
         case "g", "gib", "gb": bytes = count << 30
         default: return nil
         }
+    }
+}
+
+/// A point in time on the command line: `2026-11-20T10:00:00Z`, `2026-11-20`, or seconds since 1970.
+struct PointInTimeArgument: ExpressibleByArgument {
+    let seconds: Int
+
+    init?(argument: String) {
+        guard let seconds = PointInTime.seconds(argument) else { return nil }
+        self.seconds = seconds
     }
 }

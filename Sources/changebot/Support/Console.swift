@@ -2,15 +2,18 @@ internal import Foundation
 
 /// stdout carries data, stderr everything else.
 enum Console {
-    static func print(_ line: String) { write(line + "\n", to: FileHandle.standardOutput) }
+    static func print(_ line: String) { write(Data((line + "\n").utf8), to: FileHandle.standardOutput) }
+
+    /// One line of data.
+    static func print(_ line: [UInt8]) { write(Data(line + [UInt8(ascii: "\n")]), to: FileHandle.standardOutput) }
 
     /// `message` may have several lines; each stands on its own.
     static func error(_ message: String) { complain("changebot: error: \(message)") }
 
-    static func complain(_ text: String) { write(text + "\n", to: FileHandle.standardError) }
+    static func complain(_ text: String) { StandardErrorOutput.shared.write(Array((text + "\n").utf8)) }
 
-    private static func write(_ text: String, to handle: FileHandle) {
+    private static func write(_ data: Data, to handle: FileHandle) {
         // A closed pipe at the other end is no reason to fail.
-        try? handle.write(contentsOf: Data(text.utf8))
+        StandardErrorOutput.shared.steppingAside { try? handle.write(contentsOf: data) }
     }
 }

@@ -41,7 +41,7 @@ struct CommandFailure: Error {
         case let failure as RunFailure: self.init(ExitStatus(failure.code), failure.description)
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
-            self.init(error.kind == .missing ? .missingInput : .invalidData, error.description)
+            self.init(ExitStatus(error.kind), error.description)
         case let error as GatewayURLFault: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(error.code == .cannotOpenFile ? .cannotCreate : .unreachable, error.description)
@@ -59,7 +59,16 @@ extension ExitStatus {
         case .databaseMissing: self = .missingInput
         case .notAGateway: self = .notAGateway
         case .gaveUp: self = .tryLater
+        case .tooManyErrors: self = .invalidData
         case .sequenceRefused, .badConfiguration: self = .badConfiguration
+        }
+    }
+
+    fileprivate init(_ kind: RuleFilesError.Kind) {
+        switch kind {
+        case .missing: self = .missingInput
+        case .unknownRule: self = .usage
+        case .invalid: self = .invalidData
         }
     }
 

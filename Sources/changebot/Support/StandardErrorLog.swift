@@ -39,7 +39,7 @@ struct StandardErrorLog: LogHandler {
             }
         }
         line.append(UInt8(ascii: "\n"))
-        try? FileHandle.standardError.write(contentsOf: Data(line))
+        StandardErrorOutput.shared.write(line)
     }
 
     /// In quotes if it would not read as one word.

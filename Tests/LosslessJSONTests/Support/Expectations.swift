@@ -36,4 +36,6 @@ extension JSONText {
     func removing(_ pointer: String) throws -> JSONText { try removing(JSONPointer(pointer)) }
 
     func merging(_ patch: String) throws -> JSONText { try merging(json(patch)) }
+
+    func patched(with patch: String) throws -> JSONText { try applying(JSONPatch(json(patch))) }
 }

@@ -1,0 +1,32 @@
+/// Documents as the rows of `_changes` and `_all_docs` have them: the body first, then the gateway's members.
+///
+/// A row is one line whatever the body looks like: line breaks, which JSON has only between its tokens, become spaces.
+enum FeedDocument {
+    static func append(
+        id: [UInt8], revision: [UInt8], isDeleted: Bool, body: UnsafeRawBufferPointer,
+        attachments: UnsafeRawBufferPointer?, to line: inout [UInt8]
+    ) {
+        line.append(UInt8(ascii: "{"))
+        if body.count > 2 {
+            append(UnsafeRawBufferPointer(rebasing: body[1..<body.count - 1]), to: &line)
+            line.append(UInt8(ascii: ","))
+        }
+        line += #""_id":"#.utf8
+        line += id
+        line += #","_rev":"#.utf8
+        line += revision
+        if let attachments {
+            line += #","_attachments":"#.utf8
+            append(attachments, to: &line)
+        }
+        if isDeleted { line += #","_deleted":true"#.utf8 }
+        line.append(UInt8(ascii: "}"))
+    }
+
+    private static func append(_ text: UnsafeRawBufferPointer, to line: inout [UInt8]) {
+        let start = line.count
+        line.append(contentsOf: text)
+        guard LineBreaks.occur(in: text) else { return }
+        for index in start..<line.count where line[index] == 0x0A || line[index] == 0x0D { line[index] = 0x20 }
+    }
+}

@@ -1,0 +1,68 @@
+internal import LosslessJSON
+
+extension Router {
+    /// `POST /DB/_bulk_get`: many documents, a part each. Made while it is sent: one document is in memory at a time.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no answer in JSON.
+    func bulkGet(_ request: Request) async throws -> Answer {
+        guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
+        let body = try request.object()
+        guard let documents = body["docs"], documents.kind == .array else {
+            throw GatewayFault(400, "missing 'docs' property")
+        }
+        guard request.accepts("multipart/") else { throw GatewayFault(406, "Response is multipart") }
+        let query = request.query
+        let parts = MultipartWriter()
+        return Answer(
+            status: 200, fields: [parts.contentType("mixed")],
+            body: .streamed { send in
+                var parts = parts
+                for wish in documents.elements {
+                    try await add(wish, query, to: &parts)
+                    try await send(parts.take())
+                }
+                parts.close()
+                try await send(parts.take())
+            })
+    }
+
+    private func add(_ wish: JSONValue, _ query: Query, to parts: inout MultipartWriter) async throws {
+        let id = wish["id"]?.string ?? ""
+        let revision = wish["rev"].flatMap { $0.kind == .null ? nil : $0 }
+        do {
+            guard DocumentID.isValid(id), revision == nil || revision?.kind == .string else {
+                throw GatewayFault(400, "Invalid doc/rev ID in _bulk_get")
+            }
+            let options = try DocumentOptions(query, wish)
+            let document = try await stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
+            try await store.outgoing(document, options).write(to: &parts)
+        } catch let fault as GatewayFault {
+            parts.error(Self.row(id, revision: revision?.string, fault))
+        }
+    }
+
+    private static func row(_ id: String, revision: String?, _ fault: GatewayFault) -> [UInt8] {
+        var row = JSONWriter()
+        row.object { row in
+            row.member("error", string: fault.rowName)
+            row.member("id", escaped: id)
+            row.member("reason", escaped: fault.reason)
+            if let revision { row.member("rev", escaped: revision) }
+            row.member("status", integer: fault.status)
+        }
+        return row.bytes
+    }
+}
+
+extension DocumentOptions {
+    /// What one entry of `docs` asks for, over what the query does.
+    fileprivate init(_ query: Query, _ wish: JSONValue) throws(GatewayFault) {
+        try self.init(query)
+        let known = wish["atts_since"]?.elements.compactMap(\.string)
+        if historyLimit > 0 {
+            if let limit = wish["revs_limit"]?.integer { historyLimit = max(0, limit) }
+            historyFrom = wish["revs_from"]?.elements.compactMap(\.string) ?? known ?? []
+        }
+        if attachmentsSince != nil { attachmentsSince = known ?? [] }
+    }
+}

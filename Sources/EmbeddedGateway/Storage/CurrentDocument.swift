@@ -1,0 +1,45 @@
+internal import Foundation
+internal import GRDB
+
+/// A stored document, as far as a write to it must know it.
+struct CurrentDocument {
+    let key: Int64
+    /// The winning revision.
+    let winner: ParentRevision
+    let isDeleted: Bool
+    /// How many branches its tree has.
+    let leafCount: Int
+
+    static func find(_ id: String, _ db: Database) throws -> CurrentDocument? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT d.key, d.leaves, r.deleted, r.key, r.revision, r.attachments
+                FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ?
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [id]), let revision = RevisionID(row[4]) else {
+            return nil
+        }
+        let winner = ParentRevision(key: row[3], id: revision, attachments: (row[5] as Data?).map { Array($0) })
+        return CurrentDocument(key: row[0], winner: winner, isDeleted: row[2], leafCount: row[1])
+    }
+}
+
+/// The revision that a new one continues.
+struct ParentRevision {
+    let key: Int64
+    let id: RevisionID
+    /// The text of `_attachments`; nil if there are none, or only the name of the revision is known.
+    let attachments: [UInt8]?
+
+    init(key: Int64, id: RevisionID, attachments: [UInt8]?) {
+        self.key = key
+        self.id = id
+        self.attachments = attachments
+    }
+
+    init(_ node: RevisionTree.Node, _ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "SELECT attachments FROM revisions WHERE key = ?")
+        let attachments = try Row.fetchOne(statement, arguments: [node.key]).flatMap { $0[0] as Data? }
+        self.init(key: node.key, id: node.id, attachments: attachments.map { Array($0) })
+    }
+}

@@ -1,0 +1,59 @@
+internal import GRDB
+
+/// One document to write.
+struct DocumentEdit: Sendable {
+    enum Kind: Sendable {
+        /// The gateway names the revision; the document's `_rev` is its parent.
+        case newEdit
+        /// The revision has its name already (`"new_edits":false`), newest first.
+        case replicated([RevisionID])
+    }
+
+    let id: String
+    let document: IncomingDocument
+    let kind: Kind
+}
+
+extension Store {
+    /// Writes documents in one transaction, in their order. Each has its own outcome: a refused one stops no other.
+    func write(_ edits: [DocumentEdit]) async throws -> [Result<RevisionID, GatewayFault>] {
+        let rules = rules
+        let (outcomes, sequence) = try await database.write { db in
+            var writer = try DocumentWriter(db, rules)
+            var outcomes: [Result<RevisionID, GatewayFault>] = []
+            outcomes.reserveCapacity(edits.count)
+            for edit in edits {
+                do { outcomes.append(.success(try writer.write(edit))) } catch let fault as GatewayFault {
+                    outcomes.append(.failure(fault))
+                }
+            }
+            return (outcomes, try writer.finish())
+        }
+        signal.advance(to: sequence)
+        return outcomes
+    }
+
+    func write(_ edit: DocumentEdit) async throws -> RevisionID { try await write([edit])[0].get() }
+}
+
+extension DocumentEdit {
+    /// - Parameter isNew: Whether the gateway is to name the revision.
+    /// - Throws: ``GatewayFault`` 400 for an id or a revision that can't be one.
+    init(id: String, _ document: IncomingDocument, isNew: Bool) throws(GatewayFault) {
+        guard DocumentID.isValid(id) else { throw .invalidDocumentID }
+        let named = document.revision.flatMap { RevisionID($0) }
+        if isNew, let text = document.revision, named == nil {
+            throw GatewayFault(400, "Invalid version type for OCC value: \"\(text)\"")
+        }
+        self.id = id
+        self.document = document
+        guard !isNew else {
+            kind = .newEdit
+            return
+        }
+        guard let history = document.history ?? named.map({ [$0] }) else {
+            throw GatewayFault(400, "Bad _revisions")
+        }
+        kind = .replicated(history)
+    }
+}

@@ -1,0 +1,93 @@
+internal import Foundation
+internal import GRDB
+internal import LosslessJSON
+
+/// What a database lets go of: old bodies, old names, contents that no document has any more.
+extension DocumentWriter {
+    /// Notes when a revision stopped being a leaf: its body is kept a while longer.
+    func supersede(_ parent: ParentRevision) throws {
+        try db.cachedStatement(sql: "UPDATE revisions SET superseded = ? WHERE key = ? AND body IS NOT NULL")
+            .execute(arguments: [rules.now(), parent.key])
+    }
+
+    /// Most bodies that one transaction throws away: no write waits long for what others left behind.
+    private static let expiredAtOnce = 200
+
+    /// Throws away the bodies of revisions that were replaced long enough ago; their names stay.
+    func expireBodies() throws {
+        let statement = try db.cachedStatement(
+            sql: "SELECT key, document FROM revisions WHERE superseded <= ? ORDER BY superseded LIMIT ?")
+        let expired = try Row.fetchAll(
+            statement, arguments: [rules.now() - rules.oldBodySeconds, Self.expiredAtOnce])
+        guard !expired.isEmpty else { return }
+        for row in expired {
+            try db.cachedStatement(
+                sql: "UPDATE revisions SET body = NULL, attachments = NULL, superseded = NULL WHERE key = ?"
+            ).execute(arguments: [row[0] as Int64])
+        }
+        for documentKey in Set(expired.map { $0[1] as Int64 }) { try releaseContents(of: documentKey) }
+    }
+
+    /// Forgets the revisions that lie too far behind.
+    ///
+    /// With branches the oldest leaf counts: no branch loses its end.
+    func prune(_ documentKey: Int64, newest: RevisionID, leafCount: Int) throws {
+        guard newest.generation > rules.revisionsLimit else { return }
+        var oldest = newest.generation
+        if leafCount > 1 {
+            oldest = try RevisionTree(of: documentKey, db).leaves.map(\.id.generation).min() ?? oldest
+        }
+        guard oldest > rules.revisionsLimit else { return }
+        try db.cachedStatement(sql: "DELETE FROM revisions WHERE document = ? AND generation <= ?")
+            .execute(arguments: [documentKey, oldest - rules.revisionsLimit])
+        try releaseContents(of: documentKey)
+    }
+
+    func storeContents(_ attachments: [IncomingAttachment], of documentKey: Int64) throws {
+        for case .bytes(let bytes, let digest) in attachments.lazy.map(\.content) {
+            try db.cachedStatement(sql: "INSERT OR IGNORE INTO attachments (digest, content) VALUES (?, ?)")
+                .execute(arguments: [digest, Data(bytes)])
+            try db.cachedStatement(
+                sql: """
+                    INSERT OR IGNORE INTO document_attachments (document, attachment)
+                    SELECT ?, key FROM attachments WHERE digest = ?
+                    """
+            ).execute(arguments: [documentKey, digest])
+        }
+    }
+
+    /// Drops the contents that no revision of the document names any more, unless another document has them.
+    private func releaseContents(of documentKey: Int64) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT a.key, a.digest FROM document_attachments o JOIN attachments a ON a.key = o.attachment
+                WHERE o.document = ?
+                """)
+        let owned = try Row.fetchAll(statement, arguments: [documentKey])
+        guard !owned.isEmpty else { return }
+        let named = try namedDigests(of: documentKey)
+        for row in owned where !named.contains(row[1]) { try release(row[0], of: documentKey) }
+    }
+
+    private func release(_ attachmentKey: Int64, of documentKey: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM document_attachments WHERE document = ? AND attachment = ?")
+            .execute(arguments: [documentKey, attachmentKey])
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM attachments
+                WHERE key = ? AND key NOT IN (SELECT attachment FROM document_attachments WHERE attachment = ?)
+                """
+        ).execute(arguments: [attachmentKey, attachmentKey])
+    }
+
+    private func namedDigests(of documentKey: Int64) throws -> Set<String> {
+        let statement = try db.cachedStatement(
+            sql: "SELECT attachments FROM revisions WHERE document = ? AND attachments IS NOT NULL")
+        var digests: Set<String> = []
+        for entries in try Data.fetchAll(statement, arguments: [documentKey]) {
+            let root = try JSONText(Array(entries)).root
+            digests.formUnion(root.members.compactMap { $0.value["digest"]?.string })
+        }
+        return digests
+    }
+}

@@ -1,0 +1,189 @@
+internal import Foundation
+internal import GRDB
+
+/// Writes documents within one transaction and gives out their sequences.
+struct DocumentWriter {
+    let db: Database
+    let rules: WritingRules
+    private let firstSequence: Int
+    private var sequence: Int
+    private var revisionKey: Int64
+
+    init(_ db: Database, _ rules: WritingRules) throws {
+        self.db = db
+        self.rules = rules
+        sequence = try Store.lastSequence(db)
+        firstSequence = sequence
+        revisionKey = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(key) FROM revisions")) ?? 0
+    }
+
+    /// Keeps the sequences that were given out, and throws bodies away whose time is over. Call once, at the end of the
+    /// transaction.
+    ///
+    /// - Returns: The highest sequence.
+    func finish() throws -> Int {
+        try expireBodies()
+        if sequence != firstSequence {
+            try db.cachedStatement(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'")
+                .execute(arguments: [sequence])
+        }
+        return sequence
+    }
+
+    /// - Throws: ``GatewayFault`` if the document is refused; nothing of it is written then.
+    mutating func write(_ edit: DocumentEdit) throws -> RevisionID {
+        let current = try CurrentDocument.find(edit.id, db)
+        switch edit.kind {
+        case .newEdit: return try writeNewEdit(edit, over: current)
+        case .replicated(let history): return try writeReplicated(edit, history, over: current)
+        }
+    }
+
+    private mutating func writeNewEdit(_ edit: DocumentEdit, over current: CurrentDocument?) throws -> RevisionID {
+        let parent = try parent(of: edit.document, in: current)
+        let revision = RevisionID(after: parent?.id, canonicalBody: edit.document.canonicalBody)
+        let attachments = try entries(edit, revision, parent)
+        guard let current else {
+            try place(edit, revision, attachments, parent: nil)
+            return revision
+        }
+        try append(edit, revision, attachments, parent: parent, to: current, leafCount: current.leafCount)
+        return revision
+    }
+
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: a document is overwritten by naming its winning revision; a deleted
+    ///   one also by naming none. Another branch may be ended, and continued only where conflicts are allowed.
+    private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
+        guard let current else {
+            guard document.revision == nil else { throw GatewayFault.revisionConflict }
+            return nil
+        }
+        guard let named = document.revision else {
+            guard current.isDeleted else { throw GatewayFault.documentExists }
+            return current.winner
+        }
+        if named == current.winner.id.description { return current.winner }
+        guard current.leafCount > 1 else { throw GatewayFault.revisionConflict }
+        let tree = try RevisionTree(of: current.key, db)
+        guard let leaf = tree[named], tree.isLeaf(leaf),
+            rules.allowsConflicts || (document.isDeleted && !leaf.isDeleted)
+        else { throw GatewayFault.revisionConflict }
+        return try ParentRevision(leaf, db)
+    }
+
+    /// Takes a revision over with its history. One that is known already changes nothing.
+    private mutating func writeReplicated(
+        _ edit: DocumentEdit, _ history: [RevisionID], over current: CurrentDocument?
+    ) throws -> RevisionID {
+        guard let current else {
+            let attachments = try entries(edit, history[0], nil)
+            let parent = try insertNames(history.dropFirst(), of: try documentKeyToCome(), onto: nil)
+            try place(edit, history[0], attachments, parent: parent)
+            return history[0]
+        }
+        let tree = try RevisionTree(of: current.key, db)
+        let known = history.firstIndex { tree[$0.description] != nil } ?? history.endIndex
+        guard known > 0 else { return history[0] }
+        let joint = known < history.endIndex ? tree[history[known].description] : nil
+        guard try isAllowed(edit.document, after: history.dropFirst().first, joint, in: tree, current) else {
+            throw GatewayFault.revisionConflict
+        }
+        let ancestor = try joint.map { try ParentRevision($0, db) }
+        let attachments = try entries(edit, history[0], ancestor)
+        let parent = try insertNames(history[1..<known], of: current.key, onto: ancestor)
+        let continues = joint.map(tree.isLeaf) ?? false
+        try append(
+            edit, history[0], attachments, parent: parent, to: current,
+            leafCount: current.leafCount + (continues ? 0 : 1))
+        return history[0]
+    }
+
+    /// Where conflicts are not allowed: a revision continues the winner, or ends another branch, or begins a new line
+    /// after the document was deleted.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1, and the rules (a) to (c) of its `IsIllegalConflict`.
+    private func isAllowed(
+        _ document: IncomingDocument, after parent: RevisionID?, _ joint: RevisionTree.Node?, in tree: RevisionTree,
+        _ current: CurrentDocument
+    ) throws -> Bool {
+        if rules.allowsConflicts || joint?.key == current.winner.key { return true }
+        if document.isDeleted {
+            guard let joint, joint.id == parent else { return false }
+            return tree.isLeaf(joint) && !joint.isDeleted
+        }
+        return current.isDeleted && joint == nil
+    }
+
+    /// Inserts names without bodies, oldest first.
+    ///
+    /// - Returns: The newest one, or what they stand on.
+    private mutating func insertNames(
+        _ names: ArraySlice<RevisionID>, of documentKey: Int64, onto root: ParentRevision?
+    ) throws -> ParentRevision? {
+        var parent = root
+        for name in names.reversed() {
+            revisionKey += 1
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO revisions (key, document, revision, generation, parent, deleted)
+                    VALUES (?, ?, ?, ?, ?, 0)
+                    """
+            ).execute(arguments: [revisionKey, documentKey, name.description, name.generation, parent?.key])
+            parent = ParentRevision(key: revisionKey, id: name, attachments: nil)
+        }
+        return parent
+    }
+
+    private func documentKeyToCome() throws -> Int64 {
+        (try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(key) FROM documents")) ?? 0) + 1
+    }
+
+    /// The first revision that is known of a document.
+    private mutating func place(
+        _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?
+    ) throws {
+        revisionKey += 1
+        sequence += 1
+        try db.cachedStatement(sql: "INSERT INTO documents (id, sequence, winner) VALUES (?, ?, ?)")
+            .execute(arguments: [edit.id, sequence, revisionKey])
+        try insert(edit.document, revision, attachments, parent: parent, of: db.lastInsertedRowID)
+    }
+
+    /// One revision more of a document that is there.
+    private mutating func append(
+        _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
+        to current: CurrentDocument, leafCount: Int
+    ) throws {
+        revisionKey += 1
+        sequence += 1
+        try insert(edit.document, revision, attachments, parent: parent, of: current.key)
+        if let parent { try supersede(parent) }
+        let winner = leafCount == 1 ? revisionKey : try RevisionTree(of: current.key, db).winner?.key ?? revisionKey
+        try db.cachedStatement(sql: "UPDATE documents SET sequence = ?, winner = ?, leaves = ? WHERE key = ?")
+            .execute(arguments: [sequence, winner, leafCount, current.key])
+        try prune(current.key, newest: revision, leafCount: leafCount)
+    }
+
+    private func insert(
+        _ document: IncomingDocument, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
+        of documentKey: Int64
+    ) throws {
+        try storeContents(document.attachments, of: documentKey)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO revisions (key, document, revision, generation, parent, deleted, attachments, body)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            revisionKey, documentKey, revision.description, revision.generation, parent?.key, document.isDeleted,
+            attachments.map { Data($0) }, Data(document.body),
+        ])
+    }
+
+    private func entries(
+        _ edit: DocumentEdit, _ revision: RevisionID, _ parent: ParentRevision?
+    ) throws -> [UInt8]? {
+        try AttachmentEntries.make(
+            edit.document.attachments, parent: parent?.attachments, generation: revision.generation)
+    }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+internal import GRDB
+internal import LosslessJSON
+
+/// What of a document goes to a client beside its body.
+struct DocumentOptions: Sendable {
+    /// Most names in `_revisions`; 0 for no `_revisions`.
+    var historyLimit = 0
+    /// The history ends with the first of these that it comes to, whatever the limit.
+    var historyFrom: [String] = []
+    /// Contents of attachments that came after the newest of these revisions; nil for stubs only.
+    var attachmentsSince: [String]?
+}
+
+extension Store {
+    /// The newest revision of each branch, the lowest name first; nil if the document was never there.
+    func leaves(of id: String) async throws -> [String]? {
+        try await tree(of: id)?.leaves.map(\.id.description)
+    }
+
+    func tree(of id: String) async throws -> RevisionTree? {
+        try await database.read { db in
+            let statement = try db.cachedStatement(sql: "SELECT key FROM documents WHERE id = ?")
+            return try Int64.fetchOne(statement, arguments: [id]).map { try RevisionTree(of: $0, db) }
+        }
+    }
+
+    /// Puts together what goes out.
+    ///
+    /// - Throws: ``GatewayFault`` 404 if the content of an attachment is not there that must be.
+    func outgoing(_ document: StoredDocument, _ options: DocumentOptions) async throws -> OutgoingDocument {
+        var result = OutgoingDocument(document: document)
+        let needsHistory = options.historyLimit > 0 || options.attachmentsSince?.isEmpty == false
+        let history = needsHistory ? try await history(of: document.revision, of: document.id) : []
+        if options.historyLimit > 0 { result.history = Self.cut(history, options) }
+        if let since = options.attachmentsSince {
+            let known = history.first { since.contains($0.description) }
+            result.attachments = try await contents(of: document, from: (known?.generation ?? 0) + 1)
+        }
+        return result
+    }
+
+    private static func cut(_ history: [RevisionID], _ options: DocumentOptions) -> [RevisionID] {
+        if let end = history.firstIndex(where: { options.historyFrom.contains($0.description) }) {
+            return Array(history[...end])
+        }
+        return Array(history.prefix(options.historyLimit))
+    }
+
+    /// The attachments of a document; those whose `revpos` is `generation` or above with their contents.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: what dangles stays a stub where it has no `revpos`, and is 404
+    ///   otherwise.
+    private func contents(of document: StoredDocument, from generation: Int) async throws -> [LoadedAttachment]? {
+        guard let entries = try document.attachments.map({ try JSONText($0).root }) else { return nil }
+        let digest = { (entry: JSONValue) -> String? in
+            guard let revpos = entry["revpos"]?.integer, revpos >= generation else { return nil }
+            return entry["digest"]?.string
+        }
+        let contents = try await attachments(entries.members.compactMap { digest($0.value) }, of: document.id)
+        return try entries.members.compactMap { member in
+            guard let name = member.name.string else { return nil }
+            let wanted = digest(member.value)
+            if let wanted, contents[wanted] == nil { throw GatewayFault.missing }
+            return LoadedAttachment(name: name, entry: member.value, content: wanted.flatMap { contents[$0] })
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import HTTPTransport
+internal import LosslessJSON
+
+/// The answer to one `_all_docs` request, read as it arrives.
+///
+/// While nobody asks for the next batch the transfer is paused. Dropping it unread, or cancelling the reading task,
+/// closes the connection.
+public struct DocumentsAnswer {
+    private let body: HTTPBody
+    private let url: GatewayURL
+    private let includesDocuments: Bool
+    private var parser = RowsParser<ListedDocument.Fields>()
+
+    init(body: HTTPBody, url: GatewayURL, includesDocuments: Bool) {
+        self.body = body
+        self.url = url
+        self.includesDocuments = includesDocuments
+    }
+
+    /// The next rows, as many as have arrived; nil once the answer has come to its proper end.
+    ///
+    /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
+    ///   of them. `.malformedAnswer` if this is no answer of `_all_docs`.
+    public mutating func next() async throws(GatewayError) -> DocumentBatch? {
+        while true {
+            do throws(JSONFault) {
+                if let rows = try parser.nextBatch() {
+                    return DocumentBatch(rows, includesDocuments: includesDocuments)
+                }
+            } catch {
+                throw GatewayError(.malformedAnswer, "\(url): _all_docs answers with what is no list: \(error)")
+            }
+            let chunk: [UInt8]?
+            do throws(HTTPTransportError) { chunk = try await body.next() } catch { throw GatewayError(error) }
+            guard let chunk else {
+                guard parser.isComplete else {
+                    throw GatewayError(.connectionLost, "\(url): the answer of _all_docs is cut short")
+                }
+                return nil
+            }
+            parser.append(chunk)
+        }
+    }
+}
+
+extension Gateway {
+    /// Asks for live documents in the gateway's own order of ids. Returns when the answer begins.
+    ///
+    /// Restricted users of Sync Gateway get the documents of their channels. CouchDB counts `_design/` documents in.
+    ///
+    /// - Parameters:
+    ///   - first: The id to begin with, itself included; it need not exist. Nil: from the beginning.
+    ///   - limit: At most so many rows.
+    ///   - includesDocuments: With their bodies.
+    /// - Throws: `.notOffered` if this user may not ask so, or this gateway has no such list (403, 405, 404 of this path
+    ///   only): the changes feed may still be open.
+    /// - Note: Source: `GET /{keyspace}/_all_docs`. The order is one of bytes on Sync Gateway, one of ICU on CouchDB.
+    public func documents(
+        from first: DocumentID? = nil, limit: Int, includesDocuments: Bool = true
+    ) async throws(GatewayError) -> DocumentsAnswer {
+        var query = [(name: "limit", value: String(Swift.max(1, limit)))]
+        if includesDocuments { query.append(("include_docs", "true")) }
+        if let first {
+            var key: [UInt8] = []
+            key.appendJSONString(first.text.utf8)
+            query.append(("startkey", String(decoding: key, as: UTF8.self)))
+        }
+        let request = GatewayRequest(
+            place: .keyspace("_all_docs"), query: query, silence: settings.deadlines.silence)
+        let response: HTTPResponse
+        do throws(GatewayError) { response = try await open(request) } catch { throw await refusal(of: error) }
+        return DocumentsAnswer(body: response.body, url: url, includesDocuments: includesDocuments)
+    }
+
+    /// Tells "no such list" from "no such database", which both are 404.
+    private func refusal(of error: GatewayError) async -> GatewayError {
+        switch error.status {
+        case 403, 405: break
+        case 404:
+            do throws(GatewayError) { _ = try await databaseInfo() } catch { return error }
+        default: return error
+        }
+        return GatewayError(.notOffered, "no list of documents: \(error.message)", status: error.status)
+    }
+}

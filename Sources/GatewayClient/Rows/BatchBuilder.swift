@@ -1,0 +1,101 @@
+internal import LosslessJSON
+
+/// Gathers the rows of one batch on one tape.
+struct BatchBuilder<Fields: RowFields> {
+    private(set) var rows: [Fields] = []
+    private var tape: JSONTape
+    private var damages: [Int32: RowDamage] = [:]
+
+    init(expectedBytes: Int) {
+        tape = JSONTape(minimumCapacity: expectedBytes / 10)
+        rows.reserveCapacity(expectedBytes / 400)
+    }
+
+    func batch(of bytes: [UInt8]) -> GatheredRows<Fields> {
+        GatheredRows(text: JSONText(bytes: bytes, tape: tape), rows: rows, damages: damages)
+    }
+
+    /// Reads a row that may or may not be complete. Returns the offset behind it.
+    mutating func appendRow(in bytes: [UInt8], from start: Int) throws(JSONFault) -> Int {
+        let root = tape.count
+        let end = try tape.scanValue(in: bytes.span, from: start)
+        var fields = Fields(start: Int32(start), end: Int32(end))
+        tape.forEachMember(ofObjectAt: root) { name, value in
+            fields.note(name, value, on: tape, in: bytes)
+        }
+        try append(fields)
+        return end
+    }
+
+    /// Reads a complete row. If something in it is not JSON, it is kept without the members that can't be read.
+    mutating func appendFramedRow(in bytes: [UInt8], _ range: Range<Int>) throws(JSONFault) {
+        do throws(JSONFault) {
+            _ = try appendRow(in: bytes, from: range.lowerBound)
+        } catch {
+            try appendDamagedRow(in: bytes, range, fault: error)
+        }
+    }
+
+    private mutating func appendDamagedRow(
+        in bytes: [UInt8], _ range: Range<Int>, fault: JSONFault
+    ) throws(JSONFault) {
+        // The row's closing bracket ends the text: whatever is wrong in it, nothing is read beyond.
+        let text = bytes.span.extracting(0..<range.upperBound)
+        func byte(at offset: Int) throws(JSONFault) -> UInt8 {
+            guard offset < range.upperBound else { throw fault }
+            return bytes[offset]
+        }
+        var fields = Fields(start: Int32(range.lowerBound), end: Int32(range.upperBound))
+        var damage: RowDamage?
+        var at = skipWhitespace(text, from: range.lowerBound + 1)
+        while try byte(at: at) != UInt8(ascii: "}") {
+            let name = tape.count
+            at = skipWhitespace(text, from: try tape.scanValue(in: text, from: at))
+            guard try byte(at: at) == UInt8(ascii: ":") else { throw fault }
+            at = skipWhitespace(text, from: at + 1)
+            let value = tape.count
+            if let end = try? tape.scanValue(in: text, from: at) {
+                fields.note(name, value, on: tape, in: bytes)
+                at = end
+            } else {
+                guard let end = Self.damagedEnd(in: text, from: at) else { throw fault }
+                let id = isIdentity(name, in: bytes) ? Self.repairedID(bytes[at..<end]) : nil
+                damage = RowDamage(
+                    fault: JSONFault(fault.reason, at: fault.offset - range.lowerBound), id: id ?? damage?.id)
+                at = end
+            }
+            at = skipWhitespace(text, from: at)
+            if try byte(at: at) == UInt8(ascii: ",") { at = skipWhitespace(text, from: at + 1) }
+        }
+        guard let damage else { throw fault }
+        fields.markMalformed()
+        damages[fields.start] = damage
+        try append(fields)
+    }
+
+    /// Where a value ends that is not JSON inside; nil if that can't be told.
+    private static func damagedEnd(in text: Span<UInt8>, from start: Int) -> Int? {
+        guard start < text.count, JSONFrame.canStart(with: text[start]) else { return nil }
+        var frame = JSONFrame(start: start)
+        return frame.findEnd(in: text)
+    }
+
+    private mutating func append(_ fields: Fields) throws(JSONFault) {
+        guard fields.isComplete else {
+            throw JSONFault(.unexpectedByte(UInt8(ascii: "}"), expected: .memberName), at: Int(fields.end) - 1)
+        }
+        rows.append(fields)
+    }
+
+    private func isIdentity(_ name: Int, in bytes: [UInt8]) -> Bool {
+        tape.isString(name, "id", in: bytes) || tape.isString(name, "key", in: bytes)
+    }
+
+    /// What can be read of a string literal, which may still have escapes; nil if this is none.
+    private static func repairedID(_ literal: ArraySlice<UInt8>) -> DocumentID? {
+        guard literal.first == UInt8(ascii: "\""), literal.count >= 2 else { return nil }
+        let text = String(decoding: literal, as: UTF8.self)
+        return DocumentID(
+            (try? JSONText(text))?.root.string ?? String(decoding: literal.dropFirst().dropLast(), as: UTF8.self))
+    }
+}

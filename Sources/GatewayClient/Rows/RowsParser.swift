@@ -1,0 +1,150 @@
+internal import LosslessJSON
+
+/// Takes an answer of many rows apart as it arrives, in whatever pieces the network cuts it into.
+///
+/// `{"NAME":VALUE,"ROWS":[ROW,ROW,…],"NAME":VALUE,…}`, with any white space in between: gateways send line feeds as
+/// heartbeats in the middle of the array. Each complete row is checked and put on the batch's tape in one pass. A row
+/// with something in it that is not JSON is still told from its neighbours, so that one bad document never stops all.
+struct RowsParser<Fields: RowFields> {
+    private enum State {
+        case start, memberNameOrEnd, memberName, rowOrEnd, row, afterRow, afterMember, end
+    }
+
+    /// Beyond any document that a gateway stores; what is longer is not a row.
+    private static var rowLimit: Int { 1 << 27 }
+    /// Beyond any other member of an answer, name and white space included. What is longer is no answer of a gateway.
+    static var memberLimit: Int { 1 << 20 }
+
+    private var state = State.start
+    /// Bytes that no batch has taken yet. All before `position` is done with.
+    private var buffer: [UInt8] = []
+    private var position = 0
+    /// Set while the row at `position` is incomplete.
+    private var frame: JSONFrame?
+
+    /// An answer without rows is one with an empty array, not one without it.
+    private var hasRows = false
+
+    /// The value of the member that ``RowFields/keptName`` names. Nil until it came.
+    private(set) var keptValue: JSONText?
+
+    /// The closing bracket came: nothing is missing.
+    var isComplete: Bool { state == .end }
+
+    mutating func append(_ chunk: [UInt8]) {
+        if buffer.isEmpty {
+            buffer = chunk
+        } else {
+            buffer.append(contentsOf: chunk)
+        }
+    }
+
+    /// All complete rows that have arrived and were not handed out before; nil if there are none.
+    ///
+    /// - Throws: ``JSONFault`` if this is no such answer; its offset counts from the last batch.
+    mutating func nextBatch() throws(JSONFault) -> GatheredRows<Fields>? {
+        guard buffer.count <= Self.rowLimit else { throw JSONFault(.tooLong(limit: Self.rowLimit), at: 0) }
+        let bytes = buffer
+        // A long row comes in many pieces: until its end is there, nothing is copied and nothing made ready.
+        if frame != nil, frame?.findEnd(in: bytes.span) == nil { return nil }
+        var builder = BatchBuilder<Fields>(expectedBytes: bytes.count)
+        while try step(bytes, &builder) {}
+        // What a batch has taken, and white space between rows, is gone for good: heartbeats must not pile up.
+        if position > 0 { buffer = Array(bytes[position...]) }
+        frame?.shift(by: position)
+        position = 0
+        return builder.rows.isEmpty ? nil : builder.batch(of: bytes)
+    }
+
+    /// Reads one piece of the grammar. False if the bytes for it are not all there.
+    private mutating func step(_ bytes: [UInt8], _ builder: inout BatchBuilder<Fields>) throws(JSONFault) -> Bool {
+        let at = skipWhitespace(bytes.span, from: position)
+        position = at
+        guard at < bytes.count else { return false }
+        let byte = bytes[at]
+        switch (state, byte) {
+        case (.start, UInt8(ascii: "{")): return advance(to: .memberNameOrEnd, at: at + 1)
+        case (.start, _): throw JSONFault(.unexpectedByte(byte, expected: .value), at: at)
+        case (.memberNameOrEnd, UInt8(ascii: "}")), (.afterMember, UInt8(ascii: "}")):
+            guard hasRows else { throw JSONFault(.unexpectedByte(byte, expected: .memberName), at: at) }
+            return advance(to: .end, at: at + 1)
+        case (.afterMember, UInt8(ascii: ",")): return advance(to: .memberName, at: at + 1)
+        case (.afterMember, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfObject), at: at)
+        case (.memberNameOrEnd, _), (.memberName, _): return try readMember(of: bytes, from: at)
+        case (.rowOrEnd, UInt8(ascii: "]")), (.afterRow, UInt8(ascii: "]")):
+            return advance(to: .afterMember, at: at + 1)
+        case (.afterRow, UInt8(ascii: ",")): return advance(to: .row, at: at + 1)
+        case (.afterRow, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfArray), at: at)
+        case (.rowOrEnd, _), (.row, _): return try readRow(of: bytes, from: at, into: &builder)
+        case (.end, _): throw JSONFault(.unexpectedByte(byte, expected: .endOfText), at: at)
+        }
+    }
+
+    private mutating func advance(to state: State, at position: Int) -> Bool {
+        self.state = state
+        self.position = position
+        return true
+    }
+
+    /// A member of the answer itself: the opening of the rows, or any other with its value and the byte behind it.
+    private mutating func readMember(of bytes: [UInt8], from start: Int) throws(JSONFault) -> Bool {
+        // Nothing is read beyond the limit: a member that never ends is not looked through again and again.
+        let limit = start + Self.memberLimit
+        let text = bytes.span.extracting(0..<min(bytes.count, limit))
+        do throws(JSONFault) {
+            if try readMember(in: text, of: bytes, from: start) { return true }
+        } catch {
+            guard error.reason == .unexpectedEnd else { throw error }
+        }
+        guard bytes.count < limit else { throw JSONFault(.tooLong(limit: Self.memberLimit), at: start) }
+        return false
+    }
+
+    /// - Throws: `.unexpectedEnd` if the member goes on beyond `text`.
+    private mutating func readMember(
+        in text: Span<UInt8>, of bytes: [UInt8], from start: Int
+    ) throws(JSONFault) -> Bool {
+        var tape = JSONTape()
+        let nameEnd = try tape.scanValue(in: text, from: start)
+        let colon = skipWhitespace(text, from: nameEnd)
+        guard colon < text.count else { return false }
+        guard text[colon] == UInt8(ascii: ":") else {
+            throw JSONFault(.unexpectedByte(text[colon], expected: .colon), at: colon)
+        }
+        let valueStart = skipWhitespace(text, from: colon + 1)
+        guard valueStart < text.count else { return false }
+        if tape.isString(0, Fields.rowsName, in: bytes) {
+            guard text[valueStart] == UInt8(ascii: "[") else {
+                throw JSONFault(.unexpectedByte(text[valueStart], expected: .value), at: valueStart)
+            }
+            hasRows = true
+            return advance(to: .rowOrEnd, at: valueStart + 1)
+        }
+        let value = tape.count
+        let end = try tape.scanValue(in: text, from: valueStart)
+        // A number may go on with what comes next.
+        guard end < text.count else { return false }
+        if let name = Fields.keptName, tape.isString(0, name, in: bytes) {
+            keptValue = JSONText(bytes: bytes, tape: tape).value(at: value).copied()
+        }
+        return advance(to: .afterMember, at: end)
+    }
+
+    private mutating func readRow(
+        of bytes: [UInt8], from start: Int, into builder: inout BatchBuilder<Fields>
+    ) throws(JSONFault) -> Bool {
+        if frame == nil {
+            do throws(JSONFault) {
+                return advance(to: .afterRow, at: try builder.appendRow(in: bytes, from: start))
+            } catch {
+                guard bytes[start] == UInt8(ascii: "{") else { throw error }
+                // Incomplete, or not JSON inside: either way find its end first.
+                frame = JSONFrame(start: start)
+            }
+        }
+        guard let end = frame?.findEnd(in: bytes.span) else { return false }
+        frame = nil
+        try builder.appendFramedRow(in: bytes, start..<end)
+        return advance(to: .afterRow, at: end)
+    }
+}

@@ -1,0 +1,33 @@
+internal import Locking
+
+/// Requests that a task waits for. Answered once.
+final class Batch: Sendable {
+    private let requests: [JQRequest]
+    /// What is kept of an answer.
+    private let reduce: @Sendable (_ request: Int, JQAnswer) -> JQAnswer
+    private let cancellation: Locked<Bool>
+    private let finish: @Sendable ([JQAnswer]) -> Void
+
+    init(
+        _ requests: [JQRequest], cancellation: Locked<Bool>,
+        reduce: @escaping @Sendable (_ request: Int, JQAnswer) -> JQAnswer,
+        finish: @escaping @Sendable ([JQAnswer]) -> Void
+    ) {
+        self.requests = requests
+        self.cancellation = cancellation
+        self.reduce = reduce
+        self.finish = finish
+    }
+
+    func fail(_ fault: JQFault) { finish(Array(repeating: .failed(fault), count: requests.count)) }
+
+    /// Has the requests answered. Blocks; a cancelled task's batch ends within some 100 ms.
+    func put(to conversation: Conversation, stopping: () -> JQFault?) {
+        var answers: [JQAnswer] = []
+        answers.reserveCapacity(requests.count)
+        conversation.put(
+            requests, stopping: { stopping() ?? (cancellation.withLock { $0 } ? .cancelled : nil) },
+            answer: { answers.append(reduce(answers.count, $0)) })
+        finish(answers)
+    }
+}

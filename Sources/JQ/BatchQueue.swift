@@ -1,0 +1,103 @@
+internal import Glibc
+
+/// The batches that wait for a process, and the threads that put them there: one thread for each process.
+///
+/// Threads, because they block while a process works; Swift's tasks never do.
+final class BatchQueue: @unchecked Sendable {
+    private let programs: [[UInt8]]
+    private let settings: JQPool.Settings
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    // With the mutex held only.
+    private var waiting: [Batch] = []
+    private var threads = 0
+    private var idle = 0
+    private var isShutDown = false
+
+    init(programs: [[UInt8]], settings: JQPool.Settings) {
+        self.programs = programs
+        self.settings = settings
+        mutex = .allocate(capacity: 1)
+        changed = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(changed, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(changed)
+        pthread_mutex_destroy(mutex)
+        changed.deallocate()
+        mutex.deallocate()
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
+    /// Hands a batch to a thread that has nothing to do, or to a new one if there may be more.
+    func add(_ batch: Batch) {
+        let fault: JQFault? = locked {
+            guard !isShutDown else { return .shutDown }
+            if waiting.count >= idle, threads < max(settings.helpers, 1) { startThread() }
+            guard threads > 0 else { return .notStarted("there are too many threads") }
+            waiting.append(batch)
+            pthread_cond_broadcast(changed)
+            return nil
+        }
+        if let fault { batch.fail(fault) }
+    }
+
+    /// Ends all processes and threads, and waits for that. Batches that are not done fail.
+    func shutDown() {
+        let left = locked {
+            isShutDown = true
+            pthread_cond_broadcast(changed)
+            defer { waiting = [] }
+            return waiting
+        }
+        for batch in left { batch.fail(.shutDown) }
+        locked { while threads > 0 { pthread_cond_wait(changed, mutex) } }
+    }
+
+    private func startThread() {
+        var thread = pthread_t()
+        let reference = Unmanaged.passRetained(self)
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                if let argument { Unmanaged<BatchQueue>.fromOpaque(argument).takeRetainedValue().work() }
+                return nil
+            }, reference.toOpaque())
+        guard result == 0 else { return reference.release() }
+        pthread_detach(thread)
+        threads += 1
+    }
+
+    private func work() {
+        putAll(to: Conversation(programs: programs, settings: settings))
+        locked {
+            threads -= 1
+            pthread_cond_broadcast(changed)
+        }
+    }
+
+    private func putAll(to conversation: consuming Conversation) {
+        while let batch = next() {
+            batch.put(to: conversation) { self.locked { self.isShutDown } ? .shutDown : nil }
+        }
+    }
+
+    /// Waits for a batch; nil when the queue is shut down.
+    private func next() -> Batch? {
+        locked {
+            while waiting.isEmpty, !isShutDown {
+                idle += 1
+                pthread_cond_wait(changed, mutex)
+                idle -= 1
+            }
+            return isShutDown ? nil : waiting.removeFirst()
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/// Puts requests to a process that runs jq programs, one batch after the other, and replaces it when it must end.
+///
+/// Used by one thread. The process is started at the first request, and ends with the conversation.
+final class Conversation {
+    /// How long a process may take until it serves, and until it has compiled a program. The programs are known to
+    /// compile: only a machine that has no time for them makes that last.
+    private static let startingTime: Duration = .seconds(30)
+    /// So often, in milliseconds, the thread looks whether the answers are still wanted.
+    private static let patience = 100
+    /// So many bytes of requests are composed ahead of the process.
+    private static let composedAhead = 1 << 18
+
+    private let programs: [[UInt8]]
+    private let settings: JQPool.Settings
+    private let clock = ContinuousClock()
+    private var session: HelperSession?
+
+    init(programs: [[UInt8]], settings: JQPool.Settings) {
+        self.programs = programs
+        self.settings = settings
+    }
+
+    /// Answers all requests, in order.
+    ///
+    /// A process that hangs or crashes costs the request that it was at: the others are put to its successor.
+    ///
+    /// - Parameters:
+    ///   - stopping: Asked now and then; a fault ends the batch, and is the answer to all that is left.
+    ///   - answer: Gets each request's answer.
+    func put(_ requests: [JQRequest], stopping: () -> JQFault?, answer: (JQAnswer) -> Void) {
+        var answered = 0
+        while answered < requests.count {
+            do throws(JQFault) {
+                try converse(requests, &answered, stopping, answer)
+            } catch {
+                session = nil
+                // What is nobody's fault would go wrong with each further request.
+                let failing = error.isPassing ? requests.count : answered + 1
+                for _ in answered..<failing { answer(.failed(error)) }
+                answered = failing
+            }
+        }
+    }
+
+    private func converse(
+        _ requests: [JQRequest], _ answered: inout Int, _ stopping: () -> JQFault?, _ answer: (JQAnswer) -> Void
+    ) throws(JQFault) {
+        let session = try livingSession()
+        var composed = answered
+        var outputs = JQOutputs()
+        var start = clock.now
+        while answered < requests.count {
+            while composed < requests.count, session.unsentCount < Self.composedAhead {
+                session.add(requests[composed])
+                composed += 1
+            }
+            if let fault = stopping() { throw fault }
+            let isRunning = session.isReady && session.hasCompiled(requests[answered].program)
+            let left = (isRunning ? settings.deadline : Self.startingTime) - (clock.now - start)
+            let timeout = Int32(min(max(left.milliseconds, 0), Self.patience))
+            switch try wait(session, timeout) {
+            case .nothing where left <= .zero:
+                throw session.isReady ? .deadline(settings.deadline) : .notStarted("it does not answer")
+            case .nothing, .moved: continue
+            case .frame(var frame):
+                switch try take(&frame, of: requests[answered], session, &outputs) {
+                case .goesOn: continue
+                case .begins: start = clock.now
+                case .ends(let done):
+                    answered += 1
+                    answer(done)
+                    outputs = JQOutputs()
+                    start = clock.now
+                }
+            }
+        }
+    }
+
+    /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` as long as the process has not said that it serves.
+    private func wait(_ session: HelperSession, _ timeout: Int32) throws(JQFault) -> HelperSession.Progress {
+        do throws(JQFault) { return try session.wait(timeout) } catch {
+            throw session.isReady ? error : .notStarted("it ends at once")
+        }
+    }
+
+    private func livingSession() throws(JQFault) -> HelperSession {
+        if let session, session.isAlive { return session }
+        session = nil
+        let started = try HelperSession(programs: programs, settings: settings)
+        session = started
+        return started
+    }
+
+    /// What a frame means for the request that the process is at.
+    private enum Step {
+        /// The process serves from here on, or has compiled the program: the time runs anew.
+        case begins
+        case goesOn
+        case ends(JQAnswer)
+    }
+
+    private func take(
+        _ frame: inout Frame, of request: JQRequest, _ session: HelperSession, _ outputs: inout JQOutputs
+    ) throws(JQFault) -> Step {
+        switch frame.kind {
+        case .ready:
+            session.noteReady(request.program)
+            return .begins
+        case .output:
+            guard outputs.cost + frame.content.count + JQOutputs.costOfEach <= settings.outputLimit else {
+                throw .tooMuchOutput(limit: settings.outputLimit)
+            }
+            outputs.append(frame.content)
+            return .goesOn
+        case .done: return .ends(.outputs(outputs))
+        case .compileFault:
+            let line = frame.takeInteger() ?? 0
+            return .ends(.failed(.notCompiled(JQCompileFault(message: frame.text, line: line > 0 ? line : nil))))
+        case .programError: return .ends(.failed(.programError(frame.text)))
+        case .unreadableInput:
+            let message = frame.text
+            return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
+        case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
+        case .limits, .program, .check, .call: throw .crashed
+        }
+    }
+}
+
+extension Frame {
+    fileprivate var text: String { String(decoding: content, as: UTF8.self) }
+}

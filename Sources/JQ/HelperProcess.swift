@@ -1,0 +1,65 @@
+internal import CJQ
+internal import Glibc
+
+/// A process that runs jq programs, and the socket to it. Used by one thread.
+final class HelperProcess {
+    let pid: pid_t
+    /// Non-blocking; the process has the other end as its standard input and output.
+    let socket: Int32
+
+    /// - Throws: ``JQFault/notStarted(_:)``.
+    init() throws(JQFault) {
+        guard let path = JQHelper.executablePath else { throw .notStarted("the executable's path is unknown") }
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw .notStarted(Self.text(errno))
+        }
+        defer { close(ends[1]) }
+        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        do throws(JQFault) { pid = try Self.spawn(path, ends[1]) } catch {
+            close(ends[0])
+            throw error
+        }
+        socket = ends[0]
+    }
+
+    /// Kills the process and waits for its end, which is a matter of milliseconds.
+    deinit {
+        close(socket)
+        kill(pid, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    }
+
+    private static func spawn(_ path: String, _ end: Int32) throws(JQFault) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A group of its own: Ctrl-C at the terminal is not for this process.
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+        posix_spawnattr_setpgroup(&attributes, 0)
+        var signals = sigset_t()
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+
+        let name = strdup(JQHelper.processName)
+        defer { free(name) }
+        var pid: pid_t = 0
+        let result = posix_spawn(&pid, path, &actions, &attributes, [name, nil], [nil])
+        guard result == 0 else { throw .notStarted("\(path): \(text(result))") }
+        return pid
+    }
+
+    private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,93 @@
+internal import LosslessJSON
+
+/// What jq can't hold of a document: digits beyond a double's, and halves of surrogate pairs.
+///
+/// A program that uses none of it gives the same result whatever stands there. So it is run over variants of the
+/// document; results that differ depend on what jq would have got wrong.
+struct InexactParts: Sendable {
+    private struct Part: Sendable {
+        let range: Range<Int>
+        let isNumber: Bool
+        /// Parts of the same text have the same identity, so that equal numbers stay equal in all variants.
+        let identity: Int
+    }
+
+    private let text: JSONText
+    private var parts: [Part] = []
+    private var identities: [ArraySlice<UInt8>: Int] = [:]
+
+    /// Nil if jq can hold the whole document.
+    init?(of text: JSONText) {
+        self.text = text
+        var scan = LeafScan(text.bytes)
+        while let leaf = scan.next() {
+            switch leaf {
+            case .number(let range):
+                let digits = text.bytes[range]
+                guard !NumberText.isSurelyExact(digits), !NumberText(digits).isHeldByDouble else { continue }
+                add(range, isNumber: true)
+            case .halfOfPair(let range): add(range, isNumber: false)
+            }
+        }
+        guard !parts.isEmpty else { return nil }
+    }
+
+    private mutating func add(_ range: Range<Int>, isNumber: Bool) {
+        let identity = identities[text.bytes[range]] ?? identities.count
+        identities[text.bytes[range]] = identity
+        parts.append(Part(range: range, isNumber: isNumber, identity: identity))
+    }
+
+    /// How many variants there are beside the document itself: all parts lower, all higher, all large numbers 2^53 - 1
+    /// (beyond it, no double is odd, and jq's `%` takes what is too large for one number), and for each binary digit
+    /// of the identities those that have it higher. So any two different parts differ in one variant.
+    var variantCount: Int { 3 + (Int.bitWidth - (identities.count - 1).leadingZeroBitCount) }
+
+    /// The document with its parts replaced. `number` counts from 0; -1 is the document as jq reads it.
+    func variant(_ number: Int) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.bytes.count)
+        var copied = 0
+        for part in parts {
+            result.append(contentsOf: text.bytes[copied..<part.range.lowerBound])
+            result.append(contentsOf: replacement(of: part, shift(of: part, in: number)))
+            copied = part.range.upperBound
+        }
+        result.append(contentsOf: text.bytes[copied...])
+        return result
+    }
+
+    private enum Shift { case none, lower, higher, small }
+
+    private func shift(of part: Part, in variant: Int) -> Shift {
+        switch variant {
+        case ..<0: .none
+        case 0: .lower
+        case 1: .higher
+        case 2: .small
+        default: part.identity >> (variant - 3) & 1 == 1 ? .higher : .none
+        }
+    }
+
+    private func replacement(of part: Part, _ shift: Shift) -> [UInt8] {
+        let bytes = text.bytes[part.range]
+        // Private characters, which stand for nothing; and what jq makes of all halves, if it does not end at them.
+        let characters: [Shift: String] = [.lower: "\\ue0f0", .higher: "\\ue0f1"]
+        guard part.isNumber else { return Array(characters[shift, default: "\\ufffd"].utf8) }
+        let double = NumberText(bytes).double
+        switch shift {
+        case .lower: return NumberText.text(of: double.nextDown)
+        case .higher: return NumberText.text(of: double.nextUp)
+        case .small where double.magnitude >= 0x1p53:
+            return NumberText.text(of: double < 0 ? -(0x1p53 - 1) : 0x1p53 - 1)
+        case .small, .none: return Array(bytes)
+        }
+    }
+
+    /// What is wrong with a result that is not the same for all variants. Names the first part, the numbers first.
+    var fault: JQFault {
+        let part = parts.first { $0.isNumber } ?? parts[0]
+        let bytes = String(decoding: text.bytes[part.range].prefix(80), as: UTF8.self)
+        return part.isNumber ? .inexactNumber(bytes) : .brokenCharacter(bytes)
+    }
+}

@@ -1,0 +1,27 @@
+/// Checks programs before they are used.
+package enum JQCompiler {
+    /// Compiles programs, in a process of its own: some 30 ms each. Blocks; for the time when rule files are read.
+    ///
+    /// - Returns: nil for each program that compiles, else what jq says first.
+    /// - Throws: the fault of the first program that could not be checked: ``JQFault/notStarted(_:)``, most likely.
+    package static func check(_ programs: [String]) throws(JQFault) -> [JQCompileFault?] {
+        var settings = JQPool.Settings()
+        settings.deadline = .seconds(30)
+        let conversation = Conversation(programs: programs.map { Array($0.utf8) }, settings: settings)
+        var results: [JQCompileFault?] = []
+        var failure: JQFault?
+        let requests = programs.indices.map { JQRequest.check(program: $0) }
+        let take = { (answer: JQAnswer) in
+            switch answer {
+            case .outputs: results.append(nil)
+            case .failed(.notCompiled(let fault)): results.append(fault)
+            case .failed(.crashed), .failed(.deadline):
+                results.append(JQCompileFault(message: "jq crashes or hangs when it compiles the program"))
+            case .failed(let fault): failure = failure ?? fault
+            }
+        }
+        conversation.put(requests, stopping: { nil }, answer: take)
+        if let failure { throw failure }
+        return results
+    }
+}

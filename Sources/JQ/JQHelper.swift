@@ -1,0 +1,68 @@
+internal import CJQ
+internal import Glibc
+internal import Locking
+
+/// The process that runs jq programs: this executable, started again under another name.
+package enum JQHelper {
+    /// What the process is called, and how it knows what it is for.
+    static let processName = "changebot-jq"
+
+    private static let hostsItself = Locked(false)
+
+    /// To be called first thing in `main`. In a process that was started to run jq programs, serves until its input
+    /// ends, and never returns.
+    package static func serveIfAsked() {
+        guard CommandLine.arguments.first == processName else {
+            hostsItself.withLock { $0 = true }
+            return
+        }
+        var server = ProgramServer()
+        server.serve()
+    }
+
+    /// The executable to start: this one if it serves, else the program's beside it (the one that runs tests).
+    static var executablePath: String? {
+        if hostsItself.withLock({ $0 }) { return "/proc/self/exe" }
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0, let slash = buffer[..<count].lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else {
+            return nil
+        }
+        return String(decoding: buffer[...slash].map { UInt8(bitPattern: $0) }, as: UTF8.self) + "changebot"
+    }
+}
+
+/// What a process that runs jq programs may use.
+struct ProcessLimits {
+    /// Of one call.
+    var deadline: Duration
+    /// Bytes of one call's outputs.
+    var output: Int
+    /// Bytes of address space, on top of what the process has at its start.
+    var memory: Int
+
+    /// Takes away what no program needs: from here on the process can't open a file or a socket, write a file, or
+    /// leave a core dump. False if the system refuses.
+    func apply() -> Bool {
+        let size = Self.addressSpace() + max(memory, 0)
+        return Self.limit(RLIMIT_AS, size) && Self.limit(RLIMIT_CORE, 0) && Self.limit(RLIMIT_FSIZE, 0)
+            && cjq_harden_process() && Self.limit(RLIMIT_NOFILE, 0)
+    }
+
+    private static func limit(_ resource: __rlimit_resource, _ value: Int) -> Bool {
+        var limit = rlimit(rlim_cur: rlim_t(value), rlim_max: rlim_t(value))
+        return setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
+    }
+
+    /// The first number of `/proc/self/statm`, in bytes; 0 if it can't be read.
+    private static func addressSpace() -> Int {
+        let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return 0 }
+        defer { close(file) }
+        var buffer = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &buffer, buffer.count)
+        guard count > 0 else { return 0 }
+        let pages = Int(String(decoding: buffer[..<count].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) ?? 0
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}

@@ -1,0 +1,148 @@
+internal import CJQ
+internal import Glibc
+
+/// The loop of a process that runs jq programs: reads frames from standard input, answers on standard output.
+///
+/// Whatever it does not understand ends the process: who started it then starts another.
+struct ProgramServer {
+    private var limits = ProcessLimits(deadline: .zero, output: 0, memory: 0)
+    private var texts: [[UInt8]] = []
+    private var compiled: [Int: Result<CompiledProgram, JQCompileFault>] = [:]
+    private var answers = FrameWriter()
+
+    mutating func serve() -> Never {
+        var frames = FrameReader(longestFrame: Int(Int32.max))
+        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+        while true {
+            let count = read(STDIN_FILENO, chunk.baseAddress, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { _exit(0) }
+            frames.append(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
+            do throws(FrameReader.Malformed) {
+                while var frame = try frames.next() { answer(&frame) }
+            } catch { _exit(EXIT_FAILURE) }
+        }
+    }
+
+    private mutating func answer(_ frame: inout Frame) {
+        switch frame.kind {
+        case .limits: take(&frame)
+        case .program: texts.append(Array(frame.content))
+        case .check: timed { server in server.check(&frame) }
+        case .call: timed { server in server.call(&frame) }
+        default: _exit(EXIT_FAILURE)
+        }
+    }
+
+    private mutating func take(_ frame: inout Frame) {
+        guard let milliseconds = frame.takeInteger(), let output = frame.takeInteger(),
+            let memory = frame.takeInteger()
+        else { _exit(EXIT_FAILURE) }
+        limits = ProcessLimits(deadline: .milliseconds(milliseconds), output: output, memory: memory)
+        guard limits.apply() else { _exit(EXIT_FAILURE) }
+        send(.ready)
+    }
+
+    /// Whoever started this process ends it at the deadline. Should that one be gone, the alarm does, a second later.
+    private mutating func timed(_ body: (inout Self) -> Void) {
+        var timer = itimerval()
+        timer.it_value.tv_sec = Int(limits.deadline.components.seconds) + 2
+        setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+        body(&self)
+        timer.it_value.tv_sec = 0
+        setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+    }
+
+    private mutating func check(_ frame: inout Frame) {
+        guard let index = frame.takeInteger(), texts.indices.contains(index) else { _exit(EXIT_FAILURE) }
+        switch program(index) {
+        case .success: send(.done)
+        case .failure(let fault): send(fault)
+        }
+        compiled[index] = nil
+    }
+
+    private mutating func call(_ frame: inout Frame) {
+        guard let index = frame.takeInteger(), texts.indices.contains(index), let now = frame.takeInteger(),
+            let change = frame.takeCounted(), let match = frame.takeCounted()
+        else { _exit(EXIT_FAILURE) }
+        switch program(index) {
+        case .failure(let fault): send(fault)
+        case .success(let program):
+            var input = jv_array()
+            for text in [frame.content, change, match] {
+                let value = text.withUnsafeBytes { bytes in
+                    jv_parse_sized(
+                        bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count))
+                }
+                guard jv_get_kind(value) != JV_KIND_INVALID else {
+                    jv_free(input)
+                    return refuse(value)
+                }
+                input = jv_array_append(input, value)
+            }
+            run(program, jv_array_append(input, jv_number(Double(now))))
+        }
+    }
+
+    private mutating func run(_ program: CompiledProgram, _ input: jv) {
+        var room = limits.output
+        let ending = program.run(input) { text in
+            guard text.count + JQOutputs.costOfEach <= room else { return false }
+            room -= text.count + JQOutputs.costOfEach
+            answers.write(.output, text)
+            if answers.bytes.count > 1 << 18 { flush() }
+            return true
+        }
+        switch ending {
+        case .finished: send(.done)
+        case .failed(let message): send(.programError, message.utf8.prefix(4096))
+        case .tooMuchOutput: send(.tooMuchOutput)
+        }
+    }
+
+    private mutating func refuse(_ invalid: jv) {
+        let message = jv_invalid_get_msg(invalid)
+        defer { jv_free(message) }
+        guard jv_get_kind(message) == JV_KIND_STRING else { return send(.unreadableInput) }
+        send(.unreadableInput, String(cString: jv_string_value(message)).utf8.prefix(512))
+    }
+
+    private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileFault> {
+        if let known = compiled[index] { return known }
+        let result: Result<CompiledProgram, JQCompileFault>
+        do throws(JQCompileFault) { result = .success(try CompiledProgram(texts[index])) } catch {
+            result = .failure(error)
+        }
+        compiled[index] = result
+        // Compiling has a deadline of its own.
+        send(.ready)
+        return result
+    }
+
+    private mutating func send(_ fault: JQCompileFault) {
+        answers.begin(.compileFault)
+        answers.append(fault.line ?? 0)
+        answers.append(fault.message.utf8.prefix(4096))
+        answers.end()
+        flush()
+    }
+
+    private mutating func send(_ kind: FrameKind, _ content: some Sequence<UInt8> = []) {
+        answers.write(kind, content)
+        flush()
+    }
+
+    private mutating func flush() {
+        var sent = 0
+        while sent < answers.bytes.count {
+            let count = answers.bytes.withUnsafeBytes {
+                write(STDOUT_FILENO, $0.baseAddress?.advanced(by: sent), $0.count - sent)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { _exit(EXIT_FAILURE) }
+            sent += count
+        }
+        answers.removeAll(keepingCapacity: answers.bytes.count < 1 << 20)
+    }
+}

@@ -1,0 +1,81 @@
+extension JSONText {
+    /// Applies a JSON Patch, operation by operation in its order: all of them or none.
+    ///
+    /// Bytes that no operation names stay as they are: numbers, white space, the order of members. A member that is
+    /// replaced keeps its place, an added one follows the last. `test` compares as ``JSONValue/isEquivalent(to:)``
+    /// does; where there is no value the test fails.
+    ///
+    /// Every operation that changes something makes a new text and scans all of it: a long patch on a large document
+    /// costs their product. Operations that change nothing share the text, and a patch of nothing else gives back this
+    /// very one. Does not recurse.
+    ///
+    /// - Throws: ``JSONPatchFault`` for the first operation that can't be done. A copy is refused as
+    ///   ``JSONFault/Reason/tooLong(limit:)`` where the document and the value together exceed 64 MiB: each copy can
+    ///   double a document.
+    /// - Note: Source: RFC 6902, sections 4 and 5. What it leaves open: the whole document can't be removed.
+    public func applying(_ patch: JSONPatch) throws(JSONPatchFault) -> JSONText {
+        var text = self
+        for (position, operation) in patch.operations.enumerated() {
+            var objection: JSONPatchFault.Reason?
+            do throws(JSONEditFault) {
+                objection = try text.objection(to: operation)
+                if objection == nil { text = try text.applying(operation) }
+            } catch {
+                objection = .edit(error)
+            }
+            if let objection { throw JSONPatchFault(objection, at: position) }
+        }
+        return text
+    }
+
+    /// What speaks against the operation though its places can be found.
+    private func objection(to operation: JSONPatch.Operation) throws(JSONEditFault) -> JSONPatchFault.Reason? {
+        switch operation {
+        case .test(let pointer, let value):
+            do {
+                return try place(pointer).isEquivalent(to: value.root) ? nil : .testFailed(pointer)
+            } catch .noSuchPlace {
+                return .testFailed(pointer)
+            }
+        case .move(let origin, let pointer): return pointer.isWithin(origin) ? .moveIntoItself(origin) : nil
+        default: return nil
+        }
+    }
+
+    private func applying(_ operation: JSONPatch.Operation) throws(JSONEditFault) -> JSONText {
+        switch operation {
+        case .add(let pointer, let value): return try adding(value.root.bytes, at: pointer)
+        case .remove(let pointer): return try removing(pointer)
+        case .replace(let pointer, let value):
+            _ = try place(pointer)
+            return try setting(pointer, to: value.root.bytes)
+        case .move(let origin, let pointer):
+            let value = try place(origin).bytes
+            return origin == pointer ? self : try removing(origin).adding(value, at: pointer)
+        case .copy(let origin, let pointer):
+            let value = try place(origin).bytes
+            guard bytes.count + value.count <= Self.copyLimit else {
+                throw .invalidValue(JSONFault(.tooLong(limit: Self.copyLimit), at: 0))
+            }
+            return try adding(value, at: pointer)
+        case .test: return self
+        }
+    }
+
+    /// Some times the largest document that a gateway takes (20 MiB).
+    private static let copyLimit = 64 << 20
+
+    private func adding(_ value: ArraySlice<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
+        guard let parent = pointer.parent, try place(parent).kind == .array else {
+            return try setting(pointer, to: value)
+        }
+        return try inserting(value, at: pointer)
+    }
+}
+
+extension JSONPointer {
+    /// Whether this place is below the other one.
+    fileprivate func isWithin(_ other: JSONPointer) -> Bool {
+        tokens.count > other.tokens.count && JSONPointer(tokens: Array(tokens.prefix(other.tokens.count))) == other
+    }
+}

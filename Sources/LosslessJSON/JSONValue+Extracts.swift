@@ -1,0 +1,29 @@
+extension JSONValue {
+    /// The value as a text of its own, like ``copied()``, but with its part of the tape: it is not scanned again, and
+    /// the limits that it was scanned with do not matter.
+    func detached() -> JSONText {
+        let start = range.lowerBound
+        var tape = JSONTape()
+        tape.nodes = text.nodes[index..<Int(node.next)].map { node in
+            JSONNode(
+                start: Int(node.start) - start, end: Int(node.end) - start, next: Int(node.next) - index,
+                kind: node.kind, traits: node.traits)
+        }
+        return JSONText(bytes: Array(bytes), tape: tape)
+    }
+
+    /// The value's bytes without the white space between its parts: one line, whatever the document looks like.
+    var compactBytes: [UInt8] {
+        var compact: [UInt8] = []
+        compact.reserveCapacity(range.count)
+        var isInString = false
+        var isEscaped = false
+        for byte in bytes {
+            if !isInString, byte == 0x20 || (0x09...0x0D).contains(byte) { continue }
+            compact.append(byte)
+            if byte == UInt8(ascii: "\""), !isEscaped { isInString.toggle() }
+            isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+        }
+        return compact
+    }
+}

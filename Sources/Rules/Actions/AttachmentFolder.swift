@@ -1,0 +1,74 @@
+internal import Glibc
+internal import Locking
+internal import LosslessJSON
+
+/// A folder from which documents choose what is attached to them. Nothing outside it can be reached.
+///
+/// Files are read when a document names them first, and again when they have changed on disk; what was read is kept, up
+/// to a limit. Reading blocks, as local files do: briefly.
+final class AttachmentFolder: Sendable {
+    private struct Entry {
+        let version: FileVersion
+        let content: AttachmentContent
+    }
+
+    /// Bytes of base64 that are kept. The newest file is kept whatever its size.
+    private static let cacheLimit = 16 << 20
+    /// Files and folders that ``writeCanonical(to:)`` looks at.
+    private static let listedFiles = 10_000
+
+    private let path: String
+    private let cache = Locked<[String: Entry]>([:])
+
+    /// - Throws: ``FileFault`` if it is no folder.
+    init(_ path: String) throws(FileFault) {
+        guard try FileBytes.kind(of: path) == .folder else { throw .notAFolder(path) }
+        self.path = try FileBytes.realPath(path)
+    }
+
+    /// - Parameter name: Relative to the folder, of any origin.
+    /// - Throws: ``FileFault`` also if the name leads out of the folder, through links or not.
+    func content(_ name: String) throws(FileFault) -> AttachmentContent {
+        guard !name.hasPrefix("/"), !name.utf8.contains(0), !name.split(separator: "/").contains("..") else {
+            throw .outside(name, folder: path)
+        }
+        let file = try FileBytes.realPath(path + "/" + name)
+        guard file.hasPrefix(path == "/" ? path : path + "/") else { throw .outside(name, folder: path) }
+        let version = try FileBytes.version(of: file)
+        if let entry = cache.withLock({ $0[file] }), entry.version == version { return entry.content }
+        let content = AttachmentContent(try FileBytes.read(file, limit: AttachmentFiles.lengthLimit))
+        cache.withLock { cache in
+            let held = cache.values.reduce(content.base64.count) { $0 + $1.content.base64.count }
+            if held > Self.cacheLimit { cache = [:] }
+            cache[file] = Entry(version: version, content: content)
+        }
+        return content
+    }
+
+    /// What decisions depend on: the files' names, sizes and times of change, as far as they are not too many to look
+    /// at. Their content is not read.
+    func writeCanonical(to writer: inout JSONWriter) {
+        var left = Self.listedFiles
+        writer.array { writer in list("", depth: 0, &left, &writer) }
+    }
+
+    private func list(_ folder: String, depth: Int, _ left: inout Int, _ writer: inout JSONWriter) {
+        guard depth < 16, left > 0, let names = try? FileBytes.names(inFolder: path + folder) else { return }
+        for name in names {
+            guard left > 0 else { return }
+            left -= 1
+            let place = folder + "/" + name
+            guard let version = try? FileBytes.version(of: path + place) else { continue }
+            if version.isFolder {
+                list(place, depth: depth + 1, &left, &writer)
+            } else {
+                writer.array { writer in
+                    writer.string(place)
+                    writer.integer(version.size)
+                    writer.integer(version.seconds)
+                    writer.integer(version.nanoseconds)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import LosslessJSON
+
+/// Writes another document.
+struct PutAction: Sendable {
+    private static let keys = ["id", "document", "keyspace", "if_exists"]
+
+    private let id: TextTemplate?
+    private let document: Template
+    /// Another keyspace of the same server; nil: the one of the document.
+    let keyspace: String?
+    private let ifExists: PutEffect.Existing
+
+    var programs: [Int] { (id?.programs ?? []) + document.programs }
+
+    /// Nil, with faults, if a value is missing or wrong.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        guard let object = SourceObject(node, "put", known: Self.keys, faults: reading.faults),
+            let documentNode = object.required("document", "write the document: document: { type: list-summary }")
+        else { return nil }
+        let before = reading.faults.faults.count
+        id = reading.text(object, "id")
+        keyspace = object.optionalText("keyspace")
+        ifExists = Self.existing(object)
+        guard case .object(let members) = documentNode.content else {
+            reading.faults.report(
+                at: documentNode.position,
+                "'document' must be an object or { jq: PROGRAM }, not \(documentNode.kindName)")
+            return nil
+        }
+        for member in members where member.name.hasPrefix("_") && member.name != "_id" {
+            reading.faults.report(
+                at: member.position,
+                "put can't set '\(member.name)': members that begin with '_' are the gateway's; remove it")
+        }
+        if id == nil, !documentNode.isComputed, !members.contains(where: { $0.name == "_id" }) {
+            reading.faults.report(
+                at: documentNode.position, "'id' is missing; say which document to write: id: { jq: '…' }")
+        }
+        guard let document = Template(documentNode, reading), reading.faults.faults.count == before else { return nil }
+        self.document = document
+    }
+
+    private static func existing(_ object: SourceObject) -> PutEffect.Existing {
+        guard let node = object.node("if_exists") else { return .keep }
+        if case .string(let text) = node.content, let existing = PutEffect.Existing(rawValue: text) { return existing }
+        object.faults.report(at: node.position, "'if_exists' knows keep (the default), replace and merge; write one")
+        return .keep
+    }
+
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+        let idCount = id?.programs.count ?? 0
+        var givenID: String?
+        if let id {
+            guard let text = try id.text(Array(outputs[..<idCount]), of: "the id of the other document") else { return }
+            givenID = text
+        }
+        for value in try document.values(Array(outputs[idCount...])) where value.root.kind != .null {
+            draft.puts.append(try effect(value, givenID, draft.document))
+        }
+    }
+
+    private func effect(
+        _ value: JSONText, _ givenID: String?, _ source: JSONText
+    ) throws(ActionFault) -> PutEffect {
+        guard value.root.kind == .object else {
+            throw .failed("put writes objects; the program gives \(value.excerpt)")
+        }
+        if let name = value.root.duplicateMemberName {
+            throw .failed("put: two members of the document are named '\(name)'")
+        }
+        for member in value.root.members {
+            guard let name = member.name.string, name.hasPrefix("_"), name != "_id" else { continue }
+            throw .failed("put can't set '\(name)': members that begin with '_' are the gateway's; del(.\(name))")
+        }
+        let ownID = value.root["_id"].map { $0.string ?? "" }
+        guard let id = givenID ?? ownID, !id.isEmpty else {
+            throw .failed("put: the document has no '_id' and the rule no 'id'")
+        }
+        if let ownID, let givenID, !ownID.utf8.elementsEqual(givenID.utf8) {
+            throw .failed("put: 'id' says '\(givenID)', the document's '_id' says '\(ownID)'")
+        }
+        if keyspace == nil, source.root["_id"]?.isString(id.utf8) == true {
+            throw .failed("put writes other documents, not the one that changed ('\(id)'); use merge or patch")
+        }
+        do throws(JSONEditFault) {
+            var writer = JSONWriter()
+            writer.string(id)
+            let document = try value.setting(JSONPointer(tokens: ["_id"]), to: writer.bytes)
+            return PutEffect(id: id, keyspace: keyspace, document: document, ifExists: ifExists)
+        } catch {
+            throw ActionFault(error)
+        }
+    }
+}

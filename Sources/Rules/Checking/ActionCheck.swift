@@ -1,0 +1,59 @@
+internal import LosslessJSON
+
+/// Finds actions that gateways will refuse, that take away more than they say, and programs that read what they can't.
+enum ActionCheck {
+    static func warnings(_ rule: Rule) -> [RuleWarning] {
+        var found: [RuleWarning] = []
+        func warn(_ position: SourcePosition, _ message: String) {
+            found.append(RuleWarning(path: rule.path, position: position, rule: rule.name, message: message))
+        }
+        if case .list(let elements)? = rule.source.member("then")?.content {
+            for (element, action) in zip(elements, rule.then) {
+                if let message = message(action, on: rule.on) { warn(element.position, message) }
+            }
+        }
+        for program in programs(in: rule.source) {
+            for message in ProgramCheck.messages(program.text) { warn(program.position, message) }
+        }
+        return found
+    }
+
+    private static func message(_ action: Action, on changes: Rule.Changes) -> String? {
+        switch action {
+        case .attach(let attach) where (attach.length ?? 0) > Attachment.lengthLimit:
+            return "the file has \(attach.length ?? 0) bytes; Sync Gateway takes attachments of at most "
+                + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
+        case .patch(let patch):
+            guard case .fixed(let patch) = patch.source, patch.operations.contains(where: \.removesAttachment) else {
+                return nil
+            }
+            return "the patch takes an attachment away without saying so; write detach: NAME"
+        case .attach, .detach, .merge, .delete:
+            guard changes == .delete else { return nil }
+            return "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
+                + "use put to write another one"
+        case .put: return nil
+        }
+    }
+
+    private static func programs(in node: SourceNode) -> [(text: String, position: SourcePosition)] {
+        switch node.content {
+        case .list(let elements): return elements.flatMap(programs)
+        case .object(let members):
+            return members.flatMap { member -> [(text: String, position: SourcePosition)] in
+                if case .string(let text) = member.value.content, member.name == "if" || node.isComputed {
+                    return [(text, member.value.position)]
+                }
+                // Names within selectors are fields of documents.
+                return member.name == "when" || member.name == "unless" ? [] : programs(in: member.value)
+            }
+        default: return []
+        }
+    }
+}
+
+extension JSONPatch.Operation {
+    fileprivate var removesAttachment: Bool {
+        if case .remove(let pointer) = self { pointer.tokens.first == "_attachments" } else { false }
+    }
+}

@@ -1,0 +1,32 @@
+/// A rule as the checks see it.
+struct CheckedRule {
+    let rule: Rule
+    let outlook: RuleOutlook
+    /// The clauses of `when`.
+    let when: [LocatedClause]
+    /// The clauses of `unless`; none if there is no `unless`.
+    let unless: [LocatedClause]
+
+    init(_ rule: Rule, _ outlook: RuleOutlook) {
+        self.rule = rule
+        self.outlook = outlook
+        when = rule.source.member("when").map(LocatedClause.conjuncts) ?? []
+        unless = rule.source.member("unless").map(LocatedClause.conjuncts) ?? []
+    }
+
+    /// Whether nothing but the selectors decides that the rule fires.
+    var dependsOnSelectorsAlone: Bool { rule.condition == nil && !outlook.isGuarded }
+
+    /// Where one of the rule's keys stands; where the rule begins if it has no such key.
+    func position(of key: String) -> SourcePosition {
+        guard case .object(let members) = rule.source.content else { return rule.position }
+        return members.first { $0.name == key }?.position ?? rule.position
+    }
+
+    func warning(at position: SourcePosition, _ message: String) -> RuleWarning {
+        RuleWarning(path: rule.path, position: position, rule: rule.name, message: message)
+    }
+
+    /// As messages about other rules name it.
+    var reference: String { "'\(rule.name)' (\(rule.path):\(rule.position.line))" }
+}

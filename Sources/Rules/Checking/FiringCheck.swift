@@ -1,0 +1,76 @@
+/// Rules that never fire, and clauses that can't matter.
+struct FiringCheck {
+    private(set) var warnings: [RuleWarning] = []
+    /// Whether one of the ``warnings`` says that the rule never fires.
+    private(set) var isDead = false
+
+    init(_ rule: CheckedRule) {
+        let reasons = Self.contradiction(rule) + Self.deletionMark(rule) + Self.exception(rule)
+        isDead = !reasons.isEmpty
+        warnings = reasons.map { rule.warning(at: $0.position, "it never fires: \($0.message)") }
+        warnings += Self.uselessException(rule) + Self.tombstone(rule)
+    }
+
+    private typealias Reason = (position: SourcePosition, message: String)
+
+    private static func contradiction(_ rule: CheckedRule) -> [Reason] {
+        Contradiction(in: rule.when).map { [($0.position, $0.message)] } ?? []
+    }
+
+    /// A deletion is no change: a change rule never sees `_deleted`, so that `_deleted: { $ne: true }` fails too.
+    private static func deletionMark(_ rule: CheckedRule) -> [Reason] {
+        guard rule.rule.on == .change else { return [] }
+        return rule.when.compactMap { clause in
+            guard case .field(let path, let condition) = clause.selector, path.spelling == "_deleted",
+                !condition.isAbsence
+            else { return nil }
+            return (
+                clause.position,
+                "a changed document has no _deleted; remove \(clause.excerpt), or write on: [delete] for tombstones"
+            )
+        }
+    }
+
+    private static func exception(_ rule: CheckedRule) -> [Reason] {
+        guard let unless = rule.rule.unless else { return [] }
+        let position = rule.position(of: "unless")
+        if rule.unless.isEmpty { return [(position, "`unless: {}` excludes every document; remove it")] }
+        guard Knowledge(matching: rule).holds(unless) == .yes else { return [] }
+        return [(position, "`unless` holds whenever `when` does; ask for something else in it")]
+    }
+
+    private static func uselessException(_ rule: CheckedRule) -> [RuleWarning] {
+        guard let contradiction = Contradiction(in: rule.unless) else { return [] }
+        return [rule.warning(at: contradiction.position, "`unless` excludes nothing: \(contradiction.message)")]
+    }
+
+    /// What a tombstone has.
+    private static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
+
+    private static func tombstone(_ rule: CheckedRule) -> [RuleWarning] {
+        guard rule.rule.on.contains(.delete) else { return [] }
+        let remedy = "test only _id" + (rule.rule.on == .delete ? "" : ", or take delete out of `on`")
+        return (rule.when + rule.unless).compactMap { clause in
+            guard let name = clause.selector.fieldNames.first(where: { !tombstoneMembers.contains($0) }) else {
+                return nil
+            }
+            return rule.warning(
+                at: clause.position,
+                "a tombstone carries only _id, _rev and _deleted, '\(DisplayText.plain(name))' is never there; "
+                    + remedy
+            )
+        }
+    }
+}
+
+extension Selector {
+    /// The members of the document that the selector looks at.
+    fileprivate var fieldNames: [String] {
+        switch self {
+        case .all(let selectors), .any(let selectors), .none(let selectors): selectors.flatMap(\.fieldNames)
+        case .not(let selector): selector.fieldNames
+        case .field(let path, _): [String(decoding: path.steps[0].name, as: UTF8.self)]
+        case .value: []
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import LosslessJSON
+
+/// Names and values in selectors that look like slips.
+enum LiteralCheck {
+    static let types = ["null", "boolean", "number", "string", "array", "object"]
+
+    static func warnings(_ rule: CheckedRule, _ outline: SelectorOutline) -> [RuleWarning] {
+        outline.names.flatMap { name($0, rule) } + outline.leaves.flatMap { leaf($0, rule) }
+    }
+
+    // MARK: - Names
+
+    /// `a.$exists` is a field, not an operator.
+    private static func name(_ member: SourceNode.Member, _ rule: CheckedRule) -> [RuleWarning] {
+        let parts = member.name.split(separator: ".")
+        guard let index = parts.firstIndex(where: { $0.hasPrefix("$") }), index > 0 else { return [] }
+        let path = parts[..<index].joined(separator: ".")
+        let rest = parts[index...].joined(separator: ".")
+        return [
+            rule.warning(
+                at: member.position,
+                "'\(DisplayText.plain(member.name))' is read as the name of a field; write "
+                    + "\(DisplayText.plain(path)): { \(DisplayText.plain(rest)): … }, or '\\$' if it is a field")
+        ]
+    }
+
+    // MARK: - Values
+
+    private static func leaf(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> [RuleWarning] {
+        switch (leaf.operatorName, leaf.argument.content) {
+        case ("$type", .string(let name)) where !types.contains(name):
+            return [rule.warning(at: leaf.argument.position, unknownType(name))]
+        case ("$eq", .string), ("$ne", .string): return whiteSpace(leaf.argument, rule)
+        case ("$in", .list(let values)), ("$nin", .list(let values)), ("$all", .list(let values)):
+            return duplicates(values, rule) + values.flatMap { whiteSpace($0, rule) }
+        case ("$regex", .string(let pattern)):
+            return PatternCheck.messages(pattern).map { rule.warning(at: leaf.argument.position, $0) }
+        default: return []
+        }
+    }
+
+    private static func unknownType(_ name: String) -> String {
+        let other = [
+            "int": "number", "integer": "number", "float": "number", "double": "number", "bool": "boolean",
+            "list": "array", "map": "object", "dict": "object", "text": "string", "str": "string", "date": "string",
+        ][name.lowercased()]
+        let guess = (other ?? NearestName.of(name.lowercased(), among: types)).map { ": did you mean '\($0)'?" } ?? ";"
+        return "no value is of type '\(DisplayText.plain(name))'\(guess) Types: \(types.joined(separator: ", "))"
+    }
+
+    private static func whiteSpace(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        guard case .string(let text) = node.content, !text.trimmed.isEmpty,
+            text.trimmed.utf8.count < text.utf8.count
+        else { return [] }
+        let shown = DisplayText.json(node.jsonText.root)
+        let trimmed = DisplayText.plain(String(text.trimmed))
+        return [
+            rule.warning(
+                at: node.position, "white space around a text counts: \(shown) is not \"\(trimmed)\"; remove it")
+        ]
+    }
+
+    /// Values of a list that are compared with each other by their order, not only by their spelling.
+    private static let comparedLimit = 1_000
+
+    /// Values that an earlier one is equal to.
+    private static func duplicates(_ values: [SourceNode], _ rule: CheckedRule) -> [RuleWarning] {
+        var spellings: Set<[UInt8]> = []
+        var seen: [JSONValue] = []
+        return values.compactMap { node in
+            let value = node.jsonText.root
+            let isNew = spellings.insert(Array(value.bytes)).inserted
+            if isNew, !seen.contains(where: { JSONCollation.areEqual($0, value) }) {
+                if seen.count < comparedLimit { seen.append(value) }
+                return nil
+            }
+            return rule.warning(
+                at: node.position, "\(DisplayText.json(value)) is in the list twice; remove one of the two")
+        }
+    }
+}

@@ -1,0 +1,165 @@
+/// Traps of regular expressions: patterns that compile and mean something else than they seem to.
+enum PatternCheck {
+    /// What may be wrong with a pattern, each with its remedy.
+    static func messages(_ pattern: String) -> [String] {
+        if pattern.isEmpty { return ["an empty pattern matches every text; write { $type: string } if that is meant"] }
+        if let inner = undelimited(pattern) {
+            return ["the slashes of '\(pattern)' are part of the pattern; write '\(inner)'"]
+        }
+        guard let outline = PatternOutline(pattern) else { return [] }
+        var messages: [String] = []
+        if let message = looseAnchor(outline, pattern) { messages.append(message) }
+        if let ending = unescapedEnding(pattern) {
+            messages.append("the '.' before '\(ending)' takes any character; write '\\.\(ending)'")
+        }
+        if mayExplode(outline.alternatives) {
+            messages.append(
+                "a repeated group of which all is repeated, as in (a+)+, can be matched in too many ways, and such a "
+                    + "document becomes a dead letter; repeat once")
+        }
+        if !outline.isUTF, let message = byteTrap(outline) { messages.append(message) }
+        return messages
+    }
+
+    // MARK: - Delimiters
+
+    /// What stands between the slashes of `/…/i`. A path has no anchor behind its first slash, or before its last.
+    private static func undelimited(_ pattern: String) -> String? {
+        guard pattern.hasPrefix("/"), let slash = pattern.lastIndex(of: "/"), slash > pattern.startIndex else {
+            return nil
+        }
+        let inner = pattern[pattern.index(after: pattern.startIndex)..<slash]
+        let flags = pattern[pattern.index(after: slash)...]
+        let isAnchored = inner.hasPrefix("^") || inner.hasSuffix("$")
+        let isPath = inner.contains("/") && !isAnchored
+        guard !inner.isEmpty, !isPath, ["", "g", "i", "gi", "ig", "m", "im", "mi"].contains(flags) else { return nil }
+        guard isAnchored || !flags.isEmpty else { return nil }
+        return (flags.contains("i") ? "(?i)" : "") + inner
+    }
+
+    // MARK: - Anchors
+
+    /// `^one|two$`. Not `^\s|\s$`, which is how one asks for white space at either end.
+    private static func looseAnchor(_ outline: PatternOutline, _ pattern: String) -> String? {
+        let alternatives = outline.alternatives
+        guard alternatives.count > 1 else { return nil }
+        let starts = alternatives.map { if case .start? = $0.first?.kind { true } else { false } }
+        let ends = alternatives.map { if case .end? = $0.last?.kind { true } else { false } }
+        let last = alternatives.count - 1
+        let isStartLoose = starts[0] && !ends[0] && starts.contains(false)
+        let isEndLoose = ends[last] && !starts[last] && ends.contains(false)
+        guard isStartLoose || isEndLoose, !asksForBothEnds(pattern) else { return nil }
+        let what =
+            switch (isStartLoose, isEndLoose) {
+            case (true, true): "'^' binds only to the first of the alternatives, '$' only to the last"
+            case (true, false): "'^' binds only to the first of the alternatives"
+            default: "'$' binds only to the last of the alternatives"
+            }
+        return what + "; put parentheses around them: ^(one|two)$"
+    }
+
+    private static func asksForBothEnds(_ pattern: String) -> Bool {
+        let parts = pattern.split(separator: "|")
+        return parts.count == 2 && parts[0].first == "^" && parts[1].last == "$"
+            && parts[0].dropFirst() == parts[1].dropLast()
+    }
+
+    // MARK: - Endings
+
+    private static let endings = [
+        "png", "jpg", "jpeg", "gif", "webp", "svg", "pdf", "txt", "json", "csv", "xml", "html", "zip", "mp3", "mp4",
+    ]
+
+    /// The ending of a file's name behind a '.' that is not escaped: `.png$`, `.(png|jpg)$`.
+    private static func unescapedEnding(_ pattern: String) -> String? {
+        let bytes = Array(pattern.utf8)
+        var isEscaped = false
+        var isInClass = false
+        for (index, byte) in bytes.enumerated() {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = true
+            case UInt8(ascii: "["): isInClass = true
+            case UInt8(ascii: "]"): isInClass = false
+            case UInt8(ascii: ".") where !isInClass:
+                if let ending = ending(at: bytes[(index + 1)...]) { return ending }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private static func ending(at bytes: ArraySlice<UInt8>) -> String? {
+        let text = String(decoding: bytes.prefix(16), as: UTF8.self)
+        let isGroup = text.hasPrefix("(")
+        let name = text.drop { "(?:".contains($0) }.prefix { $0.isLetter || $0.isNumber }
+        guard endings.contains(name.lowercased()) else { return nil }
+        return isGroup ? "(\(name)…)" : String(name)
+    }
+
+    // MARK: - Repetitions
+
+    private static func mayExplode(_ alternatives: [[PatternOutline.Part]]) -> Bool {
+        alternatives.joined().contains { part in
+            guard case .group(let inner, let isAtomic) = part.kind else { return false }
+            let isRepeated = part.isUnbounded && !part.isPossessive && !isAtomic
+            return isRepeated && inner.contains(where: isAllRepeated) || mayExplode(inner)
+        }
+    }
+
+    /// One part of any length, and nothing that has to stand beside it.
+    private static func isAllRepeated(_ parts: [PatternOutline.Part]) -> Bool {
+        let repeated = parts.filter { $0.isUnbounded && !$0.isPossessive }
+        let needed = parts.filter { $0.minimum > 0 }
+        guard let only = needed.first else { return !repeated.isEmpty }
+        return needed.count == 1 && only.isUnbounded && !only.isPossessive
+    }
+
+    // MARK: - Bytes
+
+    /// Where a character of several bytes is not one to the pattern.
+    private static func byteTrap(_ outline: PatternOutline) -> String? {
+        let parts = flattened(outline.alternatives)
+        let hasNonASCII = parts.contains { $0.isNonASCII }
+        guard hasNonASCII else { return nil }
+        let about = "patterns work on the bytes of UTF-8, and characters beyond ASCII have several: "
+        for part in parts {
+            switch part.kind {
+            case .characterClass(hasNonASCII: true):
+                return about + "a class […] takes only one of them; write alternatives: (é|è)"
+            case .character(let character) where !character.isASCII && part.isQuantified:
+                return about + "a quantifier repeats only the last one; write (?:\(character)) before it"
+            case .character(let character) where outline.foldsCase && character.hasCase:
+                return about + "(?i) does not know their case; write both: (\(character.otherCases))"
+            case .anyByte where !part.isUnbounded: return about + "'.' takes only one of them; write '.+' or '.*'"
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private static func flattened(_ alternatives: [[PatternOutline.Part]]) -> [PatternOutline.Part] {
+        alternatives.joined().flatMap { part in
+            if case .group(let inner, _) = part.kind { flattened(inner) } else { [part] }
+        }
+    }
+}
+
+extension PatternOutline.Part {
+    fileprivate var isNonASCII: Bool {
+        switch kind {
+        case .character(let character): !character.isASCII
+        case .characterClass(let hasNonASCII): hasNonASCII
+        case .anyByte, .group, .start, .end, .other: false
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var hasCase: Bool {
+        !isASCII && properties.lowercaseMapping != properties.uppercaseMapping
+    }
+
+    /// `é|É`.
+    fileprivate var otherCases: String { "\(properties.lowercaseMapping)|\(properties.uppercaseMapping)" }
+}

@@ -1,0 +1,57 @@
+/// Words of jq programs that do not do here what they do elsewhere.
+enum ProgramCheck {
+    static func messages(_ program: String) -> [String] {
+        let words = ProgramWords(program).words
+        var messages: [String] = []
+        if !words.isDisjoint(with: ["$ENV", "env"]) {
+            messages.append("programs can't read the environment: trying to sets the document aside; remove it")
+        }
+        if !words.isDisjoint(with: ["input", "inputs", "input_filename", "input_line_number"]) {
+            messages.append("programs have one document, '.', and no further input; remove it")
+        }
+        if words.contains("now") {
+            messages.append("'now' is the same as $now here; write $now, which tests and --now can set")
+        }
+        if !words.isDisjoint(with: ["halt", "halt_error"]) {
+            messages.append("'halt' sets the document aside; use empty to do nothing")
+        }
+        return messages
+    }
+}
+
+/// The names in a jq program that stand outside strings and comments, and are neither fields (`.env`) nor members
+/// (`env:`).
+struct ProgramWords {
+    private enum Place { case code, string, escape, comment }
+
+    private(set) var words: Set<String> = []
+    private var word = ""
+    /// What stands before ``word``.
+    private var before: Character = " "
+    private var place = Place.code
+
+    init(_ program: String) {
+        for character in program { take(character) }
+        take("\n")
+    }
+
+    private mutating func take(_ character: Character) {
+        switch place {
+        case .string: place = character == "\\" ? .escape : character == "\"" ? .code : .string
+        case .escape: place = .string
+        case .comment: if character == "\n" { place = .code }
+        case .code: takeCode(character)
+        }
+    }
+
+    private mutating func takeCode(_ character: Character) {
+        if character == "$" || character == "_" || character.isASCII && (character.isLetter || character.isNumber) {
+            word.append(character)
+            return
+        }
+        if !word.isEmpty, before != ".", character != ":" { words.insert(word) }
+        word = ""
+        before = character
+        if character == "\"" { place = .string } else if character == "#" { place = .comment }
+    }
+}

@@ -1,0 +1,185 @@
+internal import LosslessJSON
+
+/// Why the clauses of a conjunction can never hold together. Finds what is certain, not all there is.
+struct Contradiction {
+    let position: SourcePosition
+    let message: String
+
+    /// A condition on a field, and the clause that states it.
+    struct Demand {
+        let path: FieldPath
+        let condition: Condition
+        let clause: LocatedClause
+
+        var order: ValueOrder { path.isID ? .terms : .collation }
+    }
+
+    /// The first one that is found; nil if there is none.
+    ///
+    /// - Parameter isDocument: Whether the clauses are about a document, not about an element of a list.
+    init?(in clauses: [LocatedClause], isDocument: Bool = true) {
+        let demands = clauses.compactMap { Demand($0, isDocument: isDocument) }
+        for demand in demands {
+            let gateways = isDocument ? demand.conflictWithGateway : nil
+            guard let reason = gateways ?? demand.condition.impossibility(order: demand.order) else { continue }
+            position = demand.clause.position
+            message = "\(demand.clause.excerpt) never holds: \(reason)"
+            return
+        }
+        for (index, demand) in demands.enumerated() {
+            for other in demands[..<index] {
+                guard let reason = demand.conflict(with: other) ?? other.conflict(with: demand) else { continue }
+                position = demand.clause.position
+                let place = isDocument ? " (line \(other.clause.position.line))" : ""
+                message =
+                    "\(other.clause.excerpt)\(place) and \(demand.clause.excerpt) never hold together: \(reason)"
+                return
+            }
+        }
+        return nil
+    }
+}
+
+extension Contradiction.Demand {
+    /// Nil if the clause is none on one field.
+    fileprivate init?(_ clause: LocatedClause, isDocument: Bool) {
+        self.clause = clause
+        switch clause.selector {
+        case .field(let path, let condition): (self.path, self.condition) = (path, condition)
+        case .value(let condition) where !isDocument: (path, self.condition) = (.itself, condition)
+        default: return nil
+        }
+    }
+}
+
+// MARK: - One condition
+
+extension Condition {
+    /// Why no value at all satisfies the condition, with the remedy.
+    fileprivate func impossibility(order: ValueOrder) -> String? {
+        switch self {
+        case .isIn(let literals) where literals.isEmpty: return "nothing is in an empty list; write the values"
+        case .all(let literals) where literals.isEmpty: return "of an empty list it is false; write the values"
+        case .modulus(let modulus) where modulus.divisor == 0:
+            return "for a whole number it is an error, and a dead letter; write a divisor other than 0"
+        case .modulus(let modulus) where modulus.remainder.magnitude >= modulus.divisor.magnitude:
+            return "a remainder is smaller than its divisor; correct one of the two"
+        case .compare(.less, let literal) where literal.value.kind == .null && order == .collation:
+            return "nothing is less than null; compare with a value"
+        case .anyElement(let selector), .allElements(let selector), .anyKey(let selector):
+            // Elements stand in the order that their list is compared in.
+            let clauses = selector.conjuncts.map { LocatedClause($0, at: .start) }
+            return Contradiction(in: clauses, isDocument: false)?.message
+        default: return nil
+        }
+    }
+}
+
+// MARK: - Two conditions
+
+extension Contradiction.Demand {
+    private static let remedy = "remove one, or combine them with $or"
+
+    /// Members that gateways give each document are of one kind.
+    fileprivate var conflictWithGateway: String? {
+        guard path.steps.count == 1, !condition.isAbsence else { return nil }
+        let kinds: KindSet
+        let text: String
+        switch String(decoding: path.steps[0].name, as: UTF8.self) {
+        case "_id", "_rev": (kinds, text) = (.string, "text; put the value in quotes")
+        case "_deleted": (kinds, text) = (.boolean, "true or false")
+        case "_attachments": (kinds, text) = (.object, "an object; ask for its members: _attachments.NAME")
+        default: return nil
+        }
+        guard kinds.isDisjoint(with: KindSet(of: condition, order: order)) else { return nil }
+        return "this member is always \(text)"
+    }
+
+    /// Why the two can't hold for one document. Not symmetric.
+    fileprivate func conflict(with other: Contradiction.Demand) -> String? {
+        if other.path.isBelow(path) { return conflict(withBelow: other) }
+        guard path == other.path else { return nil }
+        if condition.isAbsence, !other.condition.isAbsence {
+            return "the other condition needs '\(path.spelling)' to be there; \(Self.remedy)"
+        }
+        if case .not(let negated) = condition, SelectorText.full(negated) == SelectorText.full(other.condition) {
+            return "one is the opposite of the other; \(Self.remedy)"
+        }
+        if case .compare(.equal, let literal) = condition,
+            other.condition.answer(forAllEqualTo: literal.value, order: order) == false
+        {
+            return "the value that one asks for does not satisfy the other; \(Self.remedy)"
+        }
+        if KindSet(of: condition, order: order).isDisjoint(with: KindSet(of: other.condition, order: order)) {
+            return "no value is of both types; \(Self.remedy)"
+        }
+        return conflictOfValues(other)
+    }
+
+    private func conflictOfValues(_ other: Contradiction.Demand) -> String? {
+        switch (condition, other.condition) {
+        case (.compare(let lower, let least), .compare(let upper, let most))
+        where lower.isLowerBound && upper.isUpperBound:
+            let relation = order.compare(least.value, most)
+            let isEmpty = relation == .greater || relation == .equal && !(lower.isInclusive && upper.isInclusive)
+            return isEmpty ? "no value lies between them; swap the limits, or combine them with $or" : nil
+        case (.size(let size), .size(let otherSize)): return size == otherSize ? nil : "a list has one size"
+        case (.size(0), .all), (.size(0), .anyElement), (.size(0), .allElements):
+            return "an empty list has no elements; \(Self.remedy)"
+        case (.beginsWith(let prefix), .beginsWith(let otherPrefix)):
+            let isCompatible = prefix.starts(with: otherPrefix) || otherPrefix.starts(with: prefix)
+            return isCompatible ? nil : "no text begins with both; \(Self.remedy)"
+        case (.isIn(let literals), .isNotIn(let others)):
+            let areExcluded = literals.allSatisfy { literal in others.contains { order.areEqual(literal.value, $0) } }
+            return areExcluded ? "all that is in one list is in the other; \(Self.remedy)" : nil
+        case (.isIn(let literals), .regex), (.isIn(let literals), .beginsWith), (.isIn(let literals), .type):
+            // Of a list it would be enough that one element is in, but these hold for no list.
+            if KindSet(of: other.condition, order: order).contains(.array) { return nil }
+            let areRefused = literals.allSatisfy { other.condition.answer(for: $0.value, order: order) == false }
+            return areRefused ? "none of the values satisfies the other; \(Self.remedy)" : nil
+        default: return nil
+        }
+    }
+
+    /// The other field lies within this one.
+    private func conflict(withBelow other: Contradiction.Demand) -> String? {
+        if condition.isAbsence {
+            let needsField = !other.condition.isAbsence
+            return needsField ? "the other condition needs '\(path.spelling)' to be there; \(Self.remedy)" : nil
+        }
+        let below = Array(other.path.steps[path.steps.count...])
+        if case .compare(.equal, let literal) = condition, literal.value.kind == .object || literal.value.kind == .array
+        {
+            switch FieldPath.look(along: below, in: literal.value) {
+            case .bad: return "the value that one asks for has no '\(other.path.spelling)'; \(Self.remedy)"
+            case .missing where !other.condition.isAbsence:
+                return "the value that one asks for has no '\(other.path.spelling)'; \(Self.remedy)"
+            case .missing: return nil
+            case .found(let value):
+                let isRefused = other.condition.answer(forAllEqualTo: value, order: .collation) == false
+                return isRefused ? "the value that one asks for does not satisfy the other; \(Self.remedy)" : nil
+            }
+        }
+        let kinds = KindSet(of: condition, order: order).intersection(.containers)
+        if kinds.isEmpty { return "what one asks for has no members; \(Self.remedy)" }
+        guard kinds == .array else { return nil }
+        guard let position = below[0].position, position >= 0 else {
+            return "a list has positions, counted from 0, and no members; \(Self.remedy)"
+        }
+        if case .size(let size) = condition, position >= size { return "positions count from 0; \(Self.remedy)" }
+        return nil
+    }
+}
+
+extension SelectorText {
+    /// A condition with nothing left out: equal texts, equal conditions.
+    fileprivate static func full(_ condition: Condition) -> String {
+        SelectorText(literalLimit: .max).condition(condition)
+    }
+}
+
+extension Condition.Comparison {
+    fileprivate var isLowerBound: Bool { self == .greater || self == .greaterOrEqual }
+    fileprivate var isUpperBound: Bool { self == .less || self == .lessOrEqual }
+    fileprivate var isInclusive: Bool { self == .greaterOrEqual || self == .lessOrEqual }
+}

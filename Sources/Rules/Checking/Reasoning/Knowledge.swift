@@ -1,0 +1,123 @@
+internal import LosslessJSON
+
+/// What is certain about a document: clauses that hold for it, clauses that do not, and what rules did to it since.
+struct Knowledge {
+    private var holding: [String: Selector] = [:]
+    private var refuted: [String: Selector] = [:]
+    private var conditions: [FieldPath: [Condition]] = [:]
+    /// Later than the clauses, none of which it touches.
+    private var effects = RuleOutlook()
+
+    /// A document for which the rule's `when` holds.
+    init(matching rule: CheckedRule) {
+        for clause in rule.when { holding[clause.text] = clause.selector }
+        indexConditions()
+    }
+
+    /// A document for which the rule fires.
+    init(firing rule: CheckedRule) {
+        self.init(matching: rule)
+        if let unless = rule.rule.unless { refuted[Self.text(unless)] = unless }
+    }
+
+    /// The rule has done its work.
+    mutating func apply(_ outlook: RuleOutlook) {
+        holding = holding.filter { !outlook.touches($0.value) }
+        refuted = refuted.filter { !outlook.touches($0.value, isRefuted: true) }
+        effects.touched += outlook.touched
+        effects.touchesEverything = effects.touchesEverything || outlook.touchesEverything
+        indexConditions()
+    }
+
+    private mutating func indexConditions() {
+        conditions = [:]
+        for case .field(let path, let condition) in holding.values { conditions[path, default: []].append(condition) }
+    }
+
+    /// Whether the selectors of a rule let it fire for the document.
+    func fires(_ rule: CheckedRule) -> Certainty {
+        var parts = rule.when.map(holds)
+        if let unless = rule.rule.unless { parts.append(holds(unless).opposite) }
+        return .all(parts)
+    }
+
+    /// The same question where only yes is of interest: stops at the first clause that may not hold.
+    func certainlyFires(_ rule: CheckedRule) -> Bool {
+        guard rule.when.allSatisfy({ holds($0) == .yes }) else { return false }
+        return rule.rule.unless.map { holds($0) == .no } ?? true
+    }
+
+    private func holds(_ clause: LocatedClause) -> Certainty {
+        if holding[clause.text] != nil { return .yes }
+        if case .field(let path, let condition) = clause.selector { return holds(condition, at: path) }
+        return holds(clause.selector)
+    }
+
+    func holds(_ selector: Selector) -> Certainty {
+        if !refuted.isEmpty, refuted[Self.text(selector)] != nil { return .no }
+        switch selector {
+        case .all(let selectors): return .all(selectors.map(holds))
+        case .any(let selectors): return selectors.isEmpty ? .yes : .any(selectors.map(holds))
+        case .none(let selectors): return Certainty.any(selectors.map(holds)).opposite
+        case .not(let selector): return holds(selector).opposite
+        case .value: return .unknown
+        case .field(let path, let condition):
+            if holding[Self.text(selector)] != nil { return .yes }
+            return holds(condition, at: path)
+        }
+    }
+
+    private func holds(_ condition: Condition, at path: FieldPath) -> Certainty {
+        switch effects.outlook(for: path) {
+        case .untouched, .beside: break
+        case .value(let value): return Certainty(condition.answer(for: value, order: .collation))
+        case .missing: return Certainty(condition.isAbsence)
+        case .noSuchPlace: return .no
+        case .present: return condition.isPresence ? .yes : condition.isAbsence ? .no : .unknown
+        case .unknown: return .unknown
+        }
+        for known in conditions[path] ?? [] {
+            let answer = known.implies(condition, order: path.isID ? .terms : .collation)
+            if answer != .unknown { return answer }
+        }
+        return .unknown
+    }
+
+    private static func text(_ selector: Selector) -> String { SelectorText(literalLimit: .max).clause(selector) }
+}
+
+extension Condition {
+    /// `$exists: false`.
+    var isAbsence: Bool { if case .exists(false) = self { true } else { false } }
+
+    /// `$exists: true`.
+    var isPresence: Bool { if case .exists(true) = self { true } else { false } }
+
+    /// Whether the condition holds for this value; nil if matching gives no answer.
+    func answer(for value: JSONValue, order: ValueOrder) -> Bool? {
+        try? matches(value, MatchScratch(), order: order)
+    }
+
+    /// Whether the condition holds for each value that is equal to this one (true), or for none (false); else nil.
+    ///
+    /// Equal values may still be different numbers to `$mod` (5 and 5.0) and different elements to `$all`.
+    func answer(forAllEqualTo value: JSONValue, order: ValueOrder) -> Bool? {
+        switch self {
+        case .modulus where value.kind == .number && !value.isInteger: nil
+        case .all where value.kind == .array: nil
+        case .not(let condition): condition.answer(forAllEqualTo: value, order: order).map { !$0 }
+        default: answer(for: value, order: order)
+        }
+    }
+
+    /// Whether `other` holds for a field that this condition holds for.
+    func implies(_ other: Condition, order: ValueOrder) -> Certainty {
+        if isAbsence { return other.isAbsence ? .yes : .no }
+        if other.isAbsence { return .no }
+        if other.isPresence { return .yes }
+        if case .compare(.equal, let literal) = self {
+            return Certainty(other.answer(forAllEqualTo: literal.value, order: order))
+        }
+        return .unknown
+    }
+}

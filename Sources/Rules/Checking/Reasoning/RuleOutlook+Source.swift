@@ -1,0 +1,132 @@
+extension RuleOutlook {
+    /// What a rule's `then` says it does. An action of a name not known here acts outside the document.
+    init(of rule: Rule) {
+        guard case .list(let actions)? = rule.source.member("then")?.content else { return }
+        for action in actions {
+            guard case .object(let members) = action.content, let member = members.first else { continue }
+            add(member.name, member.value)
+        }
+    }
+
+    private mutating func add(_ action: String, _ argument: SourceNode) {
+        switch action {
+        case "attach": addAttachment(argument)
+        case "detach": addDetachment(argument)
+        case "merge" where argument.isComputed: touchesEverything = true
+        case "merge": addMerge(argument, [])
+        case "patch": addPatch(argument)
+        case "delete": deletes = true
+        default: writesOther = true
+        }
+    }
+
+    /// Attaches nothing if a program gives nothing, so what is computed is unknown.
+    private mutating func addAttachment(_ argument: SourceNode) {
+        guard let name = argument.member("name")?.text else { return touched.append((["_attachments"], .unknown)) }
+        let isCertain = argument.member("file")?.text != nil && argument.member("content_type")?.isComputed != true
+        touched.append((["_attachments", name], isCertain ? .attached : .unknown))
+    }
+
+    private mutating func addDetachment(_ argument: SourceNode) {
+        if let name = argument.text ?? argument.member("name")?.text {
+            touched.append((["_attachments", name], .removed))
+        } else {
+            touched.append((["_attachments"], .unknown))
+        }
+    }
+
+    /// Recurses as deep as a rule file may be nested.
+    private mutating func addMerge(_ patch: SourceNode, _ path: [String]) {
+        switch patch.content {
+        case .object(let members) where patch.isComputed || members.isEmpty:
+            if !path.isEmpty { touched.append((path, .unknown)) }
+        case .object(let members): for member in members { addMerge(member.value, path + [member.name]) }
+        case .null: touched.append((path, .removed))
+        case .bool, .number, .string, .list: touched.append((path, Self.value(patch)))
+        }
+    }
+
+    private static func value(_ node: SourceNode) -> Touch { node.hasHoles ? .unknown : .set(node.jsonText) }
+}
+
+// MARK: - JSON Patch
+
+extension RuleOutlook {
+    private mutating func addPatch(_ argument: SourceNode) {
+        guard case .list(let operations) = argument.content else {
+            touchesEverything = true
+            return
+        }
+        for operation in operations { addOperation(operation) }
+    }
+
+    private mutating func addOperation(_ operation: SourceNode) {
+        guard let name = operation.member("op")?.text, let path = Self.path(operation.member("path")) else {
+            touchesEverything = true
+            return
+        }
+        switch name {
+        case "test": isGuarded = true
+        case "remove": touch(path, .removed)
+        case "add", "replace": touch(path, operation.member("value").map(Self.value) ?? .unknown)
+        case "move":
+            if let origin = Self.path(operation.member("from")) {
+                touch(origin, .removed)
+            } else {
+                touchesEverything = true
+            }
+            touch(path, .unknown)
+        default: touch(path, .unknown)
+        }
+    }
+
+    /// What may be a position in a list shifts others: then the list itself is touched.
+    private mutating func touch(_ path: [String], _ touch: Touch) {
+        let position = path.firstIndex { $0 == "-" || !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+        if let position {
+            touched.append((Array(path[..<position]), .unknown))
+        } else {
+            touched.append((path, touch))
+        }
+    }
+
+    /// Nil if the pointer is computed or names the whole document.
+    private static func path(_ node: SourceNode?) -> [String]? {
+        guard let text = node?.text, text.hasPrefix("/") else { return nil }
+        return text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(unescape)
+    }
+
+    /// RFC 6901, section 4.
+    private static func unescape(_ part: Substring) -> String {
+        var result = ""
+        var isEscaped = false
+        for character in part.unicodeScalars {
+            switch (isEscaped, character) {
+            case (false, "~"): isEscaped = true
+            case (true, _):
+                result.unicodeScalars.append(character == "1" ? "/" : "~")
+                isEscaped = false
+            case (false, _): result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+}
+
+extension SourceNode {
+    /// Whether programs compute any of it.
+    fileprivate var hasHoles: Bool {
+        switch content {
+        case .null, .bool, .number, .string: false
+        case .list(let elements): elements.contains(where: \.hasHoles)
+        case .object(let members): isComputed || members.contains { $0.value.hasHoles }
+        }
+    }
+}
+
+extension SourceNode {
+    /// The characters of a text that is not empty; nil for all else.
+    var text: String? {
+        if case .string(let text) = content, !text.isEmpty { text } else { nil }
+    }
+}

@@ -1,0 +1,56 @@
+internal import LosslessJSON
+
+/// Rules whose work leaves their own selectors true, so that they fire again at every change of the document.
+enum RepeatedFiringCheck {
+    /// Members that a remedy names.
+    private static let remedyLimit = 3
+
+    /// Only where it is certain: what a program computes may well make a clause false.
+    static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
+        let outlook = rule.outlook
+        guard rule.rule.on.contains(.change), rule.dependsOnSelectorsAlone, !outlook.touched.isEmpty,
+            !outlook.touchesEverything, !outlook.deletes
+        else { return [] }
+        var knowledge = Knowledge(firing: rule)
+        knowledge.apply(outlook)
+        guard knowledge.certainlyFires(rule) else { return [] }
+        return [
+            rule.warning(
+                at: rule.position(of: "then"),
+                "what it does leaves its own selectors true, so it fires again at every change of the document; "
+                    + remedy(rule))
+        ]
+    }
+
+    private static func remedy(_ rule: CheckedRule) -> String {
+        let states = finalStates(rule.outlook)
+        let text = SelectorText()
+        guard rule.rule.unless == nil, states.count <= remedyLimit else {
+            return "add a clause to `when` that it makes false"
+        }
+        if states.count == 1, case .exists(let isThere)? = states.first?.condition, let path = states.first?.path {
+            return "add `\(text.clause(.field(path, .exists(!isThere))))` to `when`"
+        }
+        let clauses = states.map { text.clause(.field($0.path, $0.condition)) }
+        return "add `unless: { \(clauses.joined(separator: ", ")) }`"
+    }
+
+    /// How the document looks when there is nothing left to do.
+    private static func finalStates(_ outlook: RuleOutlook) -> [(path: FieldPath, condition: Condition)] {
+        var states: [(path: FieldPath, condition: Condition)] = []
+        for (names, touch) in outlook.touched {
+            let path = FieldPath(names: names)
+            states.removeAll { $0.path == path }
+            switch touch {
+            case .set(let value): states.append((path, .compare(.equal, Literal(value))))
+            case .removed: states.append((path, .exists(false)))
+            case .attached, .unknown: states.append((path, .exists(true)))
+            }
+        }
+        return states
+    }
+}
+
+extension Literal {
+    fileprivate init(_ text: JSONText) { value = text.root }
+}

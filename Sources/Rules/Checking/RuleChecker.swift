@@ -1,0 +1,38 @@
+/// Finds what is legal in rules and most likely wrong: rules that never fire, or fire without end, or stand in each
+/// other's way, and selectors that do not ask what they seem to.
+struct RuleChecker {
+    private let rules: [CheckedRule]
+
+    /// - Parameter rules: All rules, in the order in which they are tried.
+    init(_ rules: [(rule: Rule, outlook: RuleOutlook)]) {
+        self.rules = rules.map { CheckedRule($0.rule, $0.outlook) }
+    }
+
+    /// By rule, in their order, and by position within a rule.
+    var warnings: [RuleWarning] {
+        var found: [String: [RuleWarning]] = [:]
+        var live: [CheckedRule] = []
+        for rule in rules {
+            let firing = FiringCheck(rule)
+            found[rule.rule.name] = selectors(rule) + firing.warnings
+            guard !firing.isDead else { continue }
+            live.append(rule)
+            found[rule.rule.name, default: []] += RepeatedFiringCheck.warnings(rule)
+        }
+        for warning in RuleComparison(live).warnings { found[warning.rule, default: []].append(warning) }
+        return rules.flatMap { Self.sorted(found[$0.rule.name] ?? []) }
+    }
+
+    private func selectors(_ rule: CheckedRule) -> [RuleWarning] {
+        ["when", "unless"].compactMap(rule.rule.source.member).flatMap { node in
+            LiteralCheck.warnings(rule, SelectorOutline(node))
+        }
+    }
+
+    private static func sorted(_ warnings: [RuleWarning]) -> [RuleWarning] {
+        warnings.sorted { left, right in
+            (left.position.line, left.position.column, left.message)
+                < (right.position.line, right.position.column, right.message)
+        }
+    }
+}

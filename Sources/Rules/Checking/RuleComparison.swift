@@ -1,0 +1,149 @@
+internal import LosslessJSON
+
+/// Rules that are in each other's way.
+struct RuleComparison {
+    private let rules: [CheckedRule]
+    /// For each rule, what is known of a document for which it fires, before and after it has done its work.
+    private let before: [Knowledge]
+    private let after: [Knowledge]
+
+    /// - Parameter rules: In the order in which they are tried; none that never fires.
+    init(_ rules: [CheckedRule]) {
+        self.rules = rules
+        before = rules.map(Knowledge.init(firing:))
+        after = zip(before, rules).map { knowledge, rule in
+            var knowledge = knowledge
+            knowledge.apply(rule.outlook)
+            return knowledge
+        }
+    }
+
+    /// Of a rule that is there twice nothing more is said.
+    var warnings: [RuleWarning] {
+        let duplicates = duplicates
+        let names = Set(duplicates.map(\.rule))
+        return duplicates + (shadowed + opponents).filter { !names.contains($0.rule) }
+    }
+
+    // MARK: - The same twice
+
+    private var duplicates: [RuleWarning] {
+        var first: [[String]: CheckedRule] = [:]
+        return rules.compactMap { rule in
+            let key = rule.meaning
+            guard let other = first[key] else {
+                first[key] = rule
+                return nil
+            }
+            return rule.warning(
+                at: rule.rule.position, "it says the same as \(other.reference) before it; remove one of the two")
+        }
+    }
+
+    // MARK: - One comes too late
+
+    private var shadowed: [RuleWarning] {
+        rules.indices.compactMap { index in
+            for earlier in 0..<index {
+                if let warning = shadow(of: earlier, on: index) { return warning }
+            }
+            return nil
+        }
+    }
+
+    private func shadow(of earlier: Int, on index: Int) -> RuleWarning? {
+        let (other, rule) = (rules[earlier], rules[index])
+        let outlook = other.outlook
+        guard outlook.deletes || rule.when.contains(where: { outlook.touches($0.selector) }),
+            other.dependsOnSelectorsAlone, other.rule.on.isSuperset(of: rule.rule.on),
+            before[index].certainlyFires(other)
+        else { return nil }
+        // A rule between the two may be what makes the later one true.
+        let isChangedBetween = rules[earlier + 1..<index].contains { between in
+            let selectors = [rule.rule.when] + (rule.rule.unless.map { [$0] } ?? [])
+            return selectors.contains { between.outlook.touches($0, isRefuted: true) }
+        }
+        guard !isChangedBetween else { return nil }
+        if outlook.deletes {
+            return rule.warning(
+                at: rule.rule.position,
+                "it never fires: \(other.reference) before it deletes all documents that it is for; move it up")
+        }
+        var after = before[index]
+        after.apply(outlook)
+        guard after.fires(rule) == .no else { return nil }
+        return rule.warning(
+            at: rule.rule.position,
+            "it never fires: \(other.reference) before it makes its selectors false; move it up, or join the two")
+    }
+
+    // MARK: - Loops of two
+
+    private var opponents: [RuleWarning] {
+        var setters: [[String]: [Int]] = [:]
+        var warnings: [RuleWarning] = []
+        for (index, rule) in rules.enumerated() where rule.mayLoop {
+            var opponent: (index: Int, name: String)?
+            for (path, touch) in rule.outlook.lastTouches.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+                let others = setters[path] ?? []
+                if opponent == nil, let other = others.first(where: { isLoop(index, $0, at: path, touch) }) {
+                    opponent = (other, FieldPath(names: path).spelling)
+                }
+                setters[path, default: []].append(index)
+            }
+            guard let opponent else { continue }
+            let place = DisplayText.plain(opponent.name)
+            warnings.append(
+                rule.warning(
+                    at: rule.position(of: "then"),
+                    "it and \(rules[opponent.index].reference) undo each other at '\(place)' without end, a rule loop; "
+                        + "let one of the two leave out the other's documents"))
+        }
+        return warnings
+    }
+
+    private func isLoop(_ index: Int, _ other: Int, at path: [String], _ touch: RuleOutlook.Touch) -> Bool {
+        guard let otherTouch = rules[other].outlook.lastTouches[path], touch.undoes(otherTouch) else { return false }
+        return returns(index, by: other) || returns(other, by: index)
+    }
+
+    /// Whether, once the first rule has fired, the second fires, and then the first again.
+    private func returns(_ first: Int, by second: Int) -> Bool {
+        var state = after[first]
+        guard state.certainlyFires(rules[second]) else { return false }
+        state.apply(rules[second].outlook)
+        return state.certainlyFires(rules[first])
+    }
+}
+
+extension CheckedRule {
+    /// Rules of the same meaning decide and do the same.
+    fileprivate var meaning: [String] {
+        let parts = ["if", "then"].map { key in
+            rule.source.member(key).map { String(decoding: $0.json, as: UTF8.self) } ?? ""
+        }
+        let exception = rule.unless == nil ? ["always"] : unless.map(\.text).sorted()
+        return ["\(rule.on.rawValue)"] + parts + when.map(\.text).sorted() + ["unless"] + exception
+    }
+
+    fileprivate var mayLoop: Bool {
+        rule.on.contains(.change) && dependsOnSelectorsAlone && !outlook.deletes && !outlook.touchesEverything
+    }
+}
+
+extension RuleOutlook {
+    /// What becomes of each member in the end.
+    fileprivate var lastTouches: [[String]: Touch] {
+        Dictionary(touched.map { ($0.path, $0.touch) }) { _, last in last }
+    }
+}
+
+extension RuleOutlook.Touch {
+    fileprivate func undoes(_ other: RuleOutlook.Touch) -> Bool {
+        switch (self, other) {
+        case (.set(let value), .set(let otherValue)): !value.root.isEquivalent(to: otherValue.root)
+        case (.set, .removed), (.removed, .set), (.attached, .removed), (.removed, .attached): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// A normalised clause of a selector, and where the file has it.
+struct LocatedClause: Sendable {
+    let selector: Selector
+    /// Of the operator, or of the field where the operator is left out.
+    let position: SourcePosition
+    /// The clause in full: equal texts, equal clauses.
+    let text: String
+
+    init(_ selector: Selector, at position: SourcePosition) {
+        self.selector = selector
+        self.position = position
+        text = SelectorText(literalLimit: .max).clause(selector)
+    }
+}
+
+extension LocatedClause {
+    /// As messages quote it.
+    var excerpt: String { "`\(SelectorText().clause(selector))`" }
+
+    /// The clauses that must all hold for a selector to hold.
+    ///
+    /// - Parameter node: A selector without faults.
+    static func conjuncts(of node: SourceNode) -> [LocatedClause] {
+        var clauses: [LocatedClause] = []
+        if case .object(let members) = node.content, members.isEmpty { return [] }
+        collect(node, path: "", at: node.position, into: &clauses)
+        return clauses
+    }
+
+    /// Goes along the source as ``SelectorReader`` does, which then reads what is no conjunction.
+    private static func collect(
+        _ node: SourceNode, path: String, at position: SourcePosition, into clauses: inout [LocatedClause]
+    ) {
+        guard case .object(let members) = node.content, !members.isEmpty else {
+            return read(SourceNode.Member(name: path, position: position, value: node), path: "", into: &clauses)
+        }
+        for member in members {
+            if member.name == "$and", case .list(let elements) = member.value.content {
+                for element in elements { collect(element, path: path, at: member.position, into: &clauses) }
+            } else if member.name.hasPrefix("$") {
+                read(member, path: path, into: &clauses)
+            } else {
+                let path = path.isEmpty ? member.name : path + "." + member.name
+                collect(member.value, path: path, at: member.position, into: &clauses)
+            }
+        }
+    }
+
+    private static func read(_ member: SourceNode.Member, path: String, into clauses: inout [LocatedClause]) {
+        var node = SourceNode(content: .object([member]), position: member.position)
+        if !path.isEmpty {
+            let field = SourceNode.Member(name: path, position: member.position, value: node)
+            node = SourceNode(content: .object([field]), position: member.position)
+        }
+        guard let selector = SelectorReader.read(node, faults: SourceFaults(path: "")) else { return }
+        clauses += selector.conjuncts.map { LocatedClause($0, at: member.position) }
+    }
+}

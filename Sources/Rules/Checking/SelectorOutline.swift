@@ -1,0 +1,42 @@
+/// All that a selector is made of, however deep it stands, as it is written in the file.
+struct SelectorOutline {
+    /// An operator with its argument, the implicit `$eq` included.
+    struct Leaf {
+        let operatorName: String
+        let argument: SourceNode
+        /// Of the operator, or of the field where the operator is left out.
+        let position: SourcePosition
+    }
+
+    private(set) var leaves: [Leaf] = []
+    /// Names of fields as they are written: paths, or parts of them.
+    private(set) var names: [SourceNode.Member] = []
+
+    /// - Parameter node: A selector without faults.
+    init(_ node: SourceNode) {
+        if case .object(let members) = node.content { for member in members { add(member) } }
+    }
+
+    private mutating func add(_ member: SourceNode.Member) {
+        switch member.name {
+        case "$and", "$or", "$nor":
+            if case .list(let elements) = member.value.content {
+                for element in elements { addValue(element, at: member.position) }
+            }
+        case "$not", "$elemMatch", "$allMatch", "$keyMapMatch": addValue(member.value, at: member.position)
+        case let name where name.hasPrefix("$"):
+            leaves.append(Leaf(operatorName: name, argument: member.value, position: member.position))
+        default:
+            names.append(member)
+            addValue(member.value, at: member.position)
+        }
+    }
+
+    private mutating func addValue(_ node: SourceNode, at position: SourcePosition) {
+        if case .object(let members) = node.content, !members.isEmpty {
+            for member in members { add(member) }
+        } else {
+            leaves.append(Leaf(operatorName: "$eq", argument: node, position: position))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package import LosslessJSON
+
+/// What a decision means, for people and scripts: before and after, side by side.
+package struct DecisionReport: Sendable {
+    package let document: JSONText
+    package let decision: Decision
+    /// The names of the rules that fired.
+    package let fired: [String]
+    private let names: [String]
+
+    /// - Parameters:
+    ///   - document: As it came.
+    ///   - names: ``RuleSet/names``.
+    package init(_ document: JSONText, _ decision: Decision, names: [String]) {
+        self.document = document
+        self.decision = decision
+        self.names = names
+        fired = decision.fired.map { names[$0] }
+    }
+
+    /// From the document as it came to the one that is to be written, attachments left out. Empty where the document
+    /// is deleted, left alone or set aside.
+    package var patch: JSONPatch {
+        guard decision.isChanged, !decision.isDeletion else { return JSONPatch(operations: []) }
+        return JSONPatch.difference(
+            from: document.root, to: decision.document.root, leavingOut: ["_attachments"])
+    }
+
+    /// The names of attachments that are there afterwards with another content than before, sorted.
+    package var attached: [String] { decision.attachments.keys.sorted() }
+
+    /// The names of attachments that are not there any more, in the document's order.
+    package var detached: [String] {
+        guard !decision.isDeletion, let before = document.root["_attachments"] else { return [] }
+        let after = decision.document.root["_attachments"]
+        return before.members.compactMap { member in
+            member.name.string.flatMap { after?[$0] == nil ? $0 : nil }
+        }
+    }
+
+    /// The other documents, and attachments that are taken away: `{rule, action, …}` each.
+    package func writeEffects(to writer: inout JSONWriter) {
+        writer.array { writer in
+            for put in decision.puts {
+                writer.object { writer in
+                    writer.member("rule", string: names[put.rule])
+                    writer.member("action", string: "put")
+                    writer.member("id", string: put.id)
+                    if let keyspace = put.keyspace { writer.member("keyspace", string: keyspace) }
+                    writer.member("if_exists", string: put.ifExists.rawValue)
+                    writer.member("document", raw: put.document.bytes)
+                }
+            }
+            for name in detached {
+                writer.object { writer in
+                    writer.member("action", string: "detach")
+                    writer.member("name", string: name)
+                }
+            }
+        }
+    }
+
+    /// One JSON object on one line: `id`, `revision` if asked for, `fired`, `patch`, `attachments`, `deleted`,
+    /// `effects`, `error`.
+    package func line(withRevision: Bool = false) -> [UInt8] {
+        let null = Array("null".utf8)[...]
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("id", raw: document.root["_id"]?.bytes ?? null)
+            if withRevision { writer.member("revision", raw: document.root["_rev"]?.bytes ?? null) }
+            writer.name("fired")
+            writer.array { writer in for name in fired { writer.string(name) } }
+            writer.member("patch", raw: patch.json)
+            writer.name("attachments")
+            writer.array { writer in for name in attached { writer.string(name) } }
+            writer.member("deleted", bool: decision.isDeletion)
+            writer.name("effects")
+            writeEffects(to: &writer)
+            writer.name("error")
+            if let fault = decision.fault { writer.string(fault.description) } else { writer.null() }
+        }
+        return writer.bytes
+    }
+}

@@ -1,0 +1,85 @@
+internal import JQ
+internal import LosslessJSON
+
+/// One rule at work on one document: its condition, then its actions one by one. What it does shows only when all of it
+/// is done.
+struct RuleAttempt {
+    enum Outcome {
+        case goesOn, fires, doesNotFire
+    }
+
+    let rule: Rule
+    let index: Int
+    private var trial: Draft
+    private var isCleared: Bool
+    /// Actions that are done.
+    private var done = 0
+
+    /// - Precondition: The rule's selectors hold for the draft.
+    init(_ rule: Rule, _ index: Int, _ draft: Draft) {
+        self.rule = rule
+        self.index = index
+        trial = draft
+        trial.puts = []
+        isCleared = rule.condition == nil
+    }
+
+    /// The document as the actions so far have left it: what programs see.
+    var document: JSONText { trial.document }
+
+    /// The programs whose outcomes the next step needs.
+    var programs: [Int] {
+        if !isCleared { return rule.condition.map { [$0] } ?? [] }
+        return done < rule.then.count ? rule.then[done].programs : []
+    }
+
+    /// Takes the next step.
+    ///
+    /// - Parameter outcomes: Of ``programs``.
+    mutating func proceed(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
+        guard isCleared else { return try clear(outcomes) }
+        var outputs: [[JSONText]] = []
+        for outcome in outcomes {
+            switch outcome {
+            case .outputs(let texts): outputs.append(texts)
+            case .failed(let fault):
+                throw Decision.Fault(rule: rule.name, reason: "jq: \(fault)", isPassing: fault.isPassing)
+            }
+        }
+        guard done < rule.then.count else { return .fires }
+        do throws(ActionFault) { try rule.then[done].apply(to: &trial, outputs) } catch {
+            switch error {
+            case .doesNotApply: return .doesNotFire
+            case .failed(let reason): throw Decision.Fault(rule: rule.name, reason: reason)
+            }
+        }
+        done += 1
+        return done < rule.then.count ? .goesOn : .fires
+    }
+
+    /// Takes the answer of the rule's `if:`.
+    private mutating func clear(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
+        isCleared = true
+        switch outcomes.first.map(ConditionOutcome.init) {
+        case .holds: return .goesOn
+        case .fails, nil: return .doesNotFire
+        case .failed(let reason, let isPassing):
+            throw Decision.Fault(rule: rule.name, reason: reason, isPassing: isPassing)
+        }
+    }
+
+    /// The draft with what the rule did. What it wants of other documents replaces what it wanted of them before.
+    func draft(onto draft: Draft) -> Draft {
+        var result = trial
+        let wanted = trial.puts.map { put in
+            var put = put
+            put.rule = index
+            return put
+        }
+        let replaced = draft.puts.filter { old in
+            !(old.rule == index && wanted.contains { $0.id == old.id && $0.keyspace == old.keyspace })
+        }
+        result.puts = replaced + wanted
+        return result
+    }
+}

@@ -1,0 +1,91 @@
+/// One line of an explanation.
+package struct ExplanationLine: Hashable, Sendable {
+    package let text: String
+    /// What the line's mark says, so that it can be coloured; nil if it has none.
+    package let verdict: SelectorExplanation.Verdict?
+}
+
+/// Draws explanations as trees, with their marks one below the other.
+struct ExplanationTree {
+    /// Marks of lines that are longer stand where the line ends.
+    private static let markColumnLimit = 64
+
+    private struct Branch {
+        let text: String
+        let verdict: SelectorExplanation.Verdict?
+        var remark = ""
+    }
+
+    private var branches: [Branch] = []
+
+    init(_ explanation: RuleExplanation) {
+        add(explanation.when, lead: "  ", below: "  ")
+        if let unless = explanation.unless { add(unless, lead: "  ", below: "  ") }
+        switch explanation.condition {
+        case .none: break
+        case .holds: branches.append(Branch(text: "  if", verdict: .holds))
+        case .fails: branches.append(Branch(text: "  if", verdict: .fails))
+        case .notAsked: branches.append(Branch(text: "  if  (not asked)", verdict: nil))
+        case .failed(let reason): branches.append(Branch(text: "  if", verdict: .noAnswer(reason: reason)))
+        }
+    }
+
+    /// - Parameters:
+    ///   - lead: What is drawn before the node.
+    ///   - below: What is drawn before its children.
+    private mutating func add(_ node: SelectorExplanation, lead: String, below: String) {
+        branches.append(Branch(text: lead + node.text, verdict: node.verdict, remark: Self.remark(node)))
+        let lastIndex = node.children.count - (node.omittedCount > 0 ? 0 : 1)
+        for (index, child) in node.children.enumerated() {
+            let isLast = index == lastIndex
+            add(child, lead: below + (isLast ? "└─ " : "├─ "), below: below + (isLast ? "   " : "│  "))
+        }
+        guard node.omittedCount > 0 else { return }
+        branches.append(Branch(text: below + "└─ … \(node.omittedCount) more", verdict: nil))
+    }
+
+    private static func remark(_ node: SelectorExplanation) -> String {
+        var parts: [String] = []
+        switch node.finding {
+        case .found(let text): parts.append(text)
+        case .missing: parts.append("missing")
+        case .noSuchPlace: parts.append("no such place")
+        case nil: break
+        }
+        if let hint = node.hint { parts.append("(\(hint))") }
+        if node.children.isEmpty, case .noAnswer(let reason) = node.verdict {
+            parts.append("(\(DisplayText.plain(reason, limit: 400)))")
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    var lines: [ExplanationLine] {
+        let markColumn = branches.map(\.text.count).filter { $0 <= Self.markColumnLimit }.max() ?? 0
+        return branches.map { branch in
+            guard let mark = branch.verdict?.mark else { return ExplanationLine(text: branch.text, verdict: nil) }
+            let room = String(repeating: " ", count: max(0, markColumn - branch.text.count) + 2)
+            let remark = branch.remark.isEmpty ? "" : "  " + branch.remark
+            return ExplanationLine(text: branch.text + room + mark + remark, verdict: branch.verdict)
+        }
+    }
+}
+
+extension SelectorExplanation.Verdict {
+    fileprivate var mark: String {
+        switch self {
+        case .holds: "✓"
+        case .fails: "✗"
+        case .noAnswer: "!"
+        }
+    }
+}
+
+extension RuleExplanation {
+    /// The rule's name with what becomes of it, then the trees of its selectors, without colours.
+    package var lines: [ExplanationLine] {
+        [ExplanationLine(text: "\(DisplayText.plain(name))   \(reason)", verdict: nil)] + ExplanationTree(self).lines
+    }
+
+    /// The text of ``lines``.
+    package func rendered() -> [String] { lines.map(\.text) }
+}

@@ -1,0 +1,108 @@
+internal import LosslessJSON
+
+/// What may be wrong where a condition does not hold for a value that is there, as far as it costs little to find out.
+enum MismatchHint {
+    /// Bytes of texts that are compared once more.
+    private static let lengthLimit = 1_000
+    /// Values of a list that are compared once more.
+    private static let countLimit = 100
+
+    /// Nil if there is nothing to say, or only what everybody sees.
+    static func of(_ condition: Condition, _ value: JSONValue, _ scratch: MatchScratch) -> String? {
+        switch condition {
+        case .compare(.equal, let literal): return difference(value, literal.value)
+        case .compare(.notEqual, _): return nil
+        case .compare(_, let literal): return otherType(value, literal.value)
+        case .isIn(let literals):
+            return literals.prefix(countLimit).lazy.compactMap { difference(value, $0.value) }.first
+        case .regex(let regex) where value.kind == .string: return difference(value, regex, scratch)
+        case .beginsWith(let prefix) where value.kind == .string: return difference(value, prefix: prefix)
+        default: return of(condition, value)
+        }
+    }
+
+    /// What kind of value the condition looks at, if this is another.
+    static func of(_ condition: Condition, _ value: JSONValue) -> String? {
+        let name = condition.operatorName
+        switch condition {
+        case .regex, .beginsWith: return value.kind == .string ? nil : "\(name) looks only at text"
+        case .size, .all, .anyElement, .allElements: return value.kind == .array ? nil : "\(name) looks only at lists"
+        case .anyKey: return value.kind == .object ? nil : "\(name) looks only at objects"
+        case .modulus: return value.isInteger ? nil : "\(name) looks only at whole numbers"
+        default: return nil
+        }
+    }
+
+    // MARK: - Texts
+
+    private static func difference(_ value: JSONValue, _ literal: JSONValue) -> String? {
+        guard let text = shortText(value), let wanted = shortText(literal) else { return otherType(value, literal) }
+        if text.trimmed == wanted.trimmed { return "differs only in white space around it" }
+        if text.lowercased() == wanted.lowercased() { return "differs only in case" }
+        let isClose = text.trimmed.lowercased() == wanted.trimmed.lowercased()
+        return isClose ? "differs only in case and in white space around it" : nil
+    }
+
+    private static func difference(_ value: JSONValue, prefix: [UInt8]) -> String? {
+        guard let text = shortText(value) else { return nil }
+        let prefix = String(decoding: prefix, as: UTF8.self)
+        if text.lowercased().hasPrefix(prefix.lowercased()) { return "differs only in case" }
+        return text.trimmed.hasPrefix(prefix) ? "white space stands before it" : nil
+    }
+
+    private static func difference(
+        _ value: JSONValue, _ regex: RegularExpression, _ scratch: MatchScratch
+    ) -> String? {
+        guard let text = shortText(value) else { return nil }
+        if let folded = try? RegularExpression("(?i)" + regex.pattern), (try? folded.matches(value, scratch)) == true {
+            return "differs only in case; a pattern that begins with (?i) takes both"
+        }
+        var json: [UInt8] = []
+        json.appendJSONString(text.trimmed.utf8)
+        guard let trimmed = try? JSONText(json).root, (try? regex.matches(trimmed, scratch)) == true else { return nil }
+        return "would match without the white space around it"
+    }
+
+    /// Nil for what is no text, or a long one.
+    private static func shortText(_ value: JSONValue) -> String? {
+        value.range.count <= lengthLimit ? value.string : nil
+    }
+
+    // MARK: - Types
+
+    /// One of the two is a text that spells out a number or a boolean.
+    private static func otherType(_ value: JSONValue, _ literal: JSONValue) -> String? {
+        let isMixedUp = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
+        return isMixedUp ? "the document has \(description(value)), the rule \(description(literal))" : nil
+    }
+
+    private static func spellsOut(_ value: JSONValue, asKindOf other: JSONValue) -> Bool {
+        guard let text = shortText(value), let spelled = try? JSONText(String(text.trimmed)).root.kind else {
+            return false
+        }
+        switch other.kind {
+        case .number: return spelled == .number
+        case .true, .false: return spelled == .true || spelled == .false
+        default: return false
+        }
+    }
+
+    private static func description(_ value: JSONValue) -> String {
+        let text = DisplayText.json(value)
+        return switch value.kind {
+        case .string: "the text \(text)"
+        case .number: "the number \(text)"
+        default: text
+        }
+    }
+}
+
+extension String {
+    /// Without white space around it.
+    var trimmed: Substring {
+        var rest = Substring(self)
+        while rest.first?.isWhitespace == true { rest.removeFirst() }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,71 @@
+internal import LosslessJSON
+
+/// What may be wrong where a field is not there.
+enum PathHint {
+    /// Members whose names are looked through.
+    private static let countLimit = 200
+    /// Bytes of a name that may be a slip of the finger.
+    private static let lengthLimit = 64
+
+    /// For a path that ends where an object has no such member.
+    static func missing(_ path: FieldPath, for condition: Condition, in document: JSONValue) -> String? {
+        let (stepCount, object) = reach(path, in: document)
+        let way = path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }
+        if stepCount < path.steps.count, let name = alike(Array(path.steps[stepCount...]), in: object) {
+            return "the document has '\(DisplayText.plain((way + [name]).joined(separator: ".")))'"
+        }
+        switch condition {
+        case .compare(.notEqual, _), .isNotIn, .not: return "a negated condition needs the field as well"
+        default: return nil
+        }
+    }
+
+    /// For a path that steps into what has no members, or out of a list.
+    static func noSuchPlace(_ path: FieldPath, in document: JSONValue) -> String {
+        let (stepCount, value) = reach(path, in: document)
+        let way = DisplayText.plain(
+            path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }.joined(separator: "."))
+        let place = way.isEmpty ? "the value" : "'\(way)'"
+        switch value.kind {
+        case .array: return "\(place) is a list of \(value.childCount); positions count from 0"
+        case .object, .null, .false, .true, .number, .string: return "\(place) is \(kindName(value)), without members"
+        }
+    }
+
+    /// How many steps of the path are there, and the value that they lead to.
+    private static func reach(_ path: FieldPath, in document: JSONValue) -> (stepCount: Int, value: JSONValue) {
+        var value = document
+        for (count, step) in path.steps.enumerated() {
+            let next = value.kind == .array ? step.position.flatMap(value.element) : value.member(named: step.name)
+            guard let next else { return (count, value) }
+            value = next
+        }
+        return (path.steps.count, value)
+    }
+
+    /// The name of a member that the first of the steps may mean, or all of them together.
+    private static func alike(_ steps: [FieldPath.Step], in object: JSONValue) -> String? {
+        let wanted = String(decoding: steps[0].name, as: UTF8.self)
+        let names = object.members.prefix(countLimit).compactMap { member in
+            member.name.range.count <= lengthLimit + 2 ? member.name.string : nil
+        }
+        let joined = steps.map { String(decoding: $0.name, as: UTF8.self) }.joined(separator: ".")
+        if steps.count > 1, names.contains(joined) { return joined.split(separator: ".").joined(separator: "\\.") }
+        let folded = wanted.trimmed.lowercased()
+        if let name = names.first(where: { $0.trimmed.lowercased() == folded }) { return name }
+        guard folded.count > 2 else { return nil }
+        // Names that begin differently are different names: createdAt, updatedAt.
+        return NearestName.of(wanted, among: names.filter { $0.lowercased().first == folded.first })
+    }
+
+    private static func kindName(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .null: "null"
+        case .false, .true: "true or false"
+        case .number: "a number"
+        case .string: "text"
+        case .array: "a list"
+        case .object: "an object"
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import LosslessJSON
+
+/// Why a rule fires for a document or does not.
+package struct RuleExplanation: Sendable {
+    /// What the rule's `if:` says.
+    package enum Condition: Hashable, Sendable {
+        /// The rule has none.
+        case none
+        case holds
+        case fails
+        case notAsked
+        /// The program gave no answer.
+        case failed(String)
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case fires
+        case doesNotFire
+        /// Neither: the document would be set aside.
+        case undecided
+    }
+
+    package let name: String
+    package let when: SelectorExplanation
+    /// Nil if the rule has none.
+    package let unless: SelectorExplanation?
+    /// To be set by whoever can ask jq. ``Condition/notAsked`` at first, if the rule has an `if:`.
+    package var condition: Condition
+    /// Why the selectors did not even have to be asked.
+    private let exclusion: String?
+
+    init(_ rule: Rule, _ document: JSONValue, isDeleted: Bool, _ explainer: inout SelectorExplainer) {
+        name = rule.name
+        when = explainer.explain(rule.when, named: "when", of: document)
+        if let selector = rule.unless {
+            unless = explainer.explain(selector, named: "unless", of: document)
+        } else {
+            unless = nil
+        }
+        condition = rule.condition == nil ? .none : .notAsked
+        exclusion = Self.exclusion(rule, document, isDeleted: isDeleted)
+    }
+
+    private static func exclusion(_ rule: Rule, _ document: JSONValue, isDeleted: Bool) -> String? {
+        guard rule.on.contains(isDeleted ? .delete : .change) else {
+            return isDeleted
+                ? "it is not for deletions; `on: [delete]` would be"
+                : "it is only for deletions (`on: [delete]`)"
+        }
+        return document.kind == .object ? nil : "the document is not an object"
+    }
+
+    /// What decides before the `if:` is asked; nil if it has to be.
+    private var earlyOutcome: (outcome: Outcome, reason: String)? {
+        if let exclusion { return (.doesNotFire, "does not fire: \(exclusion)") }
+        switch when.verdict {
+        case .holds: break
+        case .fails: return (.doesNotFire, "does not fire: `when` does not hold")
+        case .noAnswer(let reason): return (.undecided, "can't be decided: \(reason)")
+        }
+        switch unless?.verdict {
+        case .fails, nil: return nil
+        case .holds: return (.doesNotFire, "does not fire: `unless` holds")
+        case .noAnswer(let reason): return (.undecided, "can't be decided: \(reason)")
+        }
+    }
+
+    /// Whether all but the `if:` let the rule fire.
+    package var selectorsHold: Bool { earlyOutcome == nil }
+
+    package var outcome: Outcome { decision.outcome }
+
+    /// In one line.
+    package var reason: String { decision.reason }
+
+    private var decision: (outcome: Outcome, reason: String) {
+        if let earlyOutcome { return earlyOutcome }
+        return switch condition {
+        case .none, .holds: (.fires, "fires")
+        case .fails: (.doesNotFire, "does not fire: `if` is not true")
+        case .notAsked: (.undecided, "fires if its `if` is true, which was not asked")
+        case .failed(let reason): (.undecided, "can't be decided: `if`: \(DisplayText.plain(reason, limit: 400))")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import JQ
+package import LosslessJSON
+
+extension RuleSet {
+    /// For each rule, in their order, why it fires for a document as it is, or does not.
+    ///
+    /// Each rule is asked about the document itself, not about what rules before it make of it.
+    ///
+    /// - Parameter now: What programs know as `$now`, in seconds since 1970.
+    package func explain(_ input: DecisionInput, now: Int) async -> [RuleExplanation] {
+        var explanations = explain(input.document, isDeleted: input.isDeleted)
+        let scratch = MatchScratch()
+        var asked: [Int] = []
+        var calls: [JQCall] = []
+        for (index, rule) in rules.enumerated() where explanations[index].selectorsHold {
+            guard let condition = rule.condition else { continue }
+            asked.append(index)
+            calls += self.calls(
+                [condition], of: rule, document: input.document, matched: input.document, input, now: now, scratch)
+        }
+        guard let jq, !calls.isEmpty else { return explanations }
+        for (index, outcome) in zip(asked, await jq.run(calls)) {
+            switch ConditionOutcome(outcome) {
+            case .holds: explanations[index].condition = .holds
+            case .fails: explanations[index].condition = .fails
+            case .failed(let reason, _): explanations[index].condition = .failed(reason)
+            }
+        }
+        return explanations
+    }
+
+    /// The same without asking any program: ``RuleExplanation/condition`` stays open.
+    ///
+    /// - Parameter isDeleted: Whether the document is a tombstone.
+    package func explain(_ document: JSONText, isDeleted: Bool = false) -> [RuleExplanation] {
+        let scratch = MatchScratch()
+        return rules.map { rule in
+            var explainer = SelectorExplainer(scratch)
+            return RuleExplanation(rule, document.root, isDeleted: isDeleted, &explainer)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+/// The JSON Schema of rule files, for editors: they complete, explain and check with it what ``RuleFile`` reads.
+///
+/// Where reading looks at more than the form (that names are unique, files are there, programs compile), the schema is
+/// silent. `assets/rule-file.schema.json` is this text with a line break behind it.
+///
+/// - Note: Source: JSON Schema draft-07, which yaml-language-server knows best. Texts beside `$ref` and
+///   `defaultSnippets` are for it alone.
+package enum RuleFileSchema {
+    package static let text =
+        beginning
+        + [rule, selectors, actions, values, tests].joined(separator: ",\n")
+        + "\n  }\n}"
+
+    private static let beginning = #"""
+        {
+          "$schema": "http://json-schema.org/draft-07/schema#",
+          "title": "changebot rule file",
+          "description": "When a changed document matches, do something to it. Paths are relative to this file.",
+          "type": "object",
+          "required": ["version", "rules"],
+          "additionalProperties": false,
+          "properties": {
+            "version": { "title": "Version of the rule language", "description": "Always 1.", "const": 1 },
+            "rules": {
+              "title": "Rules",
+              "description": "Each sees the document as the ones before left it; again until nothing changes.",
+              "type": "array",
+              "items": { "$ref": "#/definitions/rule" }
+            },
+            "tests": {
+              "title": "Tests",
+              "description": "Documents, and what this file's rules make of them. Run: changebot rules test FILE",
+              "type": "array",
+              "items": { "$ref": "#/definitions/test" }
+            }
+          },
+          "defaultSnippets": [
+            {
+              "label": "a rule file",
+              "description": "One rule and a test for it",
+              "body": {
+                "version": 1,
+                "rules": [
+                  {
+                    "name": "${1:complete-missing}",
+                    "when": { "type": "${2:task}", "${3:complete}": { "$exists": false } },
+                    "then": [{ "merge": { "${3:complete}": false } }]
+                  }
+                ],
+                "tests": [
+                  {
+                    "name": "${4:a task without it gets one}",
+                    "given": { "_id": "t1", "type": "${2:task}" },
+                    "expect": { "fired": ["${1:complete-missing}"] }
+                  }
+                ]
+              }
+            }
+          ],
+          "definitions": {
+        """# + "\n"
+
+    private static let rule = #"""
+            "rule": {
+              "title": "Rule",
+              "description": "When it fires, and what it does then.",
+              "type": "object",
+              "required": ["name", "when", "then"],
+              "additionalProperties": false,
+              "properties": {
+                "name": {
+                  "title": "Name",
+                  "description": "Your choice, but unique over all files. Reports and dead letters show it.",
+                  "type": "string",
+                  "minLength": 1,
+                  "examples": ["complete-missing"]
+                },
+                "when": {
+                  "title": "When",
+                  "description": "A CouchDB Mango selector: { type: task, complete: true }. {} is for all.",
+                  "$ref": "#/definitions/selector"
+                },
+                "unless": {
+                  "title": "Unless",
+                  "description": "A selector that the document must not match: { archived: true }",
+                  "$ref": "#/definitions/selector"
+                },
+                "if": {
+                  "title": "If",
+                  "description": "A jq condition, asked if the selectors hold. Field against field: .owner != .author",
+                  "oneOf": [{ "$ref": "#/definitions/program" }, { "$ref": "#/definitions/computed" }]
+                },
+                "on": {
+                  "title": "On",
+                  "description": "[change], the default: documents. [delete]: tombstones, with _id and _rev only.",
+                  "type": "array",
+                  "minItems": 1,
+                  "items": { "enum": ["change", "delete"] },
+                  "default": ["change"]
+                },
+                "then": {
+                  "title": "Then",
+                  "description": "Actions, in order; [] only counts. The document is written once, if it is different.",
+                  "type": "array",
+                  "items": { "$ref": "#/definitions/action" }
+                }
+              },
+              "defaultSnippets": [
+                {
+                  "label": "a rule",
+                  "body": {
+                    "name": "${1:name}",
+                    "when": { "type": "${2:task}" },
+                    "then": [{ "merge": { "${3:field}": "${4:value}" } }]
+                  }
+                }
+              ]
+            }
+        """#
+}

@@ -1,0 +1,52 @@
+/// What reading one rule file needs beside its text, and what it leaves behind.
+final class RuleReading {
+    /// What the files of a rule set have in common.
+    final class Shared {
+        let attachments = AttachmentFiles.Shared()
+        let programs = ProgramList()
+    }
+
+    let faults: SourceFaults
+    let files: AttachmentFiles
+    private let programs: ProgramList
+
+    init(path: String, shared: Shared) {
+        faults = SourceFaults(path: path)
+        files = AttachmentFiles(folder: RulePath.folder(of: path), shared: shared.attachments)
+        programs = shared.programs
+    }
+
+    /// The index of the jq program that a node spells out; nil, with a fault, if it is no text.
+    func program(_ node: SourceNode) -> Int? {
+        guard case .string(let text) = node.content else {
+            faults.report(at: node.position, "a jq program must be text, not \(node.kindName); put it in quotes")
+            return nil
+        }
+        return programs.add(text, path: faults.path, at: node.position)
+    }
+
+    /// A text of an object that may be computed; nil if there is none, or, with a fault, if it is no text.
+    func text(_ object: SourceObject, _ name: String) -> TextTemplate? {
+        guard let node = object.node(name) else { return nil }
+        if case .object = node.content {
+            guard node.isComputed else {
+                faults.report(at: node.position, "'\(name)' must be text, or { jq: PROGRAM }; put it in quotes")
+                return nil
+            }
+            return Template(node, self).map { .computed($0) }
+        }
+        return object.optionalText(name).map { .literal($0) }
+    }
+
+    /// A text that must be there.
+    func requiredText(_ object: SourceObject, _ name: String, _ remedy: String) -> TextTemplate? {
+        object.required(name, remedy) == nil ? nil : text(object, name)
+    }
+}
+
+extension SourceNode {
+    /// Whether all of the value is computed: `{ jq: PROGRAM }`.
+    var isComputed: Bool {
+        if case .object(let members) = content { members.count == 1 && members[0].name == "jq" } else { false }
+    }
+}

@@ -1,0 +1,152 @@
+internal import LosslessJSON
+
+/// One test of a rule file: a document, and what the file's rules are expected to make of it.
+struct RuleTest: Sendable {
+    let name: String
+    let position: SourcePosition
+    let given: JSONText
+    /// Seconds since 1970; nil: whatever the runner takes.
+    let now: Int?
+    let expectation: RuleExpectation
+}
+
+extension RuleTest {
+    private static let keys = ["name", "given", "now", "expect"]
+
+    /// Nil, with faults, if the node is not a test.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        let faults = reading.faults
+        guard let object = SourceObject(node, "a test", known: Self.keys, faults: faults) else { return nil }
+        let before = faults.faults.count
+        let name = object.requiredText("name", "say what the test shows")
+        let given = object.required("given", "give the document: given: { _id: t1, type: task }")
+        if let given, case .object = given.content {
+        } else if let given {
+            faults.report(at: given.position, "'given' must be a document, not \(given.kindName)")
+        }
+        let now = Self.now(object)
+        let expectation = object.required("expect", "say what is expected: expect: { fired: [] }").flatMap {
+            RuleExpectation($0, reading)
+        }
+        guard faults.faults.count == before, let name, let given, let expectation else { return nil }
+        self.init(name: name, position: node.position, given: given.jsonText, now: now, expectation: expectation)
+    }
+
+    private static func now(_ object: SourceObject) -> Int? {
+        guard let node = object.node("now") else { return nil }
+        let seconds: Int? =
+            switch node.content {
+            case .string(let text), .number(let text): PointInTime.seconds(text)
+            default: nil
+            }
+        if seconds == nil {
+            object.faults.report(at: node.position, "'now' must be a time such as 2026-11-20T10:00:00Z; correct it")
+        }
+        return seconds
+    }
+}
+
+/// What a test expects of a decision. What it does not name may be anything.
+struct RuleExpectation: Sendable {
+    /// What is expected of an attachment that the rules add.
+    struct File: Sendable {
+        var sha256: String?
+        var contentType: String?
+        var length: Int?
+    }
+
+    var fired: [String]?
+    var document: JSONText?
+    var patch: JSONText?
+    /// All that are added, by name.
+    var attachments: [String: File]?
+    var isDeleted: Bool?
+    var effects: JSONText?
+    /// Part of the fault's description; empty for any fault.
+    var error: String?
+}
+
+extension RuleExpectation {
+    private static let keys = ["fired", "document", "patch", "attachments", "deleted", "effects", "error"]
+
+    /// Nil, with faults, if the node is not an expectation.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        let faults = reading.faults
+        guard let object = SourceObject(node, "'expect'", known: Self.keys, faults: faults) else { return nil }
+        fired = object.node("fired").flatMap { Self.names($0, faults) }
+        document = Self.value(object, "document", "an object") { if case .object = $0 { true } else { false } }
+        patch = Self.value(object, "patch", "a list (a JSON Patch)") { if case .list = $0 { true } else { false } }
+        effects = Self.value(object, "effects", "a list of objects") { if case .list = $0 { true } else { false } }
+        attachments = object.node("attachments").flatMap { Self.attachments($0, reading) }
+        if let node = object.node("deleted") {
+            if case .bool(let value) = node.content {
+                isDeleted = value
+            } else {
+                faults.report(at: node.position, "'deleted' must be true or false, not \(node.kindName); correct it")
+            }
+        }
+        if let node = object.node("error") {
+            switch node.content {
+            case .string(let text): error = text
+            case .bool(true): error = ""
+            default:
+                faults.report(at: node.position, "'error' must be a part of the message, or true for any; correct it")
+            }
+        }
+    }
+
+    private static func value(
+        _ object: SourceObject, _ name: String, _ demand: String, _ fits: (SourceNode.Content) -> Bool
+    ) -> JSONText? {
+        guard let node = object.node(name) else { return nil }
+        guard fits(node.content) else {
+            object.faults.report(at: node.position, "'\(name)' must be \(demand), not \(node.kindName); correct it")
+            return nil
+        }
+        return node.jsonText
+    }
+
+    private static func names(_ node: SourceNode, _ faults: SourceFaults) -> [String]? {
+        var names: [String] = []
+        if case .list(let elements) = node.content {
+            for element in elements {
+                if case .string(let name) = element.content { names.append(name) }
+            }
+            if names.count == elements.count { return names }
+        }
+        faults.report(at: node.position, "'fired' must be a list of rules' names; write fired: [] for none")
+        return nil
+    }
+
+    private static func attachments(_ node: SourceNode, _ reading: RuleReading) -> [String: File]? {
+        guard case .object(let members) = node.content else {
+            reading.faults.report(
+                at: node.position, "'attachments' must be an object, a name and what is expected each; correct it")
+            return nil
+        }
+        return Dictionary(members.map { ($0.name, File($0.value, reading)) }) { first, _ in first }
+    }
+}
+
+extension RuleExpectation.File {
+    init(_ node: SourceNode, _ reading: RuleReading) {
+        guard
+            let object = SourceObject(
+                node, "an expected attachment", known: ["file", "content_type", "length", "sha256"],
+                faults: reading.faults)
+        else { return }
+        contentType = object.optionalText("content_type")
+        sha256 = object.optionalText("sha256")
+        if let node = object.node("length") {
+            if case .number(let text) = node.content, let value = Int(text) {
+                length = value
+            } else {
+                reading.faults.report(at: node.position, "'length' must be a number of bytes; correct it")
+            }
+        }
+        guard let file = object.optionalText("file"), let node = object.node("file") else { return }
+        do throws(FileFault) { sha256 = try reading.files.content(file).sha256 } catch {
+            reading.faults.report(at: node.position, error.description)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+internal import LosslessJSON
+
+extension RuleFileSet {
+    /// Runs the tests of all files, each with the rules of its own file, in their order.
+    ///
+    /// - Parameter now: What programs know as `$now` in tests that do not set it, in seconds since 1970.
+    package func runTests(now: Int) async -> [RuleTestResult] {
+        var results: [RuleTestResult] = []
+        for file in files where !file.tests.isEmpty {
+            let ruleSet = RuleSet(file.rules, programs: programs)
+            let decider = ruleSet.makeDecider()
+            for test in file.tests {
+                let input = DecisionInput(test.given, isDeleted: test.given.root["_deleted"]?.bool == true)
+                let decisions = await decider.decide(on: [input], now: test.now ?? now)
+                guard let decision = decisions.first else { continue }
+                let report = DecisionReport(test.given, decision, names: ruleSet.names)
+                results.append(
+                    RuleTestResult(
+                        path: file.path, position: test.position, name: test.name,
+                        mismatches: test.expectation.mismatches(with: report)))
+            }
+        }
+        return results
+    }
+}
+
+extension RuleExpectation {
+    typealias Mismatch = RuleTestResult.Mismatch
+
+    func mismatches(with report: DecisionReport) -> [Mismatch] {
+        var found = [
+            firedMismatch(report), documentMismatch(report), patchMismatch(report), attachmentsMismatch(report),
+            effectsMismatch(report), errorMismatch(report),
+        ].compactMap { $0 }
+        if let isDeleted, isDeleted != report.decision.isDeletion {
+            found.append(Mismatch(what: "deleted", expected: ["\(isDeleted)"], actual: ["\(!isDeleted)"]))
+        }
+        return found
+    }
+
+    private func firedMismatch(_ report: DecisionReport) -> Mismatch? {
+        guard let fired, fired != report.fired else { return nil }
+        return Mismatch(what: "fired", expected: fired, actual: report.fired)
+    }
+
+    /// Without `_rev`; without `_attachments` unless they are expected, since their digests are nobody's to write.
+    private func documentMismatch(_ report: DecisionReport) -> Mismatch? {
+        guard let document else { return nil }
+        var left: Set = ["_rev"]
+        if document.root["_attachments"] == nil { left.insert("_attachments") }
+        let expected = document.without(left)
+        let actual = report.decision.document.without(left)
+        return Self.mismatch("document", expected, actual)
+    }
+
+    private func patchMismatch(_ report: DecisionReport) -> Mismatch? {
+        guard let patch, let actual = try? JSONText(report.patch.json) else { return nil }
+        return Self.mismatch("patch", patch, actual)
+    }
+
+    private func effectsMismatch(_ report: DecisionReport) -> Mismatch? {
+        guard let effects else { return nil }
+        var writer = JSONWriter()
+        report.writeEffects(to: &writer)
+        guard let actual = try? JSONText(writer.bytes) else { return nil }
+        let expected = Array(effects.root.elements)
+        let found = Array(actual.root.elements)
+        let areAsExpected =
+            expected.count == found.count && zip(expected, found).allSatisfy { $0.isPart(of: $1) }
+        return areAsExpected
+            ? nil
+            : Mismatch(
+                what: "effects", expected: effects.root.indentedLines(), actual: actual.root.indentedLines())
+    }
+
+    private func attachmentsMismatch(_ report: DecisionReport) -> Mismatch? {
+        guard let attachments else { return nil }
+        let expected = attachments.sorted { $0.key < $1.key }.map { $1.line(named: $0) }
+        let actual = report.decision.attachments.sorted { $0.key < $1.key }.map { name, attachment in
+            attachments[name].map { $0.line(named: name, of: attachment) }
+                ?? "\(name): \(attachment.contentType), \(attachment.content.length) bytes"
+        }
+        return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)
+    }
+
+    private func errorMismatch(_ report: DecisionReport) -> Mismatch? {
+        let actual = report.decision.fault?.description
+        if let error {
+            if let actual, error.isEmpty || actual.contains(error) { return nil }
+            return Mismatch(what: "error", expected: [error.isEmpty ? "any" : error], actual: [actual ?? "none"])
+        }
+        return actual.map { Mismatch(what: "error", expected: ["none"], actual: [$0]) }
+    }
+
+    private static func mismatch(_ what: String, _ expected: JSONText, _ actual: JSONText) -> Mismatch? {
+        guard !expected.root.isEquivalent(to: actual.root) else { return nil }
+        return Mismatch(
+            what: what, expected: expected.root.indentedLines(), actual: actual.root.indentedLines())
+    }
+}
+
+extension RuleExpectation.File {
+    /// What is expected, on one line.
+    fileprivate func line(named name: String) -> String {
+        Self.line(name, type: contentType, length: length, sha256: sha256)
+    }
+
+    /// The same of an attachment that there is: what nothing is expected of is left out.
+    fileprivate func line(named name: String, of attachment: Attachment) -> String {
+        Self.line(
+            name, type: contentType == nil ? nil : attachment.contentType,
+            length: length == nil ? nil : attachment.content.length,
+            sha256: sha256 == nil ? nil : attachment.content.sha256)
+    }
+
+    private static func line(_ name: String, type: String?, length: Int?, sha256: String?) -> String {
+        let parts = [type, length.map { "\($0) bytes" }, sha256.map { "sha256 \($0)" }].compactMap { $0 }
+        return parts.isEmpty ? name : "\(name): \(parts.joined(separator: ", "))"
+    }
+}
+
+extension JSONText {
+    /// The text without top-level members of these names; itself if an edit would be a guess.
+    fileprivate func without(_ names: Set<String>) -> JSONText {
+        names.sorted().reduce(self) { text, name in
+            text.root[name] == nil ? text : (try? text.removing(JSONPointer(tokens: [name]))) ?? text
+        }
+    }
+}
+
+extension JSONValue {
+    /// Whether each member that this object names is the same in the other.
+    fileprivate func isPart(of other: JSONValue) -> Bool {
+        guard kind == .object else { return isEquivalent(to: other) }
+        return members.allSatisfy { member in
+            guard let name = member.name.string, let value = other[name] else { return false }
+            return member.value.isEquivalent(to: value)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+internal import LosslessJSON
+
+/// A value of a rule file, with holes that jq programs fill for each document.
+///
+/// An object whose only member is `jq` is such a hole, wherever in the value it stands.
+struct Template: Sendable {
+    fileprivate indirect enum Part: Sendable {
+        case literal([UInt8])
+        /// Index into ``Template/programs``.
+        case hole(Int)
+        case object([(name: String, part: Part)])
+        case list([Part])
+    }
+
+    private let root: Part
+    /// The programs of the holes, by their index in the ``ProgramList``.
+    let programs: [Int]
+    /// The value where it has no holes.
+    let literal: JSONText?
+
+    /// Nil, with a fault, if a hole's program is not text.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        var programs: [Int] = []
+        guard let root = Part(node, reading, &programs) else { return nil }
+        self.root = root
+        self.programs = programs
+        literal = programs.isEmpty ? node.jsonText : nil
+    }
+
+    /// The values that the template stands for: one, unless all of it is a hole. Then they are what the program gave,
+    /// be that none or many.
+    ///
+    /// A member or an element whose program gives nothing is left out.
+    ///
+    /// - Parameter outputs: For each of ``programs`` what it gave.
+    /// - Throws: ``ActionFault`` if a member or an element would have several values.
+    func values(_ outputs: [[JSONText]]) throws(ActionFault) -> [JSONText] {
+        if let literal { return [literal] }
+        if case .hole(let hole) = root { return outputs[hole] }
+        var writer = JSONWriter()
+        try root.write(to: &writer, outputs)
+        do throws(JSONFault) { return [try JSONText(writer.bytes)] } catch {
+            throw .failed("the computed value is too large: \(error)")
+        }
+    }
+
+    /// The one value; nil if there is none, or it is null.
+    func value(_ outputs: [[JSONText]], of what: String) throws(ActionFault) -> JSONText? {
+        let values = try values(outputs)
+        guard values.count <= 1 else { throw .failed("\(what): the program gives \(values.count) values, not one") }
+        return values.first?.root.kind == .null ? nil : values.first
+    }
+}
+
+extension Template.Part {
+    init?(_ node: SourceNode, _ reading: RuleReading, _ programs: inout [Int]) {
+        switch node.content {
+        case .null, .bool, .number, .string: self = .literal(node.json)
+        case .list(let elements):
+            var parts: [Template.Part] = []
+            for element in elements {
+                guard let part = Template.Part(element, reading, &programs) else { return nil }
+                parts.append(part)
+            }
+            self = .list(parts)
+        case .object(let members):
+            if members.count == 1, members[0].name == "jq" {
+                guard let program = reading.program(members[0].value) else { return nil }
+                self = .hole(programs.count)
+                programs.append(program)
+                return
+            }
+            var parts: [(String, Template.Part)] = []
+            for member in members {
+                guard let part = Template.Part(member.value, reading, &programs) else { return nil }
+                parts.append((member.name, part))
+            }
+            self = .object(parts)
+        }
+    }
+
+    /// Recurses as deep as a rule file may be nested.
+    fileprivate func write(to writer: inout JSONWriter, _ outputs: [[JSONText]]) throws(ActionFault) {
+        switch self {
+        case .literal(let json): writer.raw(json)
+        case .hole(let hole): if let output = try single(outputs[hole]) { writer.raw(output.bytes) }
+        case .list(let parts):
+            var elements = JSONWriter()
+            for part in parts { try part.write(to: &elements, outputs) }
+            writer.raw([UInt8(ascii: "[")] + elements.bytes + [UInt8(ascii: "]")])
+        case .object(let members):
+            var object = JSONWriter()
+            for (name, part) in members {
+                if case .hole(let hole) = part {
+                    guard let output = try single(outputs[hole]) else { continue }
+                    object.member(name, raw: output.bytes)
+                } else {
+                    object.name(name)
+                    try part.write(to: &object, outputs)
+                }
+            }
+            writer.raw([UInt8(ascii: "{")] + object.bytes + [UInt8(ascii: "}")])
+        }
+    }
+
+    private func single(_ outputs: [JSONText]) throws(ActionFault) -> JSONText? {
+        guard outputs.count <= 1 else {
+            throw .failed("a program inside a value gives \(outputs.count) values; one has room there")
+        }
+        return outputs.first
+    }
+}

@@ -1,0 +1,46 @@
+internal import LosslessJSON
+
+/// A text of a rule file: written out, or computed for each document.
+enum TextTemplate: Sendable {
+    case literal(String)
+    case computed(Template)
+
+    var programs: [Int] {
+        switch self {
+        case .literal: []
+        case .computed(let template): template.programs
+        }
+    }
+
+    /// The text where it does not depend on the document.
+    var literal: String? {
+        if case .literal(let text) = self { text } else { nil }
+    }
+
+    /// The text; nil if the program gives none, or null.
+    ///
+    /// - Parameters:
+    ///   - outputs: For each of ``programs`` what it gave.
+    ///   - what: What the text is, for messages.
+    /// - Throws: ``ActionFault`` if it is no text, or empty.
+    func text(_ outputs: [[JSONText]], of what: String) throws(ActionFault) -> String? {
+        switch self {
+        case .literal(let text): return text
+        case .computed(let template):
+            guard let value = try template.value(outputs, of: what) else { return nil }
+            guard let text = value.root.string, !text.isEmpty else {
+                throw .failed("\(what) must be text and not empty; the program gives \(value.excerpt)")
+            }
+            return text
+        }
+    }
+}
+
+extension JSONText {
+    /// For messages: the beginning of a computed value.
+    var excerpt: String {
+        let limit = 60
+        let text = String(decoding: bytes.prefix(limit), as: UTF8.self)
+        return bytes.count > limit ? text + "…" : text
+    }
+}

@@ -1,0 +1,43 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+/// Finds out whether there is a gateway, whether it lets this user in, and what it is.
+struct FirstContact {
+    let gateway: Gateway
+    let patience: Patience.Settings
+    let report: RunReport
+    let logger: Logger
+
+    /// - Parameter needsNewest: The gateway's newest sequence must be known, or there is no place to start.
+    /// - Throws: ``RunFailure``, `CancellationError`.
+    func make(needsNewest: Bool = false) async throws -> DatabaseInfo {
+        var patience = Patience(patience)
+        while true {
+            do throws(GatewayError) {
+                let info = try await gateway.databaseInfo()
+                if needsNewest, !(info.isOnline && info.updateSequence != nil) {
+                    throw GatewayError(
+                        .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
+                }
+                logger.info(
+                    "connected",
+                    metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+                return info
+            } catch {
+                if error.code == .cancelled { throw CancellationError() }
+                switch patience.verdict(on: error) {
+                case .end(let failure): throw failure
+                case .retry(let delay):
+                    // What is no gateway is told of once, at the end.
+                    logger.log(
+                        level: error.code == .malformedAnswer ? .debug : .warning,
+                        "no proper answer from the gateway yet",
+                        metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
+                    await report.noteContactRetry()
+                    try await Task.sleep(for: delay)
+                }
+            }
+        }
+    }
+}

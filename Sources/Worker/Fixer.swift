@@ -1,0 +1,107 @@
+package import GatewayClient
+package import Logging
+package import Pipeline
+package import Rules
+internal import ServiceLifecycle
+
+/// `changebot fix`: the rules over every live document of a keyspace, once.
+///
+/// Documents are read in pages of `_all_docs`, each once and in the order of their ids, so that one which changes
+/// meanwhile is neither missed nor seen twice. Where a user may not read those, the feed is read until it is caught up.
+///
+/// On graceful shutdown it stops reading, answers for what it has taken in, and returns. Killed at any instant and
+/// started again, it finds what is done and does the rest.
+package struct Fixer: Service {
+    private let gateway: Gateway
+    private let ruleSet: RuleSet
+    private let ledger: Ledger
+    private let settings: Delivery.Settings
+    private let report: RunReport
+    private let logger: Logger
+
+    package init(
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: Delivery.Settings, report: RunReport,
+        logger: Logger
+    ) {
+        self.gateway = gateway
+        self.ruleSet = ruleSet
+        self.ledger = ledger
+        self.settings = settings
+        self.report = report
+        self.logger = logger
+    }
+
+    /// - Throws: ``RunFailure`` or ``StateError``. Returns at the end of the pass or after a graceful shutdown.
+    package func run() async throws {
+        do {
+            let contact = FirstContact(
+                gateway: gateway, patience: settings.patience, report: report, logger: logger)
+            let info = try await cancelWhenGracefulShutdown { try await contact.make() }
+            await report.expect(documents: info.documentCount)
+            let delivery = try Delivery(
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
+            await report.watch(delivery.progress, hasSequence: false)
+            try await delivery.run { try await read(info: info, into: delivery) }
+        } catch is CancellationError {
+            // Asked to stop.
+        }
+    }
+
+    private func read(info: DatabaseInfo, into delivery: Delivery) async throws {
+        do {
+            try await cancelWhenGracefulShutdown {
+                if try await readPages(into: delivery) == .forbidden {
+                    logger.notice("this user may not list the documents; reading the changes feed instead")
+                    try await readFeed(info: info, into: delivery)
+                }
+            }
+        } catch is CancellationError where !Task.isCancelled {
+            logger.info("stopping: finishing what is under way")
+        } catch is EnoughChanged {
+            logger.debug("as many documents are changed as were asked for")
+        }
+    }
+
+    private enum PagesEnd { case read, forbidden }
+
+    private struct EnoughChanged: Error {}
+
+    private func readPages(into delivery: Delivery) async throws -> PagesEnd {
+        let intake = delivery.makeIntake()
+        var pages = DocumentPages(of: gateway)
+        var patience = Patience(settings.patience, hasSucceeded: true)
+        while true {
+            do {
+                guard let batch = try await pages.next() else { return .read }
+                patience.succeed()
+                try await intake.take(batch)
+                if await delivery.allowance.isExhausted { throw EnoughChanged() }
+            } catch let error as GatewayError {
+                if error.code == .cancelled { throw CancellationError() }
+                if error.code == .notOffered, pages.lastID == nil { return .forbidden }
+                switch patience.verdict(on: error) {
+                case .end(let failure): throw failure
+                case .retry(let delay):
+                    logger.warning(
+                        "reading the documents broke off; going on from the last one",
+                        metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
+                    await delivery.progress.count { $0.retries += 1 }
+                    try await Task.sleep(for: delay)
+                }
+            }
+        }
+    }
+
+    /// Documents that change meanwhile may come twice: the second decision finds nothing left to do.
+    private func readFeed(info: DatabaseInfo, into delivery: Delivery) async throws {
+        let progress = delivery.progress
+        let intake = delivery.makeIntake()
+        let reader = FeedReader(
+            gateway: gateway, end: .caughtUp(with: info.newestSequence), patience: settings.patience, logger: logger,
+            noteRetry: { await progress.count { $0.retries += 1 } })
+        try await reader.read(from: .start) { rows, reached in
+            try await intake.take(rows, reached: reached)
+            if await delivery.allowance.isExhausted { throw EnoughChanged() }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import ArgumentParser
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+internal import Rules
+internal import Worker
+
+struct FixCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fix",
+        abstract: "Apply rules to every document of a keyspace, once.",
+        discussion: """
+            Look first, then do it:
+
+            changebot fix --gateway http://127.0.0.1:4985/todo --rules rules/fixups.yaml --dry-run
+            changebot fix --gateway http://127.0.0.1:4985/todo --rules rules/fixups.yaml
+            """)
+
+    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var job: JobOptions
+    @OptionGroup var log: LogOptions
+
+    @Option(help: "Only the rule of this name. May be given several times.")
+    var rule: [String] = []
+
+    @Option(help: ArgumentHelp("Only documents that this Mango selector matches.", valueName: "json"))
+    var selector: String?
+
+    @Option(help: "Change at most so many documents.")
+    var limit: Int?
+
+    @Option(help: "With --dry-run: the time that rules know as $now. Default: the time of the start.")
+    var now: PointInTimeArgument?
+
+    func run() async throws {
+        do { try await start(Environment()) } catch { throw CommandFailure(error) }
+    }
+
+    private func start(_ environment: Environment) async throws {
+        let logger = try log.logger(environment)
+        let paths = try job.rulePaths(environment)
+        if let path = job.summaryPath(environment) { try OutputFile.check(path) }
+        let settings = try deliverySettings(environment)
+        let choice = try gateway.choice(environment)
+        let place = try StatePlace(
+            choice: choice, directory: state.directory(environment), state.botName(environment) + ".fix")
+        let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
+            try DocumentFilter(text, name: "--selector")
+        }
+        let ruleSet = try RuleFileSet.load(paths: paths).ruleSet(only: rule.isEmpty ? nil : rule, filter: filter)
+        let job = Job(
+            options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
+            choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
+        try await job.run { parts in
+            Fixer(
+                gateway: parts.gateway, ruleSet: parts.ruleSet, ledger: parts.ledger, settings: settings,
+                report: parts.report, logger: parts.logger)
+        } whenDone: { counters in
+            guard logger.logLevel <= .info else { return }
+            let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: settings.preview != nil)
+            for line in totals.lines { Console.complain(line) }
+        }
+    }
+
+    /// None while a dry run shows documents on the same terminal.
+    private func progress(
+        _ environment: Environment, _ settings: Delivery.Settings
+    ) throws(CommandFailure) -> ProgressPacing {
+        let style = TerminalStyle(nil, environment: environment, stream: .standardError)
+        let showsDocuments = settings.preview != nil && TerminalStyle.isTerminal(.standardOutput)
+        return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet") || showsDocuments)
+    }
+
+    private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {
+        var settings = try job.deliverySettings(environment, isDaemon: false)
+        settings.savesCheckpoint = false
+        settings.changeLimit = try environment.value(limit, "limit", parse: Int.init)
+        if let limit = settings.changeLimit, limit < 0 { throw CommandFailure(.usage, "--limit can't be negative") }
+        guard settings.preview != nil || now == nil else {
+            throw CommandFailure(.usage, "--now is for --dry-run; documents are changed at the time that it is")
+        }
+        // One time for the whole pass: documents that are fixed together say the same.
+        let start = now?.seconds ?? Timestamp.secondsNow
+        settings.now = { start }
+        return settings
+    }
+}

@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import Pipeline
+internal import Rules
+
+struct RulesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rules",
+        abstract: "Check, test, try and explain rule files, without a gateway.",
+        subcommands: [
+            RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
+            RulesSchemaCommand.self,
+        ])
+}
+
+/// The rule files that a command is about.
+struct RuleFileArguments: ParsableArguments {
+    @Argument(help: ArgumentHelp("Rule files, or folders of them.", valueName: "path"))
+    var paths: [String]
+
+    /// - Throws: ``CommandFailure`` with 65 or 66.
+    func load() throws(CommandFailure) -> RuleFileSet {
+        do throws(RuleFilesError) { return try RuleFileSet.load(paths: paths) } catch { throw CommandFailure(error) }
+    }
+}
+
+/// The time that rules know as `$now`.
+struct NowOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: now.", valueName: "time"))
+    var now: PointInTimeArgument?
+
+    var seconds: Int { now?.seconds ?? Timestamp.secondsNow }
+}

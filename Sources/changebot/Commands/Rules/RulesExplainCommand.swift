@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import LosslessJSON
+internal import Rules
+
+struct RulesExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say of each rule whether it fires for a document, and if not, which clause failed on which value.",
+        discussion: "Example: changebot rules explain rules/ --document task.json")
+
+    @OptionGroup var files: RuleFileArguments
+
+    @Option(help: ArgumentHelp("A file with one JSON document; - for stdin.", valueName: "file"))
+    var document: String
+
+    @Option(help: "Only the rule of this name. May be given several times.")
+    var rule: [String] = []
+
+    @OptionGroup var now: NowOption
+
+    @Option(help: "Colours: auto, always or never. Default: auto.")
+    var color: TerminalStyle.Choice?
+
+    func run() async throws {
+        do { try await explain() } catch { throw CommandFailure(error) }
+    }
+
+    private func explain() async throws {
+        let style = TerminalStyle(color, environment: Environment(), stream: .standardOutput)
+        let ruleSet = try files.load().ruleSet(only: rule.isEmpty ? nil : rule)
+        let text = try Self.read(document)
+        let input = DecisionInput(text, isDeleted: text.root["_deleted"]?.bool == true)
+        for explanation in await ruleSet.explain(input, now: now.seconds) {
+            for line in explanation.lines { Console.print(style.marked(line)) }
+        }
+    }
+
+    private static func read(_ file: String) throws(CommandFailure) -> JSONText {
+        let bytes = try InputLines.whole(file)
+        do throws(JSONFault) {
+            let text = try JSONText(bytes)
+            if text.root.kind == .object { return text }
+        } catch {
+            let (line, column) = error.position(in: bytes.span)
+            throw CommandFailure(.invalidData, "\(file):\(line):\(column): not JSON: \(error); correct it there")
+        }
+        throw CommandFailure(.invalidData, "\(file):1:1: a document must be an object; correct it")
+    }
+}

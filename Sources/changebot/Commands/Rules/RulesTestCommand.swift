@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import Rules
+
+struct RulesTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Run the tests that stand in rule files.",
+        discussion: "Example: changebot rules test rules/")
+
+    @OptionGroup var files: RuleFileArguments
+    @OptionGroup var now: NowOption
+
+    @Option(help: "Colours in diffs: auto, always or never. Default: auto.")
+    var color: TerminalStyle.Choice?
+
+    func run() async throws {
+        do { try await test() } catch { throw CommandFailure(error) }
+    }
+
+    private func test() async throws {
+        let style = TerminalStyle(color, environment: Environment(), stream: .standardOutput)
+        let results = try await files.load().runTests(now: now.seconds)
+        for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
+        let failed = results.count { !$0.hasPassed }
+        Console.print("\(Counted(results.count, "test")), \(failed == 0 ? "all passed" : "\(failed) failed")")
+        if failed > 0 { throw CommandFailure(.incomplete) }
+    }
+
+    private static func lines(of result: RuleTestResult, _ style: TerminalStyle) -> [String] {
+        guard !result.hasPassed else { return [style.green("ok    ") + result.name] }
+        var lines = [style.red("FAIL  ") + "\(result.path):\(result.position.line): \(result.name)"]
+        for mismatch in result.mismatches {
+            lines.append("      \(mismatch.what):")
+            lines += LineDiff(mismatch.expected, mismatch.actual).lines(style).map { "        " + $0 }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,26 @@
+internal import LosslessJSON
+internal import Rules
+
+extension DocumentDiff {
+    init(_ report: DecisionReport) {
+        let decision = report.decision
+        id = report.document.root["_id"]?.string ?? ""
+        revision = report.document.root["_rev"]?.string
+        rules = report.fired
+        before = report.document
+        if let fault = decision.fault {
+            outcome = .setAside(reason: fault.description)
+        } else {
+            outcome = decision.isDeletion ? .deleted : .written(decision.document)
+        }
+        attached = report.attached.compactMap { name in
+            decision.attachments[name].map { attachment in
+                NewAttachment(
+                    name: name, contentType: attachment.contentType, byteCount: attachment.content.length,
+                    sha256: attachment.content.sha256)
+            }
+        }
+        detached = report.detached
+        otherDocuments = decision.puts.map { OtherDocument(id: $0.id, keyspace: $0.keyspace) }
+    }
+}

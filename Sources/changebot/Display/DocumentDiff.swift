@@ -1,0 +1,75 @@
+internal import LosslessJSON
+
+/// What would change in one document, for people.
+struct DocumentDiff {
+    struct NewAttachment {
+        let name: String
+        let contentType: String
+        let byteCount: Int
+        /// In hexadecimal digits.
+        let sha256: String
+    }
+
+    /// A document that would be written beside this one.
+    struct OtherDocument {
+        let id: String
+        /// Nil: the same one.
+        var keyspace: String?
+    }
+
+    enum Outcome {
+        /// `_attachments` of both are left out: attachments are shown on their own.
+        case written(JSONText)
+        case deleted
+        /// Rules could not be applied, and why.
+        case setAside(reason: String)
+    }
+
+    let id: String
+    let revision: String?
+    /// The names of the rules that fired.
+    let rules: [String]
+    let before: JSONText
+    let outcome: Outcome
+    var attached: [NewAttachment] = []
+    /// The names of attachments that are taken away.
+    var detached: [String] = []
+    var otherDocuments: [OtherDocument] = []
+
+    /// A line that names the document, then what would happen to it, then what would happen beside it.
+    func lines(_ style: TerminalStyle) -> [String] {
+        [heading(style)] + body(style)
+            + detached.map { style.red("- attachment \($0.visible)") }
+            + attached.map { style.green("+ attachment \(Self.description(of: $0))") }
+            + otherDocuments.map { style.green("put \(Self.description(of: $0))") }
+    }
+
+    private func heading(_ style: TerminalStyle) -> String {
+        let revision = revision.map { "  " + style.dim($0.visible) } ?? ""
+        return style.bold(id.visible) + revision + "  " + style.yellow(rules.map(\.visible).joined(separator: ", "))
+    }
+
+    private func body(_ style: TerminalStyle) -> [String] {
+        switch outcome {
+        case .deleted: [style.red("- (deleted)")]
+        case .setAside(let reason): [style.yellow("! set aside: \(reason.visible)")]
+        case .written(let after):
+            LineDiff(Self.indentedLines(before), Self.indentedLines(after)).lines(style)
+        }
+    }
+
+    private static func indentedLines(_ document: JSONText) -> [String] {
+        let bare = try? document.removing(JSONPointer(tokens: ["_attachments"]))
+        return (bare ?? document).root.indentedLines(indent: 2)
+    }
+
+    private static func description(of attachment: NewAttachment) -> String {
+        let size = attachment.byteCount == 1 ? "1 byte" : "\(Quantity.count(attachment.byteCount)) bytes"
+        let digest = attachment.sha256.prefix(12) + (attachment.sha256.count > 12 ? "…" : "")
+        return "\(attachment.name.visible)  \(attachment.contentType.visible), \(size), sha256 \(digest)"
+    }
+
+    private static func description(of document: OtherDocument) -> String {
+        document.id.visible + (document.keyspace.map { " in \($0.visible)" } ?? "")
+    }
+}

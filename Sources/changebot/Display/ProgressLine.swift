@@ -1,0 +1,43 @@
+internal import Locking
+
+/// Shows on stderr how far a job is. Any task may tell, as often as it likes; most calls show nothing.
+final class ProgressLine: Sendable {
+    private let output: StandardErrorOutput
+    private let elapsed: @Sendable () -> Duration
+    private let width: @Sendable () -> Int
+    private let pacing: Locked<ProgressPacing>
+
+    /// - Parameters:
+    ///   - elapsed: The time since the start of the job.
+    ///   - width: The terminal's columns, asked anew for each line: windows change.
+    init(
+        _ pacing: ProgressPacing, output: StandardErrorOutput = .shared, elapsed: @escaping @Sendable () -> Duration,
+        width: @escaping @Sendable () -> Int = { TerminalStyle.width(of: .standardError) }
+    ) {
+        self.pacing = Locked(pacing)
+        self.output = output
+        self.elapsed = elapsed
+        self.width = width
+    }
+
+    /// Progress of a job that starts now.
+    convenience init(_ pacing: ProgressPacing) {
+        let start = ContinuousClock.now
+        self.init(pacing, elapsed: { start.duration(to: .now) })
+    }
+
+    func show(count: Int, total: Int? = nil, bytes: Int = 0) {
+        let elapsed = elapsed()
+        let form = pacing.withLock { $0.isDue(at: elapsed) ? $0.form : .none }
+        let state = ProgressState(count: count, total: total, bytes: bytes, elapsed: elapsed)
+        switch form {
+        case .none: break
+        // In the last column some terminals go on to the next line.
+        case .redrawn: output.show(status: state.line(width: width() - 1))
+        case .lines: output.write(Array((state.text + "\n").utf8))
+        }
+    }
+
+    /// Takes the line away; to be called when nobody tells any more. What has become of the job is for the log to say.
+    func finish() { output.show(status: "") }
+}

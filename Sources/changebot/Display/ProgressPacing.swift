@@ -1,0 +1,32 @@
+/// When progress is shown, and in which form.
+struct ProgressPacing: Sendable {
+    enum Form: Sendable, Equatable {
+        /// One line that is drawn again and again, on a terminal.
+        case redrawn
+        /// A line now and then, one below the other.
+        case lines
+        case none
+    }
+
+    let form: Form
+    /// When it was shown last, by the job's own clock.
+    private var shownAt: Duration?
+
+    init(_ form: Form) { self.form = form }
+
+    /// - Parameter style: Of stderr.
+    init(_ style: TerminalStyle, isQuiet: Bool) {
+        self.init(isQuiet ? .none : style.canRedraw ? .redrawn : .lines)
+    }
+
+    private var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }
+
+    /// Whether it is time to show something. A terminal shows it at once, a file only of what takes long.
+    mutating func isDue(at elapsed: Duration) -> Bool {
+        guard form != .none else { return false }
+        let last = shownAt ?? (form == .redrawn ? elapsed - interval : .zero)
+        guard elapsed - last >= interval else { return false }
+        shownAt = elapsed
+        return true
+    }
+}

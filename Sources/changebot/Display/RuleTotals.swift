@@ -1,0 +1,25 @@
+internal import Pipeline
+
+/// How often each rule fired, for people: one line each, then what came of it all.
+struct RuleTotals {
+    let counters: RunCounters
+    /// In their order.
+    let rules: [String]
+    let isDryRun: Bool
+
+    var lines: [String] {
+        let counts = rules.map { Quantity.count(counters.rules[$0] ?? 0) }
+        let width = counts.map(\.count).max() ?? 0
+        let rows = zip(rules, counts).map { rule, count in
+            String(repeating: " ", count: width - count.count + 2) + count + "  " + rule.visible
+        }
+        var parts = [
+            "\(Quantity.count(counters.changes)) documents looked at",
+            isDryRun
+                ? "\(Quantity.count(counters.shown)) would change" : "\(Quantity.count(counters.written)) written",
+        ]
+        if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) already right") }
+        if counters.deadLetters > 0 { parts.append("\(Quantity.count(counters.deadLetters)) set aside") }
+        return rows + [parts.joined(separator: ", ")]
+    }
+}

@@ -1,0 +1,53 @@
+internal import Glibc
+internal import Locking
+
+/// The one way to stderr: log lines and complaints stay whole, and a status line stays below them.
+final class StandardErrorOutput: Sendable {
+    static let shared = StandardErrorOutput { bytes in write(bytes, to: STDERR_FILENO) }
+
+    private let sink: @Sendable ([UInt8]) -> Void
+    /// The line on which the cursor stands; empty if there is none.
+    private let status = Locked("")
+
+    /// - Parameter sink: Where the bytes go. Called with a lock held: it must not come back here.
+    init(sink: @escaping @Sendable ([UInt8]) -> Void) { self.sink = sink }
+
+    /// Writes whole lines, above the status line if there is one.
+    func write(_ lines: [UInt8]) {
+        status.withLock { status in
+            // One call for all of it, so that nothing flickers.
+            sink(status.isEmpty ? lines : Array(TerminalControl.clearLine.utf8) + lines + Array(status.utf8))
+        }
+    }
+
+    /// Draws a status line in the place of the one that stands there; an empty one takes it away.
+    func show(status text: String) {
+        status.withLock { status in
+            guard !text.isEmpty || !status.isEmpty else { return }
+            status = text
+            sink(Array((TerminalControl.clearLine + text).utf8))
+        }
+    }
+
+    /// Takes the status line away while `body` writes lines to stdout, which may be the same terminal.
+    func steppingAside(_ body: () -> Void) {
+        status.withLock { status in
+            if !status.isEmpty { sink(Array(TerminalControl.clearLine.utf8)) }
+            body()
+            if !status.isEmpty { sink(Array(status.utf8)) }
+        }
+    }
+
+    /// A stream that nobody reads any more is no reason to fail.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else {
+                if count < 0, errno == EINTR { continue }
+                return
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,13 @@
+internal import Rules
+
+extension TerminalStyle {
+    /// A line of an explanation in the colour of its mark.
+    func marked(_ line: ExplanationLine) -> String {
+        switch line.verdict {
+        case .holds: green(line.text)
+        case .fails: red(line.text)
+        case .noAnswer: yellow(line.text)
+        case nil: line.text
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Glibc
+
+/// Whether and how text is coloured on one of the program's streams. The one place that knows of ANSI codes.
+///
+/// - Note: Source: ECMA-48, section 8.3.117 (SGR); no-color.org.
+struct TerminalStyle: Sendable {
+    /// The values of `--color`.
+    enum Choice: String, CaseIterable, Sendable {
+        case auto, always, never
+    }
+
+    enum Stream: Sendable {
+        case standardOutput, standardError
+
+        fileprivate var descriptor: Int32 {
+            switch self {
+            case .standardOutput: STDOUT_FILENO
+            case .standardError: STDERR_FILENO
+            }
+        }
+    }
+
+    /// Columns of a terminal that does not tell.
+    static let defaultWidth = 80
+
+    let isColored: Bool
+    /// Whether a line that stands there can be drawn anew: a terminal, and not a dumb one.
+    let canRedraw: Bool
+
+    /// - Parameters:
+    ///   - choice: What the command line says; if nothing, `CHANGEBOT_COLOR`.
+    ///   - environment: `NO_COLOR`, if not empty, and `TERM=dumb` keep colours away unless they are asked for.
+    init(_ choice: Choice?, environment: Environment, stream: Stream) {
+        self.init(
+            choice ?? environment["color"].flatMap(Choice.init(rawValue:)) ?? .auto,
+            isTerminal: Self.isTerminal(stream), noColor: environment.variable("NO_COLOR"),
+            terminal: environment.variable("TERM"))
+    }
+
+    init(_ choice: Choice, isTerminal: Bool, noColor: String? = nil, terminal: String? = nil) {
+        canRedraw = isTerminal && terminal != "dumb"
+        isColored =
+            switch choice {
+            case .always: true
+            case .never: false
+            case .auto: canRedraw && (noColor ?? "").isEmpty
+            }
+    }
+
+    static func isTerminal(_ stream: Stream) -> Bool { isatty(stream.descriptor) == 1 }
+
+    /// How many columns a stream's terminal has at the moment.
+    static func width(of stream: Stream) -> Int {
+        var size = winsize()
+        guard ioctl(stream.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return defaultWidth }
+        return Int(size.ws_col)
+    }
+
+    func green(_ text: String) -> String { marked(text, "32") }
+    func red(_ text: String) -> String { marked(text, "31") }
+    func yellow(_ text: String) -> String { marked(text, "33") }
+    func bold(_ text: String) -> String { marked(text, "1") }
+    func dim(_ text: String) -> String { marked(text, "2") }
+
+    private func marked(_ text: String, _ code: StaticString) -> String {
+        isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// What moves the cursor.
+enum TerminalControl {
+    /// Back to the first column, everything on the line gone.
+    static let clearLine = "\r\u{1B}[K"
+}

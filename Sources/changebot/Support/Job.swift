@@ -1,0 +1,119 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+internal import Rules
+internal import ServiceLifecycle
+internal import Worker
+
+/// A run of the pipeline as a command: state, gateway, signals, summary, exit code.
+struct Job {
+    /// What the service of a command is made of.
+    struct Parts {
+        let gateway: Gateway
+        let ruleSet: RuleSet
+        let ledger: Ledger
+        let report: RunReport
+        let logger: Logger
+    }
+
+    let options: JobOptions
+    let gateway: GatewayOptions
+    let environment: Environment
+    let logger: Logger
+    let ruleSet: RuleSet
+    let place: StatePlace
+    let choice: GatewayChoice
+    let settings: Delivery.Settings
+    /// Ends by itself: dead letters are told by the exit code.
+    let isOneShot: Bool
+    /// How far it is, for jobs that know an end.
+    var progress = ProgressPacing(.none)
+
+    private var isDryRun: Bool { settings.preview != nil }
+
+    /// Runs the service that `make` makes, to its end, and then writes the summary, whatever the end.
+    ///
+    /// - Throws: ``CommandFailure``.
+    func run(
+        _ make: @Sendable (Parts) throws -> some Service, whenDone: (RunCounters) -> Void = { _ in }
+    ) async throws {
+        let report = RunReport()
+        var failure: CommandFailure?
+        do { try await work(report, make) } catch { failure = CommandFailure(error) }
+        let counters = await report.counters()
+        whenDone(counters)
+        if failure == nil, isOneShot { failure = Self.shortfall(counters, settings.errorLimit) }
+        let code = (failure?.code ?? .done).rawValue
+        if let path = options.summaryPath(environment) {
+            let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
+            do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
+                // The run's own failure, if there is one, is the one to end with.
+                if failure != nil, let message = error.message { Console.error(message) }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private static func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
+        if let limit, limit.isExceeded(by: counters, isFinal: true) {
+            return CommandFailure(RunFailure(limit, counters))
+        }
+        return counters.deadLetters > 0 ? CommandFailure(.incomplete) : nil
+    }
+
+    private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
+        defer { place.discardIfTemporary() }
+        let ledger = try openLedger()
+        defer { ledger.close() }
+        let grace = try options.grace(environment)
+        try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
+            gateway in
+            let parts = Parts(gateway: gateway, ruleSet: ruleSet, ledger: ledger, report: report, logger: logger)
+            let service = try make(parts)
+            try await Self.showing(progress, of: report) {
+                try await StoppableService.run(service, grace: grace, logger: logger)
+            }
+        }
+        let counters = await report.counters()
+        logger.info(
+            "done",
+            metadata: [
+                "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
+                isDryRun ? "would_write" : "written": "\(isDryRun ? counters.shown : counters.written)",
+                "unchanged": "\(counters.unchanged)", "dead_letters": "\(counters.deadLetters)",
+            ])
+    }
+
+    /// Shows how far the work is, while it goes on.
+    private static func showing(
+        _ pacing: ProgressPacing, of report: RunReport, _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        guard pacing.form != .none else { return try await work() }
+        let line = ProgressLine(pacing)
+        defer { line.finish() }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await work() }
+            group.addTask {
+                while true {
+                    let counters = await report.counters()
+                    let total = await report.expectedDocuments
+                    line.show(count: counters.changes, total: total, bytes: counters.bytesIn)
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func openLedger() throws(StateError) -> Ledger {
+        if isDryRun {
+            return try Ledger(
+                previewing: place.directory, name: place.name, gateway: place.gatewayIdentity,
+                ruleSetHash: ruleSet.hash)
+        }
+        return try Ledger(
+            directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
+    }
+}

@@ -1,0 +1,157 @@
+import LosslessJSON
+import Testing
+
+@testable import changebot
+
+private let plain = TerminalStyle(.never, isTerminal: false)
+private let colored = TerminalStyle(.always, isTerminal: false)
+
+@Suite struct LineDiffTests {
+    private func lines(_ old: String, _ new: String) -> [String] {
+        LineDiff(old.split(separator: " ").map(String.init), new.split(separator: " ").map(String.init)).lines(plain)
+    }
+
+    @Test(
+        arguments: [
+            ("", "", []),
+            ("a b", "a b", []),
+            ("", "a", ["+ a"]),
+            ("a", "", ["- a"]),
+            ("a b c", "a x c", ["  a", "- b", "+ x", "  c"]),
+            ("a a", "a a a", ["  a", "  a", "+ a"]),
+            ("a b c d", "b c x d", ["- a", "  b", "  c", "+ x", "  d"]),
+            ("1 2 3 4 5 a", "1 2 3 4 5 b", ["  3", "  4", "  5", "- a", "+ b"]),
+            ("a 1 2 3 4 5", "b 1 2 3 4 5", ["- a", "+ b", "  1", "  2", "  3"]),
+            (
+                "a 1 2 3 4 5 6 7 8 b", "x 1 2 3 4 5 6 7 8 y",
+                ["- a", "+ x", "  1", "  2", "  3", "…", "  6", "  7", "  8", "- b", "+ y"]
+            ),
+            // A mark in the place of one line would save nothing.
+            (
+                "a 1 2 3 4 5 6 7 b", "x 1 2 3 4 5 6 7 y",
+                ["- a", "+ x", "  1", "  2", "  3", "  4", "  5", "  6", "  7", "- b", "+ y"]
+            ),
+        ] as [(String, String, [String])])
+    func showsTheShortestDifferenceWithItsSurroundings(old: String, new: String, expected: [String]) {
+        #expect(lines(old, new) == expected)
+    }
+
+    /// The old lines and the new ones can be read back from what is shown, whatever the texts.
+    @Test(arguments: 0..<50)
+    func losesNothing(seed: UInt64) {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func random(_ limit: Int) -> Int {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state % UInt64(limit))
+        }
+        // Different at both ends and too short for anything to be left out.
+        let old = ["<"] + (0..<random(7)).map { _ in "\(random(4))" } + [">"]
+        let new = ["["] + (0..<random(7)).map { _ in "\(random(4))" } + ["]"]
+        var (left, right): ([String], [String]) = ([], [])
+        for line in LineDiff(old, new).lines {
+            switch line {
+            case .same(let text):
+                left.append(text)
+                right.append(text)
+            case .old(let text): left.append(text)
+            case .new(let text): right.append(text)
+            case .omitted: break
+            }
+        }
+        #expect(left == old)
+        #expect(right == new)
+    }
+
+    @Test func linesThatOnlyLookAlikeAreDifferent() {
+        #expect(LineDiff(["\u{E9}"], ["e\u{301}"]).lines == [.old("\u{E9}"), .new("e\u{301}")])
+        // Not even where both are compared one by one.
+        #expect(LineDiff(["a", "\u{E9}", "b"], ["x", "e\u{301}", "y"]).lines.contains(.same("\u{E9}")) == false)
+    }
+
+    @Test func veryLongTextsAreReplacedBetweenWhatIsAlike() {
+        let count = LineDiff.comparedLimit
+        let old = ["begin"] + (0..<count).map { "\($0)" } + ["end"]
+        let new = ["begin"] + (0..<count).map { "\($0 + 1)" } + ["end"]
+        let lines = LineDiff(old, new).lines
+        #expect(lines.count == 2 * count + 2)
+        #expect(lines.first == .same("begin") && lines.last == .same("end"))
+        #expect(lines[1...count].allSatisfy { if case .old = $0 { true } else { false } })
+    }
+
+    @Test func asManyLinesAsTheLimitAreStillCompared() {
+        let half = LineDiff.comparedLimit / 2
+        let lines = LineDiff((0..<half).map { "\($0)" }, (0..<half).map { "\($0 + 1)" }).lines
+        #expect(
+            lines == [.old("0"), .same("1"), .same("2"), .same("3"), .omitted]
+                + (half - 3..<half).map { .same("\($0)") } + [.new("\(half)")])
+    }
+
+    @Test func coloursAndEscapes() {
+        #expect(
+            LineDiff(["\u{1B}[2J", "same\u{202E}"], ["new", "same\u{202E}"]).lines(colored) == [
+                "\u{1B}[31m- \\u001b[2J\u{1B}[0m", "\u{1B}[32m+ new\u{1B}[0m", "  same\\u202e",
+            ])
+    }
+}
+
+@Suite struct DocumentDiffTests {
+    private func diff(
+        _ outcome: DocumentDiff.Outcome, id: String = "task-1", rules: [String] = ["add-image"]
+    ) throws -> DocumentDiff {
+        let before = #"{"_id":"task-1","done":false,"_attachments":{"old":{"stub":true}}}"#
+        return DocumentDiff(
+            id: id, revision: "3-abc", rules: rules, before: try JSONText(before), outcome: outcome)
+    }
+
+    @Test func showsTheLinesThatChange() throws {
+        let after = try JSONText(#"{"_id":"task-1","done":true,"_attachments":{"image":{}}}"#)
+        #expect(
+            try diff(.written(after)).lines(plain) == [
+                "task-1  3-abc  add-image",
+                "  {", "    \"_id\": \"task-1\",", "-   \"done\": false", "+   \"done\": true", "  }",
+            ])
+    }
+
+    @Test func attachmentsAndOtherDocumentsStandOnTheirOwn() throws {
+        var diff = try diff(.written(try JSONText(#"{"_id":"task-1","done":false}"#)), rules: ["a", "b"])
+        let digest = "abcdef0123456789"
+        diff.attached = [
+            .init(name: "image", contentType: "image/png", byteCount: 29789, sha256: digest),
+            .init(name: "dot", contentType: "text/plain", byteCount: 1, sha256: "ab"),
+        ]
+        diff.detached = ["old"]
+        diff.otherDocuments = [.init(id: "audit-1"), .init(id: "audit-2", keyspace: "todo._default.audit")]
+        #expect(
+            diff.lines(plain) == [
+                "task-1  3-abc  a, b",
+                "- attachment old",
+                "+ attachment image  image/png, 29,789 bytes, sha256 abcdef012345…",
+                "+ attachment dot  text/plain, 1 byte, sha256 ab",
+                "put audit-1",
+                "put audit-2 in todo._default.audit",
+            ])
+    }
+
+    @Test func aDeletionIsOneLine() throws {
+        #expect(try diff(.deleted).lines(plain) == ["task-1  3-abc  add-image", "- (deleted)"])
+    }
+
+    @Test func aDocumentThatIsSetAsideSaysWhy() throws {
+        #expect(
+            try diff(.setAside(reason: "jq:\nnull")).lines(plain)
+                == ["task-1  3-abc  add-image", "! set aside: jq:\\u000anull"])
+    }
+
+    @Test func nothingInANameMovesTheCursor() throws {
+        var diff = try diff(.deleted, id: "a\u{1B}[2J\u{202E}b", rules: ["r\r"])
+        diff.detached = ["x\ny"]
+        diff.otherDocuments = [.init(id: "\u{85}", keyspace: "k\u{7}")]
+        #expect(
+            diff.lines(plain) == [
+                "a\\u001b[2J\\u202eb  3-abc  r\\u000d", "- (deleted)", "- attachment x\\u000ay",
+                "put \\u0085 in k\\u0007",
+            ])
+    }
+}

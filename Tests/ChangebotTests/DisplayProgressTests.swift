@@ -1,0 +1,159 @@
+import TestKit
+import Testing
+
+@testable import changebot
+
+@Suite struct ProgressStateTests {
+    @Test(
+        arguments: [
+            (ProgressState(), "0 documents"),
+            (ProgressState(count: 1), "1 document"),
+            (ProgressState(count: 500, elapsed: .milliseconds(900)), "500 documents"),
+            (ProgressState(count: 12345, elapsed: .seconds(10)), "12,345 documents  1,234/s  10s"),
+            (ProgressState(count: 5, bytes: 1536, elapsed: .seconds(2)), "5 documents  2.5/s  1.5 KiB  2s"),
+            (
+                ProgressState(count: 250, total: 1000, bytes: 3 << 20, elapsed: .seconds(25)),
+                "25%  250 of 1,000 documents  10/s  3.0 MiB  1m 15s left"
+            ),
+            (ProgressState(count: 29, total: 100), "29%  29 of 100 documents"),
+            (ProgressState(count: 999_999, total: 1_000_000), "99%  999,999 of 1,000,000 documents"),
+            // More came in than there were at the start.
+            (ProgressState(count: 12, total: 10, elapsed: .seconds(3)), "100%  12 of 10 documents  4.0/s  3s"),
+            (ProgressState(count: 0, total: 0, elapsed: .seconds(3)), "100%  0 of 0 documents  3s"),
+            (
+                ProgressState(count: .max, total: .max, elapsed: .seconds(1)),
+                "100%  9,223,372,036,854,775,807 of 9,223,372,036,854,775,807 documents"
+                    + "  9,223,372,036,854,775,807/s  1s"
+            ),
+        ] as [(ProgressState, String)])
+    func readsInWords(state: ProgressState, text: String) { #expect(state.text == text) }
+
+    private static let half = ProgressState(count: 500, total: 1000, bytes: 3 << 20, elapsed: .seconds(50))
+
+    @Test(
+        arguments: [
+            (120, "[###############---------------]  50%  500 of 1,000 documents  10/s  3.0 MiB  50s left"),
+            (70, "[#######-------]  50%  500 of 1,000 documents  10/s  3.0 MiB  50s left"),
+            (64, "50%  500 of 1,000 documents  10/s  3.0 MiB  50s left"),
+            (51, "50%  500 of 1,000 documents  10/s  50s left"),
+            (43, "50%  500 of 1,000 documents  10/s  50s left"),
+            (37, "50%  500 of 1,000 documents  50s left"),
+            (30, "50%  500 of 1,000 documents"),
+            (10, "50%  500 o"), (0, ""), (-1, ""),
+        ] as [(Int, String)])
+    func fitsTheWidth(width: Int, line: String) {
+        #expect(Self.half.line(width: width) == line)
+        #expect(line.count <= max(0, width))
+    }
+
+    @Test func withoutATotalThereIsNoBar() {
+        #expect(ProgressState(count: 7, elapsed: .seconds(7)).line(width: 120) == "7 documents  1.0/s  7s")
+    }
+}
+
+@Suite struct ProgressPacingTests {
+    private func shown(_ form: ProgressPacing.Form, at milliseconds: [Int]) -> [Int] {
+        var pacing = ProgressPacing(form)
+        return milliseconds.filter { pacing.isDue(at: .milliseconds($0)) }
+    }
+
+    @Test func aTerminalIsRedrawnTenTimesASecond() {
+        #expect(shown(.redrawn, at: [0, 1, 99, 100, 150, 199, 200, 1000, 1099]) == [0, 100, 200, 1000])
+    }
+
+    @Test func aFileGetsALineEveryFiveSeconds() {
+        #expect(shown(.lines, at: [0, 100, 4999, 5000, 9999, 10_000, 60_000]) == [5000, 10_000, 60_000])
+    }
+
+    @Test func quietIsQuiet() { #expect(shown(.none, at: [0, 5000, 60_000]) == []) }
+
+    @Test(arguments: [
+        (true, nil, false, ProgressPacing.Form.redrawn), (true, "dumb", false, .lines), (false, nil, false, .lines),
+        (true, nil, true, .none),
+    ])
+    func theFormIsThatOfTheTerminal(isTerminal: Bool, terminal: String?, isQuiet: Bool, form: ProgressPacing.Form) {
+        let style = TerminalStyle(.never, isTerminal: isTerminal, terminal: terminal)
+        #expect(ProgressPacing(style, isQuiet: isQuiet).form == form)
+    }
+}
+
+/// What stands on stderr, call by call.
+private struct Recording {
+    let output: StandardErrorOutput
+    private let calls: Monitor<[String]>
+
+    init() {
+        let calls = Monitor<[String]>([])
+        self.calls = calls
+        output = StandardErrorOutput { bytes in calls.with { $0.append(String(decoding: bytes, as: UTF8.self)) } }
+    }
+
+    /// The calls since the last look.
+    func take() -> [String] {
+        calls.with { calls in
+            defer { calls = [] }
+            return calls
+        }
+    }
+
+    func note(_ text: String) { calls.with { $0.append(text) } }
+}
+
+@Suite struct ProgressLineTests {
+    private let clear = "\r\u{1B}[K"
+
+    @Test func logLinesStandAboveTheProgress() {
+        let recording = Recording()
+        let elapsed = Monitor(Duration.zero)
+        let progress = ProgressLine(
+            ProgressPacing(.redrawn), output: recording.output, elapsed: { elapsed.with { $0 } }, width: { 30 })
+        recording.output.write(Array("before\n".utf8))
+        progress.show(count: 5)
+        progress.show(count: 6)
+        #expect(recording.take() == ["before\n", clear + "5 documents"])
+        recording.output.write(Array("log\n".utf8))
+        #expect(recording.take() == [clear + "log\n5 documents"])
+        elapsed.with { $0 = .milliseconds(100) }
+        progress.show(count: 7)
+        recording.output.steppingAside { recording.note("data\n") }
+        #expect(recording.take() == [clear + "7 documents", clear, "data\n", "7 documents"])
+        progress.finish()
+        progress.finish()
+        recording.output.write(Array("after\n".utf8))
+        #expect(recording.take() == [clear, "after\n"])
+    }
+
+    @Test func theLastColumnStaysFree() {
+        let recording = Recording()
+        let progress = ProgressLine(
+            ProgressPacing(.redrawn), output: recording.output, elapsed: { .zero }, width: { 11 })
+        progress.show(count: 5)
+        #expect(recording.take() == [clear + "5 document"])
+    }
+
+    @Test func whereNothingCanBeRedrawnThereAreLines() {
+        let recording = Recording()
+        let elapsed = Monitor(Duration.zero)
+        let progress = ProgressLine(
+            ProgressPacing(.lines), output: recording.output, elapsed: { elapsed.with { $0 } }, width: { 80 })
+        for seconds in 0...11 {
+            elapsed.with { $0 = .seconds(seconds) }
+            progress.show(count: seconds * 100, total: 1200)
+        }
+        progress.finish()
+        #expect(
+            recording.take() == [
+                "41%  500 of 1,200 documents  100/s  7s left\n", "83%  1,000 of 1,200 documents  100/s  2s left\n",
+            ])
+    }
+
+    @Test func quietSaysNothing() {
+        let recording = Recording()
+        let progress = ProgressLine(
+            ProgressPacing(.none), output: recording.output, elapsed: { .seconds(60) }, width: { 80 })
+        progress.show(count: 1)
+        progress.finish()
+        recording.output.steppingAside { recording.note("data\n") }
+        #expect(recording.take() == ["data\n"])
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct FixCommandTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: complete-missing
+            when: { type: task, complete: { $exists: false } }
+            then: [{ merge: { complete: false } }]
+          - name: stamped
+            when: { stamp: true, at: { $exists: false } }
+            then: [{ merge: { at: { jq: "$now" } } }]
+          - name: broken
+            when: { type: broken }
+            then: [{ patch: [{ op: remove, path: /none }] }]
+
+        """
+
+    /// A gateway with these documents, and a rule file.
+    private func withGateway(
+        _ documents: [String], _ body: (_ url: String, _ folder: String) async throws -> Void
+    ) async throws {
+        try await Program.withDirectory { folder in
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            let (process, url) = try Program.gateway(data: folder + "/g.sqlite")
+            defer {
+                process.signal(SIGTERM)
+                _ = process.wait()
+            }
+            let gateway = Gateway(try GatewayURL(url))
+            for document in documents {
+                let id = try #require(JSONText(document).root["_id"]?.string)
+                try await gateway.put(DocumentID(id), body: Array(document.utf8))
+            }
+            await gateway.shutdown()
+            try await body(url, folder)
+        }
+    }
+
+    private func fix(_ url: String, _ folder: String, _ more: String...) throws -> Program.Result {
+        try Program.run(
+            ["fix", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state"] + more)
+    }
+
+    @Test func theDryRunShowsWhatTheRunDoes() async throws {
+        let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","stamp":true}"#, #"{"_id":"c"}"#]
+        try await withGateway(documents) { url, folder in
+            let dry = try fix(url, folder, "--dry-run", "--now", "7", "--summary", folder + "/dry.json")
+            #expect(dry.code == 0, "\(dry.errors)")
+            let lines = dry.output.split(separator: "\n")
+            #expect(lines.count == 2)
+            #expect(
+                lines[0].hasSuffix(
+                    #""fired":["complete-missing"],"patch":[{"op":"add","path":"/complete","value":false}],"attachments":[],"deleted":false,"effects":[],"error":null}"#
+                ) && lines[0].hasPrefix(#"{"id":"a","revision":"1-"#))
+            #expect(lines[1].contains(#"[{"op":"add","path":"/at","value":7}]"#))
+            let summary = try String(contentsOfFile: folder + "/dry.json", encoding: .utf8)
+            #expect(summary.contains(#""written":0"#) && summary.contains(#""would_write":2"#))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/state"))
+
+            let real = try fix(url, folder, "--summary", folder + "/real.json")
+            #expect(real.code == 0, "\(real.errors)")
+            #expect(real.output == "")
+            let done = try String(contentsOfFile: folder + "/real.json", encoding: .utf8)
+            #expect(done.contains(#""changes":3,"matched":2,"written":2"#) && done.contains(#""last_seq":null"#))
+            #expect(done.contains(#""rules":{"complete-missing":1,"stamped":1}"#))
+            #expect(try fix(url, folder, "--dry-run").output == "")
+        }
+    }
+
+    @Test func whatIsSetAsideShowsInTheExitCode() async throws {
+        let broken = (0..<5).map { #"{"_id":"b\#($0)","type":"broken"}"# }
+        try await withGateway(broken + [#"{"_id":"z","type":"task"}"#]) { url, folder in
+            let dry = try fix(url, folder, "--dry-run")
+            #expect(dry.code == 1)
+            #expect(dry.output.split(separator: "\n").count == 6)
+            #expect(dry.output.contains(#""error":"rule 'broken': operation 0: the document has no place '/none'""#))
+            let limited = try fix(url, folder, "--max-errors", "2")
+            #expect(limited.code == 65)
+            #expect(limited.errors.contains("more than --max-errors 2 allows"))
+            #expect(try fix(url, folder, "--max-errors", "90%").code == 1)
+            #expect(try fix(url, folder, "--max-errors", "10%").code == 65)
+        }
+    }
+
+    @Test(arguments: [
+        (["--rule", "complete-mising"], 64, "did you mean 'complete-missing'?"),
+        (["--selector", "{\"a\":}"], 65, "--selector:1:6: not JSON"),
+        (["--selector", "{\"$x\":1}"], 65, "'$x' is not an operator"),
+        (["--now", "7"], 64, "--now is for --dry-run"), (["--now", "soon"], 64, "soon"),
+        (["--limit", "-1"], 64, "--limit"), (["--max-errors", "x"], 64, "x"),
+    ])
+    func wrongUseIsExplained(arguments: [String], code: Int32, message: String) async throws {
+        try await Program.withDirectory { folder in
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            let result = try Program.run(
+                ["fix", "--gateway", "http://127.0.0.1:1/todo", "--rules", folder + "/r.yaml"] + arguments,
+                environment: ["XDG_STATE_HOME": folder])
+            #expect(result.code == code, "\(result.errors)")
+            #expect(result.errors.contains(message), "\(result.errors)")
+        }
+    }
+
+    @Test func aRunningBotIsNotInTheWay() async throws {
+        try await withGateway([#"{"_id":"a","type":"task"}"#]) { url, folder in
+            let bot = try ChildProcess([
+                Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state",
+                "--log-level", "error",
+            ])
+            // Its first write shows that it is there.
+            let phone = Gateway(try GatewayURL(url))
+            var since = SequenceID.start
+            while try await phone.document("a")?.root["complete"] == nil {
+                var answer = try await phone.changes(
+                    ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(60))))
+                while try await answer.next() != nil {}
+                since = answer.lastSequence ?? since
+            }
+            await phone.shutdown()
+            #expect(try fix(url, folder).code == 0)
+            bot.signal(SIGTERM)
+            #expect(bot.wait() == 0)
+        }
+    }
+}

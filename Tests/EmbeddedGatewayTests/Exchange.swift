@@ -1,0 +1,100 @@
+import Foundation
+import LosslessJSON
+
+@testable import EmbeddedGateway
+
+/// One line of a recording: a request and what a real gateway answered.
+struct Exchange {
+    let name: String
+    let method: String
+    let path: String
+    let fields: [HTTPField]
+    let status: Int
+    /// Nil if the recording has none.
+    let answer: String?
+    let isAdministration: Bool
+    private let recordedBody: String
+
+    static func read(_ path: String) throws -> [Exchange] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { line in
+            let entry = try JSONText(Array(line.utf8)).root
+            return entry.kind == .object ? Exchange(entry) : nil
+        }
+    }
+
+    private init?(_ entry: JSONValue) {
+        guard let name = entry["name"]?.string, let method = entry["method"]?.string, let path = entry["path"]?.string,
+            let status = entry["status"]?.integer
+        else { return nil }
+        self.name = name.trimmingCharacters(in: .whitespaces)
+        self.method = method
+        self.path = path.replacing(/timeout=\d+/, with: "timeout=20")
+        self.status = status
+        recordedBody = entry["request_body"]?.string ?? ""
+        answer = entry["body"]?.string
+        isAdministration = entry["api"]?.string == "admin"
+        let framing: Set<String> = ["connection", "content-length", "expect", "transfer-encoding"]
+        fields = (entry["request_headers"].map { Array($0.elements) } ?? []).compactMap { field in
+            guard let name = field.element(0)?.string, let value = field.element(1)?.string,
+                !framing.contains(name.lowercased())
+            else { return nil }
+            return HTTPField(name, value)
+        }
+    }
+
+    /// The first segment of the path, without scope and collection.
+    var database: Substring { path.dropFirst().prefix { !"/.?".contains($0) } }
+
+    /// What was sent. Binary bodies were recorded in base64, chunked ones with their framing.
+    var body: [UInt8] {
+        if let decoded = Data(base64Encoded: recordedBody), ReplayExceptions.binary.contains(name) {
+            return Array(decoded)
+        }
+        if let chunk = recordedBody.wholeMatch(of: /7\r\n(.*)\r\n0\r\n\r\n/) { return Array(chunk.1.utf8) }
+        return Array(recordedBody.utf8)
+    }
+
+    /// Whether the recording has only the beginning of the body that was sent or answered.
+    var isCut: Bool {
+        recordedBody.hasSuffix(" chars]") || answer?.hasSuffix(" chars]") == true
+    }
+}
+
+/// An answer without what is another each time: vectors, boundaries.
+struct ComparableAnswer {
+    let text: String
+
+    init(_ answer: String) {
+        var text = answer.replacing(/"_?cv":"[^"]*",/, with: "").replacing(/,"_?cv":"[^"]*"/, with: "")
+        var seen: [Substring] = []
+        for boundary in text.matches(of: /--([0-9a-f]{60})/).map(\.1) where !seen.contains(boundary) {
+            seen.append(boundary)
+        }
+        for (number, boundary) in seen.enumerated() {
+            text = text.replacingOccurrences(of: boundary, with: "BOUNDARY-\(number)")
+        }
+        self.text = text
+    }
+
+    /// Two bodies that differ in the id that a gateway made: that id, in both.
+    func madeID(_ answer: ComparableAnswer) -> (recorded: String, made: String)? {
+        let pattern = /"id":"([0-9a-f]{32})"/
+        guard let old = text.firstMatch(of: pattern)?.1, let new = answer.text.firstMatch(of: pattern)?.1, old != new
+        else { return nil }
+        return (String(old), String(new))
+    }
+
+    /// Byte for byte, or, where the answer holds documents, the same content line by line.
+    func isSame(as other: ComparableAnswer) -> Bool {
+        if text == other.text { return true }
+        let lines = (text.split(whereSeparator: \.isNewline), other.text.split(whereSeparator: \.isNewline))
+        guard lines.0.count == lines.1.count else { return false }
+        return zip(lines.0, lines.1).allSatisfy { Self.canonical($0) == Self.canonical($1) }
+    }
+
+    private static func canonical(_ line: Substring) -> [UInt8] {
+        let bytes = Array(line.drop { $0 == "," }.utf8)
+        guard let text = try? JSONText(bytes) else { return bytes }
+        return CanonicalJSON.text(text.root)
+    }
+}

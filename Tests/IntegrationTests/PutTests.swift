@@ -1,0 +1,153 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import TestKit
+import Testing
+import Worker
+
+/// Rules that write other documents.
+@Suite(.timeLimit(.minutes(2)), .serialized) struct PutTests {
+    private func summaries(_ more: String = "") -> String {
+        """
+        version: 1
+        rules:
+          - name: summary
+            when: { type: task-list }
+            then:
+              - merge: { hasSummary: true }
+              - put:
+                  id: { jq: '"summary." + ._id' }
+                  document: { type: summary, name: { jq: .name } }
+                  \(more)
+        """
+    }
+
+    private func list(_ id: String, _ name: String) -> (id: DocumentID, body: String) {
+        (DocumentID(id), #"{"_id":"\#(id)","type":"task-list","name":"\#(name)","owner":"amy"}"#)
+    }
+
+    @Test func aDerivedDocumentIsWrittenOnce() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(summaries())
+            try await bench.load([list("amy.a", "A"), list("amy.b", "B")])
+            #expect(try await bench.runOnce(rules).written == 4)
+            let summary = try #require(try await bench.stored("summary.amy.a"))
+            #expect(summary.root["name"]?.string == "A")
+            #expect(summary.root["_rev"]?.string?.hasPrefix("1-") == true)
+            #expect(try await bench.runOnce(rules, state: "another").written == 0)
+        }
+    }
+
+    @Test(arguments: [("keep", "A"), ("replace", "New"), ("merge", "New")])
+    func whatIsThereIsKeptReplacedOrMerged(existing: String, name: String) async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(summaries("if_exists: \(existing)"))
+            try await bench.load([
+                list("amy.a", "New"),
+                (
+                    "summary.amy.a",
+                    #"{"_id":"summary.amy.a","type":"summary","name":"A","extra":1.10,"_attachments":{"n":{"content_type":"text/plain","data":"aGk="}}}"#
+                ),
+            ])
+            #expect(try await bench.runOnce(rules).written == (existing == "keep" ? 1 : 2))
+            let summary = try #require(try await bench.stored("summary.amy.a"))
+            #expect(summary.root["name"]?.string == name)
+            #expect((summary.root["extra"] == nil) == (existing == "replace"))
+            #expect(try await bench.phone.attachment("n", of: "summary.amy.a") == Array("hi".utf8))
+            #expect(try await bench.runOnce(rules, state: "another").written == 0)
+        }
+    }
+
+    @Test func aDeletedDocumentIsMadeAgain() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(summaries())
+            try await bench.load([list("amy.a", "A"), ("summary.amy.a", #"{"_id":"summary.amy.a"}"#)])
+            let revision = try #require(try await bench.stored("summary.amy.a")?.root["_rev"]?.string)
+            try await bench.phone.put("summary.amy.a", body: Array(#"{"_deleted":true,"_rev":"\#(revision)"}"#.utf8))
+            #expect(try await bench.runOnce(rules).written == 2)
+            #expect(try await bench.stored("summary.amy.a")?.root["name"]?.string == "A")
+        }
+    }
+
+    /// Each document leads to another, for ever, if those that the rules wrote were looked at again.
+    @Test func whatTheRulesWroteDoesNotLeadToMore() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: echo
+                    when: {}
+                    then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
+                """)
+            try await bench.load([task("t1", "apple"), task("t2", "tea")])
+            #expect(try await bench.runOnce(rules).written == 2)
+            #expect(try await bench.runOnce(rules).written == 0)
+            #expect(try await bench.stored("zzt1") == nil)
+            try await bench.fix(rules)
+            #expect(try await bench.stored("zzzt1") == nil)
+        }
+    }
+
+    @Test func documentsOfOneBatchMayShareAnother() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: gather
+                    when: { type: task }
+                    then:
+                      - put:
+                          id: all
+                          if_exists: merge
+                          document: { jq: '{seen: {(._id): true}}' }
+                """)
+            try await bench.load((0..<40).map { task("t\($0)", "tea") })
+            try await bench.runOnce(rules) { $0.delivery.writers = 3 }
+            #expect(try await bench.stored("all")?.root["seen"]?.childCount == 40)
+        }
+    }
+
+    /// The changed document is written last, and not at all if another one that it led to can't be.
+    @Test func aPutThatIsRefusedSetsTheChangeAside() async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let server = try ScriptedServer { request, _ in
+            switch request.path {
+            case "/todo/_changes":
+                return ScriptedServer.feed((1...2).map(ScriptedServer.row), last: 2)
+            case "/todo/_all_docs":
+                let keys = (try? JSONText(request.body).root["keys"]?.elements.compactMap { $0.string }) ?? []
+                let rows = keys.map { #"{"key":"\#($0)","error":"not_found","status":404}"# }
+                return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
+            default:
+                let rows = ScriptedServer.ids(in: request).map { id in
+                    id == "other.t1"
+                        ? #"{"id":"\#(id)","error":"Forbidden","reason":"no","status":403}"#
+                        : #"{"id":"\#(id)","rev":"2-b"}"#
+                }
+                return .init(status: 201, body: "[\(rows.joined(separator: ","))]")
+            }
+        }
+        let (counters, letters) = try await server.runOnce(
+            directory,
+            then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#)
+        #expect(counters.written == 2)
+        #expect(letters.map(\.id) == ["t1"])
+        #expect(letters.first?.reason.contains("the other document 'other.t1': the gateway refuses it (403)") == true)
+        let written = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
+        #expect(written == [["other.t1", "other.t2"], ["t2"]])
+    }
+
+    @Test func aKeyspaceThatIsNoneIsBadConfiguration() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(summaries("keyspace: a..b"))
+            let failure = await #expect(throws: RunFailure.self) { try await bench.runOnce(rules) }
+            #expect(failure?.code == .badConfiguration)
+        }
+    }
+}

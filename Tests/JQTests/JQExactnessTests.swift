@@ -1,0 +1,69 @@
+import JQ
+import LosslessJSON
+import Testing
+
+@Suite("Numbers and characters that jq can't hold")
+struct JQExactnessTests {
+    private static let big = "12345678901234567890"
+
+    @Test(
+        "fail the call where the result depends on them",
+        arguments: [
+            ("{x: .big}", big), (".big % 10", big), (".big | tostring", big), (".big - .other", big),
+            (".big == 12345678901234567890", big), (".big", "0.12345678901234567890123"), (".big | . > 0", "1e-400"),
+            (".big < infinite", "1e400"), (".big == .other", "9007199254740993"), (".big", "1e99999999999999999999"),
+        ])
+    func dependent(program: String, number: String) async throws {
+        let document = #"{"big":\#(number),"other":9007199254740992}"#
+        let fault = try #require(try await outcome(program, document).fault)
+        guard case .inexactNumber = fault else {
+            Issue.record("\(fault)")
+            return
+        }
+    }
+
+    @Test("do no harm where the result does not depend on them")
+    func independent() async throws {
+        let document = #"{"big":12345678901234567890,"tiny":0.12345678901234567890123,"y":7,"odd":"\ud800"}"#
+        #expect(try await outcome("{y: .y}", document).texts == [#"{"y":7}"#])
+        #expect(try await outcome("keys | length", document).texts == ["4"])
+        #expect(try await outcome(".big > 5", document).texts == ["true"])
+    }
+
+    @Test("Two different numbers with the same double are never taken for equal")
+    func distinctNumbers() async throws {
+        let document = #"{"a":12345678901234567890,"b":12345678901234567891,"c":12345678901234567890}"#
+        #expect(try await outcome(".a == .b", document).fault == .inexactNumber("12345678901234567890"))
+        #expect(try await outcome(".a == .c", document).texts == ["true"])
+    }
+
+    @Test(
+        "Numbers that a double holds are left alone",
+        arguments: [
+            ("1.10", "1.1"), ("1e2", "100"), ("9007199254740991", "9007199254740991"), ("-0.0", "-0"),
+            ("0.1234567890123456", "0.1234567890123456"),
+        ])
+    func exact(number: String, result: String) async throws {
+        #expect(try await outcome(".", number).texts == [result])
+    }
+
+    @Test(
+        "Results beyond 2^53 are refused",
+        arguments: ["9007199254740991 + 1", "1e300", "infinite", "-infinite", "[{a: 12345678901234567890}]"])
+    func results(program: String) async throws {
+        guard case .inexactNumber = try await outcome(program).fault else {
+            Issue.record("not refused")
+            return
+        }
+    }
+
+    @Test("Halves of surrogate pairs fail the call where the result depends on them")
+    func surrogates() async throws {
+        let document = #"{"a":"x\ud800","b":"x\udc00y","c":"\ud83d\ude00","d":1}"#
+        #expect(try await outcome(".a", document).fault == .brokenCharacter(#"\ud800"#))
+        #expect(try await outcome(".b == .a", document).texts == ["false"])
+        #expect(try await outcome(".c, .d", document).texts == ["\"😀\"", "1"])
+        let names = #"{"\ud800":1,"\ud801":2}"#
+        #expect(try await outcome("length", names).fault == .brokenCharacter(#"\ud800"#))
+    }
+}

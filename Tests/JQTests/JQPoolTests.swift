@@ -1,0 +1,128 @@
+import Glibc
+import JQ
+import LosslessJSON
+import Testing
+
+/// One after the other: the tests count this process's children and descriptors.
+@Suite("Processes for jq programs", .serialized)
+struct JQPoolTests {
+    @Test("A program that never ends fails at the deadline, and the rest of its batch goes on")
+    func deadline() async throws {
+        let pool = pool(["def f: f; f", ".+1"]) { $0.deadline = .milliseconds(1500) }
+        let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2"), try call(1, "3")])
+        #expect(outcomes.map(\.texts) == [["2"], nil, ["3"], ["4"]])
+        #expect(outcomes[1].fault == .deadline(.milliseconds(1500)))
+    }
+
+    @Test(
+        "Output is bounded",
+        arguments: ["repeat(1)", "repeat(\"x\" * 100000)", "[limit(400; repeat(\"x\" * 100000))] | add"])
+    func output(program: String) async throws {
+        let pool = pool([program, ".+1"]) { $0.deadline = .seconds(20) }
+        let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2")])
+        #expect(outcomes[0].texts == ["2"])
+        #expect(outcomes[1].fault == .tooMuchOutput(limit: 32 << 20) || outcomes[1].fault == .crashed)
+        #expect(outcomes[2].texts == ["3"])
+    }
+
+    @Test("A crash costs one call")
+    func crash() async throws {
+        let pool = pool(["[limit(100000000; repeat(\"x\" * 1000))] | length", ".+1"]) {
+            $0.deadline = .seconds(20)
+            $0.memoryLimit = 64 << 20
+        }
+        let outcomes = await pool.run([try call(1, "1"), try call(0), try call(0), try call(1, "2")])
+        #expect(outcomes.map(\.texts) == [["2"], nil, nil, ["3"]])
+        #expect(outcomes[1].fault == .crashed)
+        #expect(outcomes[2].fault == .crashed)
+    }
+
+    @Test("A process that was killed while idle is replaced unnoticed")
+    func killedWhileIdle() async throws {
+        let pool = pool([".+1"])
+        #expect(await pool.run([try call(0, "1")])[0].texts == ["2"])
+        let child = try #require(children().first)
+        kill(child, SIGKILL)
+        var information = siginfo_t()
+        waitid(P_PID, id_t(child), &information, Int32(WEXITED | WNOWAIT))
+        #expect(await pool.run([try call(0, "1")])[0].texts == ["2"])
+    }
+
+    @Test("Thousands of calls go over in one batch, in order")
+    func largeBatch() async throws {
+        let calls = try (0..<5000).map { try call(0, "\($0)") }
+        let outcomes = await pool([".", "1"]).run(calls)
+        #expect(outcomes.map(\.texts) == (0..<5000).map { ["\($0)"] })
+    }
+
+    @Test("Big documents go over in both directions at once")
+    func bigDocuments() async throws {
+        let document = "\"" + String(repeating: "x", count: 20 << 20) + "\""
+        let outcomes = await pool(["."]) { $0.deadline = .seconds(20) }.run([
+            try call(0, document), try call(0, document), try call(0, "1"),
+        ])
+        #expect(outcomes[0].texts == [document])
+        #expect(outcomes[1].texts == [document])
+        #expect(outcomes[2].texts == ["1"])
+    }
+
+    @Test("Many tasks may call at the same time")
+    func concurrency() async throws {
+        let pool = pool([".+1"]) { $0.helpers = 2 }
+        let results = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for task in 0..<40 {
+                group.addTask {
+                    let outcomes = await pool.run([try call(0, "\(task)"), try call(0, "\(task + 1)")])
+                    return outcomes.map(\.texts) == [["\(task + 1)"], ["\(task + 2)"]]
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results == Array(repeating: true, count: 40))
+        #expect(children().count <= 2)
+    }
+
+    @Test("A cancelled task gets its outcomes at once")
+    func cancellation() async throws {
+        let pool = pool(["def f: f; f"]) { $0.deadline = .seconds(3600) }
+        let running = try call()
+        let task = Task { await pool.run([running, running]) }
+        task.cancel()
+        #expect(await task.value.map(\.fault) == [.cancelled, .cancelled])
+    }
+
+    @Test("Nothing is left after the end: no process, no descriptor")
+    func nothingLeft() async throws {
+        let descriptors = descriptorCount()
+        let pool = pool([".", "def f: f; f"]) {
+            $0.helpers = 2
+            $0.deadline = .milliseconds(300)
+        }
+        _ = await pool.run([try call(0), try call(1), try call(0)])
+        #expect(children().count == 1)
+        pool.shutdown()
+        #expect(children().isEmpty)
+        #expect(descriptorCount() == descriptors)
+        #expect(await pool.run([try call()])[0].fault == .shutDown)
+    }
+
+    /// Ended ones that nobody has waited for included.
+    private func children() -> [pid_t] {
+        guard let tasks = opendir("/proc/self/task") else { return [] }
+        defer { closedir(tasks) }
+        var result: [pid_t] = []
+        while let entry = readdir(tasks) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard let file = fopen("/proc/self/task/\(name)/children", "re") else { continue }
+            defer { fclose(file) }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = fread(&buffer, 1, buffer.count, file)
+            result += String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+        }
+        return result
+    }
+
+    private func descriptorCount() -> Int { (0..<1024).count { fcntl(Int32($0), F_GETFD) >= 0 } }
+}

@@ -1,0 +1,93 @@
+import JQ
+import LosslessJSON
+import Testing
+
+@Suite("jq programs")
+struct JQProgramTests {
+    @Test(
+        "give what jq gives",
+        arguments: [
+            (".", #"{"b":1,"a":[2,null]}"#, [#"{"b":1,"a":[2,null]}"#]),
+            (".[]", "[3,1,2]", ["3", "1", "2"]),
+            ("empty", "1", []),
+            ("1, 2 | . * 2", "null", ["2", "4"]),
+            ("$now, now", "null", ["1700000000", "1700000000"]),
+            ("$now | todate", "null", [#""2023-11-14T22:13:20Z""#]),
+            ("$change.seq, $match.n", "null", ["5", #""x""#]),
+            ("def double: . * 2; .a | double", #"{"a":2}"#, ["4"]),
+            ("# nothing but a comment", "7", ["7"]),
+            ("", "7", ["7"]),
+            ("def unused: 1;", "7", ["7"]),
+            (". # a comment at the end", "7", ["7"]),
+            (".", #""a\u0000b""#, [#""a\u0000b""#]),
+            ("length", #""a\u0000b""#, ["3"]),
+            (".a", #"{"a":1,"a":2}"#, ["2"]),
+            ("nan", "null", ["null"]),
+            ("1 | debug | stderr", "null", ["1"]),
+            ("error(null)", "null", []),
+            ("label $out | 1, break $out, 2", "null", ["1"]),
+            ("try error(\"x\") catch .", "null", [#""x""#]),
+            ("path(..)", #"{"a":1}"#, ["[]", #"["a"]"#]),
+            ("$__loc__.line", "null", ["1"]),
+            ("now | localtime | mktime", "null", ["1700000000"]),
+            ("if $now == 0 then $ENV else 1 end", "null", ["1"]),
+        ])
+    func results(program: String, document: String, expected: [String]) async throws {
+        #expect(try await outcome(program, document).texts == expected)
+    }
+
+    @Test(
+        "can't read anything but their document",
+        arguments: [
+            ("$ENV.PATH", "environment"), ("$ENV | keys", "environment"), ("env", "environment"),
+            ("env.HOME", "environment"), ("input", "no input"), ("[inputs]", "no input"),
+            ("input_filename", "no input file"), ("halt", "halt"), ("halt_error", "halt"), ("halt_error(1)", "halt"),
+            ("\"a\" | modulemeta", "modules"), ("import \"a\" as a; .", "module"), ("include \"a\"; .", "module"),
+            ("import \"a\" as a {search: \"/etc\"}; .", "module"),
+            ("import \"passwd\" as $a {search: \"/etc\"}; $a", "module"),
+        ])
+    func refused(program: String, reason: String) async throws {
+        let fault = try #require(try await outcome(program, #"{"a":1}"#).fault)
+        #expect(fault != .crashed)
+        #expect("\(fault)".contains(reason), "\(fault)")
+    }
+
+    @Test("fail with their own message, on one line")
+    func programErrors() async throws {
+        #expect(try await outcome("error(\"a\\nb\")").fault == .programError("a\nb"))
+        #expect(try await outcome("1, error({a: 1})").fault == .programError(#"{"a":1}"#))
+        let fault = try await outcome("error(\"a\\nb\" + \"x\" * 1000)").fault.map { "\($0)" } ?? ""
+        #expect(fault.hasPrefix(#"the program fails: a\u{a}bxxx"#))
+        #expect(fault.unicodeScalars.count <= 300)
+    }
+
+    @Test("that do not compile say where")
+    func compileFaults() throws {
+        let faults = try JQCompiler.check([".a", "1 |\n foo", "1) , (2", "{", "$document", "$ENV", "1\u{0}"])
+        #expect(faults[0] == nil)
+        #expect(faults[1] == JQCompileFault(message: "foo/0 is not defined", line: 2))
+        #expect(faults[2]?.line == 1)
+        #expect(faults[2]?.message.contains("quoting") == false)
+        #expect(faults[3]?.message == "syntax error, unexpected $end")
+        #expect(faults[4] == JQCompileFault(message: "$document is not defined", line: 1))
+        #expect(faults[5] == nil)
+        #expect(faults[6] != nil)
+    }
+
+    @Test("that do not compile, or do not exist, fail their own calls")
+    func badPrograms() async throws {
+        let outcomes = await pool(["1", "{"]).run([try call(0), try call(1), try call(2), try call(0)])
+        #expect(outcomes[0].texts == ["1"])
+        #expect("\(outcomes[1].fault.map { "\($0)" } ?? "")".contains("does not compile"))
+        #expect(outcomes[2].fault == .noSuchProgram(2))
+        #expect(outcomes[3].texts == ["1"])
+    }
+
+    @Test("refuse documents that are nested more deeply than jq reads")
+    func depth() async throws {
+        let nested = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
+        #expect(try await outcome("1", nested(256)).texts == ["1"])
+        #expect(try await outcome("1", nested(257)).fault == .tooDeep)
+        #expect(try await outcome("reduce range(400) as $i (0; [.])").fault == .unwritableOutput)
+    }
+}

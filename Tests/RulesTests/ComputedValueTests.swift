@@ -1,0 +1,229 @@
+import Foundation
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+/// Rules with jq programs, in real helper processes.
+@Suite struct ComputedValueTests {
+    @Test(arguments: [
+        (#"merge: { jq: '{up: (.task | ascii_upcase)}' }"#, #"{"x":1,"task":"tea","up":"TEA"}"#),
+        (
+            #"merge: { up: { jq: '.task | ascii_upcase' }, in: { n: [1.10, { jq: .x }] } }"#,
+            #"{"x":1,"task":"tea","up":"TEA","in":{"n":[1.10,1]}}"#
+        ),
+        (#"merge: { a: { jq: 'empty' }, b: 1, c: [{ jq: 'empty' }, 2] }"#, #"{"x":1,"task":"tea","b":1,"c":[2]}"#),
+        (#"merge: { jq: 'empty' }"#, #"{"x":1,"task":"tea"}"#),
+        (#"merge: { jq: 'null' }"#, #"{"x":1,"task":"tea"}"#),
+        (#"merge: { jq: '.x = 1.0' }"#, #"{"x":1,"task":"tea"}"#),
+        (#"merge: { at: { jq: '$now | todate' } }"#, #"{"x":1,"task":"tea","at":"2026-11-20T10:00:00Z"}"#),
+        (
+            #"merge: { change: { jq: '[$change]' } }"#,
+            #"{"x":1,"task":"tea","change":[{"seq":null,"id":null,"rev":null,"deleted":false}]}"#
+        ),
+        (#"patch: { jq: '[{op: "remove", path: "/task"}]' }"#, #"{"x":1}"#),
+        (#"patch: [{ op: replace, path: /x, value: { jq: '.x + 1' } }]"#, #"{"x":2,"task":"tea"}"#),
+    ])
+    func programsComputeValues(action: String, expected: String) async throws {
+        let set = try ruleSet(
+            "version: 1\nrules:\n  - name: a\n    when: {x: 1, task: tea}\n    then:\n      - \(action)\n")
+        let decision = try await set.decided(#"{"x":1,"task":"tea"}"#, now: 1_795_168_800)
+        #expect(decision.fault == nil)
+        #expect(decision.fired == [0])
+        #expect(decision.document.string == expected)
+    }
+
+    @Test(arguments: [
+        (#"merge: { jq: '1' }"#, "merge takes an object; the program gives 1"),
+        (#"merge: { jq: '{}, {}' }"#, "merge: the program gives 2 values, not one"),
+        (#"merge: { a: { jq: '1, 2' } }"#, "a program inside a value gives 2 values"),
+        (
+            #"merge: { jq: '{_rev: "2-b"}' }"#,
+            "merge can't touch '_rev'; take it out of what the program gives: del(._rev)"
+        ),
+        (#"merge: { jq: '{a: error("no")}' }"#, "jq: "),
+        (#"merge: { jq: '{a: .big}' }"#, "which jq can't hold exactly"),
+        (#"merge: { jq: '{a: $ENV.HOME}' }"#, "environment"),
+        (#"patch: { jq: '[{op: "replace", path: "/_id", value: "y"}]' }"#, "patch can't touch '_id'"),
+        (#"patch: { jq: '{}' }"#, "a JSON Patch is a list"),
+        (#"detach: { name: { jq: '1' } }"#, "must be text and not empty; the program gives 1"),
+        (#"put: { id: { jq: '""' }, document: {} }"#, "must be text and not empty"),
+        (#"put: { document: { jq: '{a: 1}' } }"#, "the document has no '_id'"),
+        (#"put: { document: { jq: '{_id: "y", _rev: "1-a"}' } }"#, "put can't set '_rev'"),
+        (#"put: { document: { jq: '"text"' } }"#, #"put writes objects; the program gives "text""#),
+    ])
+    func whatCantBeSetsTheDocumentAside(action: String, reason: String) async throws {
+        let set = try ruleSet("version: 1\nrules:\n  - name: a\n    when: {x: 1}\n    then:\n      - \(action)\n")
+        let decision = try await set.decided(#"{"_id":"d","_rev":"1-a","x":1,"big":12345678901234567890}"#)
+        #expect(decision.fault?.rule == "a")
+        #expect(decision.fault?.reason.contains(reason) == true, "\(decision.fault?.reason ?? "no fault")")
+        #expect(!decision.isChanged)
+    }
+
+    @Test func aWholeDocumentMayComeBackAndKeepsItsBytes() async throws {
+        let set = try ruleSet(lines: "name: a, when: {}, then: [merge: {jq: '.task |= ascii_downcase'}]")
+        let document = #"{"_id":"d","_rev":"1-a" ,"n":1.10,"task":"TEA","_attachments":{"i":{"stub":true}}}"#
+        let decision = try await set.decided(document)
+        #expect(decision.fault == nil)
+        #expect(decision.document.string == document.replacing("TEA", with: "tea"))
+    }
+
+    @Test(arguments: [
+        ("'.a > .b'", #"{"a":2,"b":1}"#, true), ("'.a > .b'", #"{"a":1,"b":1}"#, false),
+        ("{jq: empty}", #"{"a":1}"#, false), ("'.a'", #"{"a":null}"#, false), ("'.a'", #"{"a":0}"#, true),
+    ])
+    func ifIsAConditionOfJQ(condition: String, document: String, fires: Bool) async throws {
+        let set = try ruleSet(lines: "name: a, when: {}, if: \(condition), then: []")
+        #expect(try await set.decided(document).fired == (fires ? [0] : []))
+        let explained = await set.explain(DecisionInput(try JSONText(document)), now: 0)
+        #expect(explained.map(\.outcome) == [fires ? .fires : .doesNotFire])
+    }
+
+    @Test func anIfThatFailsSetsTheDocumentAside() async throws {
+        let set = try ruleSet(
+            lines: "name: a, when: {}, if: '.a.b', then: []", "name: b, when: {}, if: '1, 2', then: []")
+        #expect(try await set.decided(#"{"a":1}"#).fault?.description.hasPrefix("rule 'a': jq: ") == true)
+        #expect(try await set.decided("{}").fault?.description == "rule 'b': if: the program gives 2 values, not one")
+    }
+
+    @Test func matchHoldsTheNamedGroupsOfTheRegularExpressions() async throws {
+        let set = try ruleSet(
+            """
+            version: 1
+            rules:
+              - name: a
+                when:
+                  task: { $regex: "^(?<count>[0-9]+) (?<what>.*?)(?<unit> kg)?$" }
+                  $or: [{ type: { $regex: "^(?<type>t)" } }, { type: list }]
+                then:
+                  - merge: { jq: '{match: [$match]}' }
+            """)
+        let decision = try await set.decided(#"{"task":"3 \"apples\"","type":"task"}"#)
+        #expect(
+            decision.document.root["match"]?.isEquivalent(
+                to: try JSONText(#"[{"count":"3","what":"\"apples\"","unit":null,"type":"t"}]"#).root) == true,
+            "\(decision.document.string)")
+    }
+
+    @Test func laterRulesAndPassesSeeWhatProgramsDid() async throws {
+        let set = try ruleSet(
+            lines: "name: up, when: {n: {$lt: 4}}, then: [merge: {jq: '{n: (.n + 1)}'}, merge: {m: {jq: .n}}]")
+        let decision = try await set.decided(#"{"n":1}"#)
+        #expect(decision.document.string == #"{"n":4,"m":4}"#)
+        #expect(try await set.decided(#"{"n":-9}"#).fault?.reason == "rule loop: up")
+    }
+
+    @Test func manyDocumentsAreDecidedSideBySide() async throws {
+        let set = try ruleSet(
+            lines: "name: a, when: {n: {$mod: [2, 0]}}, if: '.n % 4 == 0', then: [merge: {half: {jq: '.n / 2'}}]",
+            "name: bad, when: {n: 7}, then: [merge: {jq: error}]")
+        let inputs = try (0..<50).map { DecisionInput(try JSONText(#"{"n":\#($0)}"#)) }
+        let decisions = await set.makeDecider().decide(on: inputs, now: 0)
+        for (n, decision) in decisions.enumerated() {
+            #expect((decision.fault != nil) == (n == 7))
+            #expect(decision.document.string == (n % 4 == 0 ? #"{"n":\#(n),"half":\#(n / 2)}"# : #"{"n":\#(n)}"#))
+        }
+    }
+
+    @Test func putWritesEachOutput() async throws {
+        let set = try ruleSet(
+            lines: "name: a, when: {}, then: [put: {document: {jq: '.users[] | {_id: (\"user.\" + .), name: .}'}}]",
+            "name: b, when: {}, then: [put: {id: {jq: '\"log.\" + ._id'}, document: {of: {jq: ._id}}}]",
+            "name: none, when: {}, then: [put: {id: {jq: empty}, document: {}}, detach: {name: {jq: 'null'}}]")
+        let decision = try await set.decided(#"{"_id":"l","users":["amy","bob"]}"#)
+        #expect(decision.fault == nil)
+        #expect(
+            decision.puts.map(\.document.string) == [
+                #"{"_id":"user.amy","name":"amy"}"#, #"{"_id":"user.bob","name":"bob"}"#,
+                #"{"of":"l","_id":"log.l"}"#,
+            ])
+    }
+
+    @Test func programsThatDoNotCompileAreFaultsOfTheFile() {
+        let text = """
+            version: 1
+            rules:
+              - { name: a, when: {}, if: '.a ==', then: [] }
+              - { name: b, when: {}, then: [{ merge: { x: { jq: 'nonsense(1)' } } }] }
+              - { name: c, when: {}, then: [{ merge: { x: { jq: 'import "a" as a; 1' } } }] }
+              - { name: d, when: {}, if: '1) , (2', then: [] }
+              - { name: e, when: {}, if: '.a', then: [] }
+            """
+        let found = faults(text)
+        #expect(
+            found.map { $0.prefix(while: { $0 != " " }) } == [
+                "r.yaml:3:30:", "r.yaml:4:53:", "r.yaml:5:53:", "r.yaml:6:30:",
+            ])
+        #expect(found.allSatisfy { $0.contains("not a jq program: ") && $0.hasSuffix("; correct it") }, "\(found)")
+    }
+}
+
+/// Files that documents choose.
+@Suite struct ChosenFileTests {
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder + "/in/sub", withIntermediateDirectories: true)
+        for name in ["secret.txt", "in/apple.txt", "in/sub/pear.png"] {
+            try Data(name.utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/in/link.txt", withDestinationPath: folder + "/secret.txt")
+        try await body(folder)
+    }
+
+    private func set(_ folder: String, more: String = "") throws -> RuleSet {
+        try ruleSet(
+            lines:
+                "name: a, when: {}, then: [attach: {name: note, folder: '\(folder)/in', file: {jq: .file}\(more)}]")
+    }
+
+    @Test func aTableOfNamesChoosesThePicture() async throws {
+        try await withFolder { folder in
+            let set = try set(folder)
+            let apple = try await set.decided(#"{"file":"apple.txt"}"#)
+            #expect(apple.fault == nil)
+            #expect(apple.attachments["note"]?.contentType == "text/plain")
+            #expect(apple.attachments["note"]?.content.length == 12)
+            let pear = try await set.decided(#"{"file":"sub/pear.png"}"#)
+            #expect(pear.attachments["note"]?.contentType == "image/png")
+            for nothing in ["{}", #"{"file":null}"#] {
+                let decision = try await set.decided(nothing)
+                #expect(decision.fault == nil && !decision.isChanged)
+            }
+            let typed = try await self.set(folder, more: ", content_type: {jq: '\"a/\" + \"b\"'}")
+                .decided(#"{"file":"apple.txt"}"#)
+            #expect(typed.attachments["note"]?.contentType == "a/b")
+        }
+    }
+
+    @Test(arguments: [
+        "../secret.txt", "sub/../../secret.txt", "/etc/passwd", "link.txt", "none.txt", "sub", "apple.txt\\u0000.png",
+        ".",
+    ])
+    func nothingOutsideTheFolderCanBeReached(file: String) async throws {
+        try await withFolder { folder in
+            let decision = try await set(folder).decided(#"{"file":"\#(file)"}"#)
+            #expect(decision.fault?.rule == "a")
+            #expect(decision.attachments.isEmpty && !decision.isChanged)
+        }
+    }
+
+    @Test func aFileThatHasChangedIsReadAgain() async throws {
+        try await withFolder { folder in
+            let set = try set(folder)
+            _ = try await set.decided(#"{"file":"apple.txt"}"#)
+            try Data("a new apple".utf8).write(to: URL(fileURLWithPath: folder + "/in/apple.txt"))
+            #expect(try await set.decided(#"{"file":"apple.txt"}"#).attachments["note"]?.content.length == 11)
+        }
+    }
+
+    @Test func theFilesOfTheFolderCountInTheHash() async throws {
+        try await withFolder { folder in
+            let before = try set(folder).hash
+            #expect(try set(folder).hash == before)
+            try Data("more".utf8).write(to: URL(fileURLWithPath: folder + "/in/sub/more.txt"))
+            #expect(try set(folder).hash != before)
+        }
+    }
+}

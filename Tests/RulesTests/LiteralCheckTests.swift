@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Rules
+
+@Suite struct LiteralCheckTests {
+    @Test(arguments: [
+        ("{a: {$type: int}}", "3:32: warning: rule 'a': no value is of type 'int': did you mean 'number'?"),
+        ("{a: {$type: int, $gt: 3}}", "did you mean 'number'?"),
+        ("{a: {$not: {$type: strng}}}", "did you mean 'string'?"),
+        ("{a: {$in: [x, y, x]}}", "3:37: warning: rule 'a': \"x\" is in the list twice"),
+        ("{a: {$nin: [1, 1.0]}}", "1.0 is in the list twice"),
+        ("{type: 'Task '}", "3:27: warning: rule 'a': white space around a text counts: \"Task \" is not \"Task\""),
+        ("{a: {$in: [' x']}}", "white space around a text counts"),
+        ("{a: {$elemMatch: {b: 'x '}}}", "white space around a text counts"),
+        ("{a.$exists: true}", "'a.$exists' is read as the name of a field; write a: { $exists: … }"),
+    ])
+    func slips(when: String, warning: String) throws {
+        let found = try selectorWarnings(when)
+        #expect(found.contains { $0.contains(warning) }, "\(found)")
+        #expect(found.count == 1, "\(found)")
+    }
+
+    @Test(arguments: [
+        "{a: {$type: string}}", "{a: {$in: [x, X]}}", "{a: ' '}", "{a: {$beginsWith: 'Dr. '}}", #"{\$price: 1}"#,
+        #"{a.\$b: 1}"#, "{US$: 1}", "{a: {$regex: ' $'}}",
+    ])
+    func rightValues(when: String) throws {
+        #expect(try selectorWarnings(when) == [])
+    }
+}

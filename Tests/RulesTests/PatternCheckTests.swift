@@ -1,0 +1,56 @@
+import Testing
+
+@testable import Rules
+
+@Suite struct PatternCheckTests {
+    @Test(arguments: [
+        (
+            "^apple|coffee$",
+            "3:33: warning: rule 'a': '^' binds only to the first of the alternatives, '$' only to the last"
+        ),
+        ("(?i)^apple|coffee", "'^' binds only to the first of the alternatives; put parentheses around them"),
+        ("apple|coffee$", "'$' binds only to the last of the alternatives"),
+        ("(?i)café", "(?i) does not know their case; write both: (é|É)"),
+        ("[éè]t", "a class […] takes only one of them"),
+        ("é+", "a quantifier repeats only the last one"),
+        ("^ü.$", "'.' takes only one of them"),
+        ("^(a+)+$", "a repeated group of which all is repeated"),
+        ("(?:x|\\w*)*y", "a repeated group of which all is repeated"),
+        ("^(a(b+c?)*)$", "a repeated group of which all is repeated"),
+        ("(?<n>\\s*\\d+)+x", "a repeated group of which all is repeated"),
+        ("/^apple$/", "the slashes of '/^apple$/' are part of the pattern; write '^apple$'"),
+        ("/apple/i", "write '(?i)apple'"),
+        (".png$", "the '.' before 'png' takes any character; write '\\.png'"),
+        ("^image.(?:png|jpg)$", "the '.' before '(png…)' takes any character"),
+        ("", "an empty pattern matches every text"),
+    ])
+    func traps(pattern: String, warning: String) throws {
+        let found = try selectorWarnings("{a: {$regex: '\(pattern)'}}")
+        #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        "^(apple|coffee)$", "(?i)^(apple|coffee|potatoes)$", "^a|^b", "a$|b$", "apple|coffee", "^\\s|\\s$", "^$|^x$",
+        "(^a)|(b$)", "café", "(?i)cafe", "^.*ü.+$", "(*UTF)(?i)[éü].$", "\\.png$", "[.]png$", "^.{3}$", ".", "^.*$",
+        "(ab+)+", "(a+,)*", "(?:\\d+-)+x", "(a++)+", "(?>a+)+", "(a?b)*", "/images/", "^/a/b$", "/home/user/i", "^a.b$",
+        "[(]a+[)]+", "\\Q(a+)+\\E", "(?#(a+)+)x", "(?x) ( a+ )+ b", "x{2,}", "a{,}", "[[:alpha:]|]+", "[]|^]$",
+        "(?i:a)|b",
+        "(?<=a+b)c|d", "(?|a|b)", "\\p{L}+", "(?(1)a|b)(c)", "(?P<y>[0-9]{4})-(?'m'[0-9]+)",
+    ])
+    func rightPatterns(pattern: String) throws {
+        #expect(PatternCheck.messages(pattern) == [])
+    }
+
+    /// Every prefix of every pattern here: the outline ends, whatever it is given.
+    @Test func anOutlineOfAnyTextEnds() {
+        let patterns = [
+            "(?<n>[[:alpha:]\\]x]{2,3}+|\\Qa\\E(?(1)b|c)(?i-x:d)*?(?P>n)\\k<n>(*F)(?#c)", "a{1,2}{3}|\\x{e9}[^]]",
+        ]
+        for pattern in patterns {
+            for length in 0...pattern.count {
+                let outline = PatternOutline(String(pattern.prefix(length)))
+                #expect(outline?.alternatives.isEmpty != true)
+            }
+        }
+    }
+}

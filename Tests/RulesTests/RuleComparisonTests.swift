@@ -1,0 +1,90 @@
+import Testing
+
+@testable import Rules
+
+@Suite struct RuleComparisonTests {
+    @Test(arguments: [
+        (
+            ["name: a, when: {t: 1, s: 2}, then: []", "name: b, when: {s: 2, t: 1}, then: []"],
+            "r.yaml:4:3: warning: rule 'b': it says the same as 'a' (r.yaml:3) before it; remove one of the two"
+        ),
+        (
+            ["name: a, when: {t: 1}, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
+            "r.yaml:4:3: warning: rule 'b': it never fires: 'a' (r.yaml:3) before it deletes all documents"
+        ),
+        (
+            [
+                "name: a, when: {t: 1, s: {$exists: false}}, then: [{merge: {s: x}}]",
+                "name: b, when: {t: 1, s: {$exists: false}}, then: [{put: {id: x, document: {}}}]",
+            ], "rule 'b': it never fires: 'a' (r.yaml:3) before it makes its selectors false"
+        ),
+        (
+            [
+                "name: a, when: {t: 1, s: {$ne: x}}, then: [{merge: {s: x}}]",
+                "name: b, when: {t: 1, s: {$ne: y}}, then: [{merge: {s: y}}]",
+            ], "undo each other at 's'"
+        ),
+        (
+            [
+                "name: a, when: {t: 1, s: x}, then: [{merge: {s: y}}]",
+                "name: b, when: {t: 1, s: y}, then: [{merge: {s: x}}]",
+            ],
+            "r.yaml:4:34: warning: rule 'b': it and 'a' (r.yaml:3) undo each other at 's' without end, a rule loop"
+        ),
+        (
+            [
+                "name: a, when: {t: 1}, unless: {s: x}, then: [{merge: {s: x}}]",
+                "name: b, when: {t: 1, s: x}, then: [{merge: {s: null}}]",
+            ], "undo each other at 's'"
+        ),
+        (
+            [
+                "name: a, when: {_attachments.i: {$exists: false}}, then: [{attach: {name: i, file: FILE}}]",
+                "name: b, when: {_attachments.i: {$exists: true}}, then: [{detach: i}]",
+            ], "undo each other at '_attachments.i'"
+        ),
+    ])
+    func rulesInEachOthersWay(rules: [String], warning: String) throws {
+        let found = try warnings(rules)
+        #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        // The same selector, other work.
+        ["name: a, when: {t: 1}, then: []", "name: b, when: {t: 1}, then: [{put: {id: x, document: {}}}]"],
+        ["name: a, when: {t: 1}, then: []", "name: b, when: {t: 1}, if: .x, then: []"],
+        ["name: a, when: {t: 1}, then: []", "name: b, when: {t: 1}, unless: {s: 1}, then: []"],
+        // The earlier one does not always fire.
+        ["name: a, when: {t: 1, s: 2}, then: [{delete: {}}]", "name: b, when: {t: 1}, then: []"],
+        ["name: a, when: {t: 1}, if: .x, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
+        ["name: a, when: {t: 1}, unless: {s: 2}, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
+        [
+            "name: a, on: [delete], when: {_id: x}, then: [{put: {id: x, document: {}}}]",
+            "name: b, when: {_id: x}, then: []",
+        ],
+        // What is between them makes the later one true.
+        [
+            "name: a, when: {s: done}, then: [{delete: {}}]",
+            "name: b, when: {n: 1, s: {$ne: done}}, then: [{merge: {s: done}}]",
+            "name: c, when: {s: done, t: 1}, then: []",
+        ],
+        // Different documents.
+        [
+            "name: a, when: {t: 1, s: {$exists: false}}, then: [{merge: {s: x}}]",
+            "name: b, when: {t: 2, s: {$exists: false}}, then: [{merge: {s: y}}]",
+        ],
+        // Steps that lead somewhere.
+        [
+            "name: a, when: {t: 1, s: x}, then: [{merge: {s: y}}]",
+            "name: b, when: {t: 1, s: y}, then: [{merge: {s: z}}]",
+        ],
+        // The same for both.
+        [
+            "name: a, when: {t: 1, s: {$exists: false}, n: 1}, then: [{merge: {s: x}}]",
+            "name: b, when: {t: 1, s: {$exists: false}, n: 2}, then: [{merge: {s: x}}]",
+        ],
+    ])
+    func rulesSideBySide(rules: [String]) throws {
+        #expect(try warnings(rules) == [])
+    }
+}

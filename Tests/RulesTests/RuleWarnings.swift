@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Rules
+
+/// A file that rules may attach, and its folder.
+private let file = #filePath
+private let folder = file.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+
+/// The warnings for rules, one a line from line 3 on, without the braces around them. `FILE` is a file to attach,
+/// `FOLDER` the folder of it.
+func warnings(_ rules: [String]) throws -> [String] {
+    let text =
+        "version: 1\nrules:\n"
+        + rules.map { "- { \($0) }\n" }.joined()
+        .replacing("FILE", with: "'\(file)'").replacing("FOLDER", with: "'\(folder)'")
+    let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8))
+    try #require(file.faults.isEmpty, "\(file.faults)")
+    return RuleChecker(file.rules.map { ($0, RuleOutlook(of: $0)) }).warnings.map(\.description)
+}
+
+/// The warnings for selectors of a rule that does nothing.
+func selectorWarnings(_ when: String) throws -> [String] {
+    try warnings(["name: a, when: \(when), then: []"])
+}

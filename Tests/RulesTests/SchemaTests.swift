@@ -1,0 +1,95 @@
+import Foundation
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct SchemaTests {
+    private static func schema() throws -> JSONText { try JSONText(Array(RuleFileSchema.text.utf8)) }
+
+    /// The names of the members of the object at a place of the schema.
+    private static func names(_ path: String...) throws -> Set<String> {
+        let text = try schema()
+        let object = try #require(path.reduce(text.root) { $0?[$1] }, "\(path)")
+        return Set(object.members.compactMap { $0.name.string })
+    }
+
+    /// The keys that the reader says it knows, when it is given one that it does not.
+    private static func known(_ file: String) throws -> Set<String> {
+        let fault = try #require(faults(file).first { $0.contains("Known here: ") }, "\(faults(file))")
+        let list = try #require(fault.components(separatedBy: "Known here: ").last)
+        return Set(list.components(separatedBy: ", "))
+    }
+
+    private static func rule(_ body: String) -> String { "version: 1\nrules:\n  - {name: a, \(body)}\n" }
+    private static func test(_ body: String) -> String { "version: 1\nrules: []\ntests:\n  - {name: a, \(body)}\n" }
+
+    /// What editors fetch is what the program prints: the text and a line break.
+    @Test func theFileInTheAssetsIsTheSame() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = try Data(contentsOf: root.appending(path: "assets/rule-file.schema.json"))
+        #expect(Array(file) == Array((RuleFileSchema.text + "\n").utf8))
+    }
+
+    @Test func itIsADraft07Schema() throws {
+        let schema = try Self.schema()
+        #expect(schema.root["$schema"]?.string == "http://json-schema.org/draft-07/schema#")
+        #expect(schema.root["type"]?.string == "object")
+    }
+
+    @Test func everyReferenceLeadsToADefinition() throws {
+        let definitions = try Self.names("definitions")
+        let parts = RuleFileSchema.text.components(separatedBy: "\"$ref\": \"").dropFirst()
+        let targets = Set(parts.map { String($0.prefix { $0 != "\"" }) })
+        #expect(targets == Set(definitions.map { "#/definitions/" + $0 }))
+    }
+
+    @Test(arguments: [
+        (["properties"], "more: 1\n"),
+        (["definitions", "rule", "properties"], rule("more: 1, when: {}, then: []")),
+        (["definitions", "attach", "properties"], rule("when: {}, then: [{attach: {more: 1}}]")),
+        (["definitions", "put", "properties"], rule("when: {}, then: [{put: {more: 1}}]")),
+        (["definitions", "test", "properties"], test("more: 1")),
+        (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
+        (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),
+    ])
+    func itKnowsTheKeysThatTheReaderKnows(path: [String], file: String) throws {
+        let text = try Self.schema()
+        let object = try #require(path.reduce(text.root) { $0?[$1] })
+        #expect(Set(object.members.compactMap { $0.name.string }) == (try Self.known(file)))
+        let owner = try #require(path.dropLast().reduce(text.root) { $0?[$1] })
+        #expect(owner["additionalProperties"]?.kind == .false)
+    }
+
+    @Test func itKnowsAllActions() throws {
+        #expect(try Self.names("definitions", "action", "properties") == Set(Action.names))
+    }
+
+    @Test func itKnowsAllOperators() throws {
+        let fault = try #require(faults(Self.rule("when: {a: {$x: 1}}, then: []")).first)
+        let list = try #require(fault.components(separatedBy: "Operators: ").last)
+        let known = Set(list.components(separatedBy: " "))
+        #expect(known.count > 20)
+        #expect(try Self.names("definitions", "operators", "properties") == known)
+        let outside: Set = ["$and", "$or", "$nor", "$not"]
+        #expect(try Self.names("definitions", "selector", "properties") == outside)
+    }
+
+    @Test func itListsTheChangesThatTheReaderTakes() throws {
+        let on = try Self.schema().root["definitions"]?["rule"]?["properties"]?["on"]
+        let changes = try #require(on?["items"]?["enum"]).elements.compactMap { $0.string }
+        #expect(changes.count == 2)
+        #expect(faults(Self.rule("when: {}, on: [\(changes.joined(separator: ", "))], then: []")) == [])
+    }
+
+    @Test func itListsWhatPutMayDoWithADocumentThatExists() throws {
+        let put = try Self.schema().root["definitions"]?["put"]?["properties"]
+        let choices = try #require(put?["if_exists"]?["enum"]).elements.compactMap { $0.string }
+        #expect(choices.count == 3)
+        for choice in choices {
+            let put = "{put: {id: x, document: {}, if_exists: \(choice)}}"
+            #expect(faults(Self.rule("when: {}, then: [\(put)]")) == [])
+        }
+    }
+}
