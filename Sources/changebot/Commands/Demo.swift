@@ -141,7 +141,7 @@ struct Demo {
             wrote \(counters.written) documents; all others it left alone
 
             Next: serve a gateway          changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
-                  let the bot follow it    changebot run --gateway http://127.0.0.1:4985/todo --rules rules
+                  let the bot follow it    changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml
                   add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple"}'
                   look at it               curl http://127.0.0.1:4985/todo/t1
             """)
