@@ -5,7 +5,7 @@ extension EmbeddedGateway {
         /// The database's name, the last segment of the URL. Default `todo`.
         package var database: String
         package var storage: Storage
-        /// Where to listen. Default the loopback: there are no users, whoever reaches the port may do all.
+        /// Where to listen. Default the loopback: without users whoever reaches the port may do all.
         package var host: String
         /// 0 picks a free port.
         package var port: Int
@@ -14,6 +14,8 @@ extension EmbeddedGateway {
         package var allowsConflicts = false
         /// How many generations of a document's history are kept. At least 20.
         package var revisionsLimit = 1_000
+        /// Who may use the database. Nil for no users: GUEST reads and writes all.
+        package var users: Users?
         package var logger: Logger
 
         package init(

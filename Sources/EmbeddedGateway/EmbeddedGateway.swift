@@ -4,7 +4,8 @@ internal import NIOConcurrencyHelpers
 
 /// A document gateway in this process: one database in one file, or in memory, in Sync Gateway's REST dialect.
 ///
-/// For demos, tests and development. GUEST reads and writes all. It is no product of its own: one process, one file.
+/// For demos, tests and development. Without users GUEST reads and writes all. It is no product of its own: one process,
+/// one file.
 ///
 /// ```swift
 /// let gateway = EmbeddedGateway(.init(storage: .memory))
@@ -45,7 +46,7 @@ package final class EmbeddedGateway: Sendable {
         precondition(isIdle, "the embedded gateway is running already")
         do {
             let store = try openStore()
-            let server = try await listen(store)
+            let server = try await listen(store, try await accounts(store))
             state.withLockedValue { $0 = .running(Running(store: store, server: server)) }
             return Address(host: configuration.host, port: server.port, database: configuration.database)
         } catch {
@@ -100,9 +101,21 @@ package final class EmbeddedGateway: Sendable {
         }
     }
 
-    private func listen(_ store: Store) async throws(EmbeddedGatewayError) -> HTTPServer {
+    private func accounts(_ store: Store) async throws(EmbeddedGatewayError) -> Accounts {
+        let accounts = Accounts(store)
+        guard let users = configuration.users else { return accounts }
+        do { try await accounts.replace(with: users) } catch {
+            try? store.close()
+            throw EmbeddedGatewayError(
+                .cannotOpenFile, "can't write users to \(configuration.storage): \(Self.cause(error))")
+        }
+        return accounts
+    }
+
+    private func listen(_ store: Store, _ accounts: Accounts) async throws(EmbeddedGatewayError) -> HTTPServer {
         let router = Router(
-            database: configuration.database, store: store, logger: configuration.logger, started: Greeting())
+            database: configuration.database, store: store, logger: configuration.logger, started: Greeting(),
+            accounts: accounts)
         do {
             return try await HTTPServer.start(host: configuration.host, port: configuration.port) { request in
                 await router.answer(request)

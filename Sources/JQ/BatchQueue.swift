@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Locking
 
 /// The batches that wait for a process, and the threads that put them there: one thread for each process.
 ///
@@ -6,6 +7,8 @@ internal import Glibc
 final class BatchQueue: @unchecked Sendable {
     private let programs: [[UInt8]]
     private let settings: JQPool.Settings
+    /// The numbers of the processes that live.
+    let processes = Locked<Set<pid_t>>([])
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     // With the mutex held only.
@@ -76,7 +79,7 @@ final class BatchQueue: @unchecked Sendable {
     }
 
     private func work() {
-        putAll(to: Conversation(programs: programs, settings: settings))
+        putAll(to: Conversation(programs: programs, settings: settings, register: processes))
         locked {
             threads -= 1
             pthread_cond_broadcast(changed)

@@ -1,3 +1,6 @@
+internal import Glibc
+internal import Locking
+
 /// Puts requests to a process that runs jq programs, one batch after the other, and replaces it when it must end.
 ///
 /// Used by one thread. The process is started at the first request, and ends with the conversation.
@@ -12,12 +15,15 @@ final class Conversation {
 
     private let programs: [[UInt8]]
     private let settings: JQPool.Settings
+    private let register: Locked<Set<pid_t>>
     private let clock = ContinuousClock()
     private var session: HelperSession?
 
-    init(programs: [[UInt8]], settings: JQPool.Settings) {
+    /// - Parameter register: Holds the number of the process that lives.
+    init(programs: [[UInt8]], settings: JQPool.Settings, register: Locked<Set<pid_t>> = Locked([])) {
         self.programs = programs
         self.settings = settings
+        self.register = register
     }
 
     /// Answers all requests, in order.
@@ -86,7 +92,7 @@ final class Conversation {
     private func livingSession() throws(JQFault) -> HelperSession {
         if let session, session.isAlive { return session }
         session = nil
-        let started = try HelperSession(programs: programs, settings: settings)
+        let started = try HelperSession(programs: programs, settings: settings, register: register)
         session = started
         return started
     }

@@ -1,14 +1,18 @@
 internal import CJQ
 internal import Glibc
+internal import Locking
 
 /// A process that runs jq programs, and the socket to it. Used by one thread.
 final class HelperProcess {
     let pid: pid_t
     /// Non-blocking; the process has the other end as its standard input and output.
     let socket: Int32
+    private let register: Locked<Set<pid_t>>
 
+    /// - Parameter register: Holds the process's number for as long as it lives.
     /// - Throws: ``JQFault/notStarted(_:)``.
-    init() throws(JQFault) {
+    init(register: Locked<Set<pid_t>>) throws(JQFault) {
+        self.register = register
         guard let path = JQHelper.executablePath else { throw .notStarted("the executable's path is unknown") }
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -21,6 +25,7 @@ final class HelperProcess {
             throw error
         }
         socket = ends[0]
+        _ = register.withLock { [pid] in $0.insert(pid) }
     }
 
     /// Kills the process and waits for its end, which is a matter of milliseconds.
@@ -29,6 +34,7 @@ final class HelperProcess {
         kill(pid, SIGKILL)
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        _ = register.withLock { [pid] in $0.remove(pid) }
     }
 
     private static func spawn(_ path: String, _ end: Int32) throws(JQFault) -> pid_t {

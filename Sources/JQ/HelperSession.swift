@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Locking
 
 /// One process, and the frames to and from it. Used by one thread, which it blocks in `poll`.
 final class HelperSession {
@@ -21,8 +22,8 @@ final class HelperSession {
     private var compiled: Set<Int> = []
 
     /// - Throws: ``JQFault/notStarted(_:)``.
-    init(programs: [[UInt8]], settings: JQPool.Settings) throws(JQFault) {
-        process = try HelperProcess()
+    init(programs: [[UInt8]], settings: JQPool.Settings, register: Locked<Set<pid_t>>) throws(JQFault) {
+        process = try HelperProcess(register: register)
         incoming = FrameReader(longestFrame: max(settings.outputLimit, 0) + 65_536)
         chunk = .allocate(byteCount: 1 << 18, alignment: 16)
         outgoing.begin(.limits)

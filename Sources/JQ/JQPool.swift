@@ -30,6 +30,9 @@ package final class JQPool: Sendable {
 
     deinit { queue.shutDown() }
 
+    /// The numbers of the processes that live.
+    var processes: Set<Int32> { queue.processes.withLock { $0 } }
+
     /// Ends the processes, and waits for that. Calls that are not done fail.
     package func shutdown() { queue.shutDown() }
 

@@ -8,6 +8,7 @@ struct ChangebotBench {
 
     static let benchmarks: [(name: String, about: String, run: Benchmark)] = [
         ("scanner", "change rows through the JSON scanner, against json-c and memcpy", { ScannerBenchmark.run() }),
+        ("rules", "the program over 100,000 documents: full passes, many rules", { await RulesBenchmark.run() }),
         ("bot", "the program beside an embedded gateway: catching up, latency", { await BotBenchmark.run() }),
     ]
 

@@ -43,6 +43,11 @@ struct Replay {
     private var madeIDs: [(recorded: String, made: String)] = []
     private var met: Set<String> = []
     private var isOver = false
+    private var users: EmbeddedGateway.Users = {
+        var users = EmbeddedGateway.Users()
+        users.guest = .init(channels: [Visitor.everything])
+        return users
+    }()
     private(set) var agreed = 0
 
     init(_ gateway: TestGateway, _ exceptions: ReplayExceptions) {
@@ -56,15 +61,12 @@ struct Replay {
     mutating func `repeat`(_ exchange: Exchange) async throws {
         try await gateway.skipSequences(exceptions.sequences[exchange.name] ?? 0)
         if exchange.name == exceptions.end { isOver = true }
-        if isOver || exchange.isAdministration
-            || exchange.fields.contains(where: { ReplayExceptions.absent.contains($0.name) })
-        {
-            return
-        }
+        if isOver || exchange.fields.contains(where: { ReplayExceptions.absent.contains($0.name) }) { return }
         if exceptions.reasons[exchange.name] != nil {
             met.insert(exchange.name)
             return
         }
+        if exchange.isAdministration { return try await administer(exchange) }
         let answer = try await gateway.repeated(exchange)
         #expect(answer.status == exchange.status, "\(exchange.name): \(answer.text)")
         let recorded = madeIDs.reduce(exchange.answer ?? "") {
@@ -80,6 +82,24 @@ struct Replay {
                 "\(exchange.name): \(found.text) for \(expected.text)")
         }
         agreed += 1
+    }
+
+    /// What the administration did to users there is done here without HTTP.
+    private mutating func administer(_ exchange: Exchange) async throws {
+        guard let name = exchange.path.wholeMatch(of: /\/\w+\/_user\/(\w+)/).map({ String($0.1) }) else { return }
+        if exchange.method == "DELETE" {
+            users.accounts[name] = nil
+        } else {
+            let settings = try JSONText(exchange.body).root
+            var account = users.accounts[name] ?? .init()
+            if let password = settings["password"]?.string { account.password = PasswordHash(password) }
+            if let channels = settings["admin_channels"] {
+                account.channels = Set(channels.elements.compactMap(\.string))
+            }
+            account.isDisabled = settings["disabled"]?.bool ?? account.isDisabled
+            users.accounts[name] = account
+        }
+        try await gateway.router.accounts.replace(with: users)
     }
 }
 

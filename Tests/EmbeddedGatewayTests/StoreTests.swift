@@ -18,10 +18,10 @@ import Testing
         _ = try await store.write(edit("b", "{}"))
         _ = try await store.write(edit("a", #"{"_rev":"\#(first)","n":2}"#))
         let page = try await store.changes(
-            since: 0, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: true)
+            since: .start, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: true)
         let rows = String(decoding: page.text, as: UTF8.self).split(separator: "\n").map { $0.prefix(18) }
         #expect(rows == [#"{"seq":1,"id":"_us"#, #",{"seq":3,"id":"b""#, #",{"seq":4,"id":"a""#])
-        #expect(page.lastSequence == 4)
+        #expect(page.last.sequence == 4)
         #expect(try await store.lastSequence() == 4)
     }
 
@@ -91,20 +91,20 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func pagesTogetherHoldEveryDocumentOnce() async throws {
         let store = try Store(.memory)
         _ = try await store.write((0..<2_500).map { try edit("doc-\($0)", "{}") })
-        var since = 0
+        var since = FeedPosition.start
         var pages = 0
         var count = 0
         var isLast = false
         while !isLast {
             let page = try await store.changes(
                 since: since, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: pages == 0)
-            (since, isLast) = (page.lastSequence, page.isLast)
+            (since, isLast) = (page.last, page.isLast)
             count += page.count
             pages += 1
         }
         #expect(count == 2_501)
         #expect(pages == 3)
-        #expect(since == 2_501)
+        #expect(since == FeedPosition(2_501))
     }
 }
 

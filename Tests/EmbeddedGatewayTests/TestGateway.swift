@@ -8,10 +8,13 @@ struct TestGateway {
     let router: Router
 
     init(
-        database: String = "open", storage: EmbeddedGateway.Storage = .memory, rules: WritingRules = WritingRules()
+        database: String = "open", storage: EmbeddedGateway.Storage = .memory, rules: WritingRules = WritingRules(),
+        sessions: Sessions = Sessions()
     ) throws {
         store = try Store(storage, rules: rules)
-        router = Router(database: database, store: store, logger: .quiet, started: Greeting())
+        router = Router(
+            database: database, store: store, logger: .quiet, started: Greeting(),
+            accounts: Accounts(store, sessions: sessions))
     }
 
     /// What a request is answered with, the body collected.

@@ -10,6 +10,8 @@ struct ChangesRequest: Sendable {
 
     var feed = Feed.normal
     var since = FeedPosition.start
+    /// As it goes back to the client while nothing has happened.
+    var sinceText = "0"
     /// Nil for no limit, and so is 0 on the wire.
     var limit: Int?
     var selection = ChangeSelection()
@@ -19,7 +21,7 @@ struct ChangesRequest: Sendable {
     var timeout: Duration? = .milliseconds(300_000)
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1; the query goes before the body of a POST.
-    init(_ request: Request) throws(GatewayFault) {
+    init(_ request: Request, _ visitor: Visitor) throws(GatewayFault) {
         let query = request.query
         var settings: JSONValue?
         switch request.method {
@@ -33,12 +35,19 @@ struct ChangesRequest: Sendable {
         let flag = { (name: String) in query[name].map { $0 == "true" } ?? settings?[name]?.bool ?? false }
         guard let feed = Feed(rawValue: text("feed") ?? "normal") else { throw GatewayFault(400, "Unknown feed type") }
         self.feed = feed
-        since = try FeedPosition(query["since"] ?? Self.since(settings?["since"]))
+        let position = query["since"] ?? Self.since(settings?["since"])
+        since = try FeedPosition(position)
+        if !position.isEmpty { sinceText = FeedPosition.unquoted(position) }
         limit = number("limit").flatMap { $0 > 0 ? $0 : nil }
         selection.includesDocuments = flag("include_docs")
+        selection.visitor = visitor
         selection.includesBranches = text("style") == "all_docs"
         selection.activeOnly = flag("active_only")
         try setFilter(text("filter"), ids: query["doc_ids"], listed: settings?["doc_ids"])
+        if selection.ids == nil, text("filter") == "sync_gateway/bychannel" {
+            let listed = try Self.channels(settings?["channels"])
+            try setChannels(query["channels"] ?? listed)
+        }
         setTimes(heartbeat: number("heartbeat"), timeout: number("timeout"))
     }
 
@@ -56,7 +65,7 @@ struct ChangesRequest: Sendable {
 
     private mutating func setFilter(_ filter: String?, ids: String?, listed: JSONValue?) throws(GatewayFault) {
         switch filter {
-        case nil, "": return
+        case nil, "", "sync_gateway/bychannel": return
         case "_doc_ids":
             guard feed == .normal else {
                 throw GatewayFault(400, "Filter '_doc_ids' is only valid for feed=normal replications")
@@ -65,6 +74,21 @@ struct ChangesRequest: Sendable {
             selection.ids = named ?? listed?.elements.compactMap(\.string) ?? []
         default: throw GatewayFault(400, "Unknown filter; try sync_gateway/bychannel or _doc_ids")
         }
+    }
+
+    private static func channels(_ value: JSONValue?) throws(GatewayFault) -> String? {
+        guard let value, value.kind != .null else { return nil }
+        guard let names = value.string else {
+            let problem = "cannot unmarshal \(GoJSON.name(of: value)) into Go struct field .channels of type string"
+            throw GatewayFault(400, "Invalid JSON: \"json: \(problem)\"")
+        }
+        return names
+    }
+
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: channels that the visitor does not have show nothing.
+    private mutating func setChannels(_ names: String?) throws(GatewayFault) {
+        guard let names, !names.isEmpty else { throw GatewayFault(400, "Missing 'channels' filter parameter") }
+        selection.channels = Set(names.split(separator: ",").map(String.init))
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: a heartbeat is never more often than every 25 s, and switches the
@@ -76,45 +100,5 @@ struct ChangesRequest: Sendable {
         } else if let timeout, timeout > 0 {
             self.timeout = .milliseconds(min(timeout, 900_000))
         }
-    }
-}
-
-/// A place in the changes feed, as a client names it.
-struct FeedPosition: Sendable, Equatable {
-    /// As it goes back to the client while nothing has happened.
-    let text: String
-    /// Changes above this sequence are due.
-    let sequence: Int
-
-    static let start = FeedPosition(text: "0", sequence: 0)
-
-    private init(text: String, sequence: Int) {
-        self.text = text
-        self.sequence = sequence
-    }
-
-    /// Takes `16`, `"16"`, `29:13`, `10::14` and nothing at all.
-    ///
-    /// `TRIGGER:SEQUENCE` is a place within what a grant brought: all before the grant was seen. `LOW::SEQUENCE` says
-    /// that something above `LOW` was still missing. This gateway gives out neither, but starts where nothing is lost.
-    ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1.
-    init(_ given: String) throws(GatewayFault) {
-        var text = given
-        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = String(text.dropFirst().dropLast()) }
-        guard !text.isEmpty else {
-            self = .start
-            return
-        }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count <= 3, let first = UInt64(parts[0]), text.utf8.first != UInt8(ascii: "+") else {
-            throw GatewayFault(400, "Invalid sequence: \"\(given)\"")
-        }
-        for (position, part) in parts.enumerated() where UInt64(part) == nil {
-            if part.isEmpty, position == 1, parts.count == 3 { continue }
-            throw GatewayFault(500, "Internal error: strconv.ParseUint: parsing \"\(part)\": invalid syntax")
-        }
-        let sequence = Int(clamping: first)
-        self.init(text: text, sequence: parts.count == 2 ? max(0, sequence - 1) : sequence)
     }
 }

@@ -6,7 +6,7 @@ struct ContinuousFeed {
     private let store: Store
     private let asked: ChangesRequest
     private let send: Answer.Send
-    private var looked: Int
+    private var looked: FeedPosition
     private var left: Int?
     private static let lineFeed = [UInt8(ascii: "\n")]
 
@@ -14,7 +14,7 @@ struct ContinuousFeed {
         self.store = store
         self.asked = asked
         self.send = send
-        looked = asked.since.sequence
+        looked = asked.since
         left = asked.limit
     }
 
@@ -25,7 +25,9 @@ struct ContinuousFeed {
         while left != 0 {
             try await send(Self.lineFeed)
             repeat {
-                let isDue = try await wait.forChange(past: looked, store.signal) { try await send(Self.lineFeed) }
+                let isDue = try await wait.forChange(past: looked.plainSequence, store.signal) {
+                    try await send(Self.lineFeed)
+                }
                 guard isDue else { return }
             } while try await !sendChanges()
             wait.restart()
@@ -37,20 +39,14 @@ struct ContinuousFeed {
     /// - Returns: Whether there was anything.
     private mutating func sendChanges() async throws -> Bool {
         let end = store.signal.lastSequence
-        var sentAny = false
-        var isLast = false
-        while !isLast, left != 0 {
-            let page = try await store.changes(
-                since: looked, through: end, limit: left, asked.selection, separator: "", isFirst: true)
-            if page.count > 0 {
-                try await send(page.text)
-                sentAny = true
-            }
-            left = left.map { $0 - page.count }
-            looked = page.lastSequence
-            isLast = page.isLast
+        var reader = FeedReader(store, asked, since: looked, through: end, limit: left, separator: "")
+        while !reader.isDone {
+            let page = try await reader.next()
+            if page.count > 0 { try await send(page.text) }
+            looked = page.last
         }
-        if left != 0 { looked = max(looked, end) }
-        return sentAny
+        left = left.map { $0 - reader.count }
+        if left != 0 { looked = max(looked, FeedPosition(end)) }
+        return reader.count > 0
     }
 }

@@ -1,7 +1,7 @@
 extension Router {
     /// `/DB/_changes`.
     func changes(_ request: Request) async throws -> Answer {
-        let asked = try ChangesRequest(request)
+        let asked = try ChangesRequest(request, visitor)
         switch asked.feed {
         case .normal: return try await normalFeed(asked)
         case .longpoll:
@@ -24,60 +24,53 @@ extension Router {
     /// Everything up to the sequence that was the last when the request came: it never chases writers.
     private func normalFeed(_ asked: ChangesRequest) async throws -> Answer {
         let end = try await store.lastSequence()
-        let first = try await store.changes(
-            since: asked.since.sequence, through: end, limit: asked.limit, asked.selection, separator: ",",
-            isFirst: true)
+        var reader = FeedReader(
+            store, asked, since: asked.since, through: end, limit: asked.limit, separator: ",")
+        let first = try await reader.next()
         let fields = [HTTPField.neverCached, .json]
-        if first.isLast || first.count == asked.limit, first.text.count < Self.wholeLimit {
+        if reader.isDone, first.text.count < Self.wholeLimit {
             return Answer(
                 status: 200, fields: fields,
-                body: .whole(ChangesArray.opening + first.text + ChangesArray.closing(first, asked.since)))
+                body: .whole(ChangesArray.opening + first.text + ChangesArray.closing(first, reader, asked)))
         }
         return Answer(
             status: 200, fields: fields,
-            body: .streamed { send in
-                try await send(ChangesArray.opening + first.text)
-                let last = try await sendPages(after: first, through: end, asked, send)
-                try await send(ChangesArray.closing(last, asked.since))
+            body: .streamed { [reader] send in
+                try await send(ChangesArray.opening)
+                try await sendPages(first, reader, asked, send)
             })
     }
 
     /// Sends headers and the beginning at once, then waits for the first change.
     private func longpoll(_ asked: ChangesRequest, _ send: @escaping Answer.Send) async throws {
         let wait = FeedWait(asked)
-        var looked = asked.since.sequence
+        var looked = asked.since
         try await send(ChangesArray.opening)
         while true {
             let end = store.signal.lastSequence
-            let page = try await store.changes(
-                since: looked, through: end, limit: asked.limit, asked.selection, separator: ",", isFirst: true)
-            if page.count > 0 {
-                try await send(page.text)
-                let last = try await sendPages(after: page, through: end, asked, send)
-                return try await send(ChangesArray.closing(last, asked.since))
+            var reader = FeedReader(store, asked, since: looked, through: end, limit: asked.limit, separator: ",")
+            let page = try await reader.next()
+            if page.count > 0 { return try await sendPages(page, reader, asked, send) }
+            looked = max(looked, FeedPosition(end))
+            let isDue = try await wait.forChange(past: looked.plainSequence, store.signal) {
+                try await send([UInt8(ascii: "\n")])
             }
-            looked = max(looked, end)
-            guard try await wait.forChange(past: looked, store.signal, { try await send([UInt8(ascii: "\n")]) }) else {
-                return try await send(ChangesArray.closing(page, asked.since))
-            }
+            guard isDue else { return try await send(ChangesArray.closing(page, reader, asked)) }
         }
     }
 
-    /// - Returns: The last page; the count is that of all.
+    /// Sends the rows to their end, and what stands behind them.
     private func sendPages(
-        after first: ChangesPage, through end: Int, _ asked: ChangesRequest, _ send: Answer.Send
-    ) async throws -> ChangesPage {
+        _ first: ChangesPage, _ reader: FeedReader, _ asked: ChangesRequest, _ send: Answer.Send
+    ) async throws {
+        var reader = reader
         var page = first
-        var count = first.count
-        while !page.isLast, count != asked.limit {
-            page = try await store.changes(
-                since: page.lastSequence, through: end, limit: asked.limit.map { $0 - count }, asked.selection,
-                separator: ",", isFirst: false)
+        try await send(page.text)
+        while !reader.isDone {
+            page = try await reader.next()
             try await send(page.text)
-            count += page.count
         }
-        page.count = count
-        return page
+        try await send(ChangesArray.closing(page, reader, asked))
     }
 }
 
@@ -86,8 +79,7 @@ private enum ChangesArray {
     static let opening = Array("{\"results\":[\r\n".utf8)
 
     /// - Note: Source: recorded; with no rows the answer gives back what the client sent.
-    static func closing(_ last: ChangesPage, _ since: FeedPosition) -> [UInt8] {
-        let sequence = last.count == 0 ? since.text : String(last.lastSequence)
-        return Array("],\n\"last_seq\":\"\(sequence)\"}\n".utf8)
+    static func closing(_ last: ChangesPage, _ reader: FeedReader, _ asked: ChangesRequest) -> [UInt8] {
+        Array("],\n\"last_seq\":\"\(reader.count == 0 ? asked.sinceText : last.last.text)\"}\n".utf8)
     }
 }

@@ -15,6 +15,7 @@ struct IncomingDocument: Sendable {
     /// What the revision is named after.
     let canonicalBody: [UInt8]
     let attachments: [IncomingAttachment]
+    let channels: [String]
 
     /// Members that are not part of the stored body. Other names with an underscore are, as in the real gateway.
     private static let separate: Set<String> = [
@@ -34,13 +35,15 @@ struct IncomingDocument: Sendable {
         isDeleted = object["_deleted"]?.bool == true
         history = object["_revisions"].flatMap(RevisionHistory.read)
         attachments = try IncomingAttachment.read(object["_attachments"], following: following)
+        channels = DocumentChannels.read(object)
         body = object.bytes(withoutMembers: Self.separate)
         guard body.count <= Self.bodyLimit else { throw .documentTooLarge }
         canonicalBody = CanonicalJSON.object(object, without: Self.separate, tombstone: isDeleted)
     }
 
     private init(
-        revision: String?, isDeleted: Bool, body: [UInt8], canonicalBody: [UInt8], attachments: [IncomingAttachment]
+        revision: String?, isDeleted: Bool, body: [UInt8], canonicalBody: [UInt8],
+        attachments: [IncomingAttachment] = [], channels: [String] = []
     ) {
         id = nil
         history = nil
@@ -49,13 +52,14 @@ struct IncomingDocument: Sendable {
         self.body = body
         self.canonicalBody = canonicalBody
         self.attachments = attachments
+        self.channels = channels
     }
 
     /// What DELETE writes.
     static func tombstone(of revision: String?) -> IncomingDocument {
         IncomingDocument(
             revision: revision, isDeleted: true, body: Array("{}".utf8),
-            canonicalBody: Array(#"{"_deleted":true}"#.utf8), attachments: [])
+            canonicalBody: Array(#"{"_deleted":true}"#.utf8))
     }
 
     /// A stored body again, with other attachments.
@@ -66,7 +70,7 @@ struct IncomingDocument: Sendable {
         return IncomingDocument(
             revision: revision, isDeleted: false, body: body,
             canonicalBody: CanonicalJSON.object(object, without: Self.separate, tombstone: false),
-            attachments: attachments)
+            attachments: attachments, channels: DocumentChannels.read(object))
     }
 
     private static func refuseReserved(_ object: JSONValue) throws(GatewayFault) {

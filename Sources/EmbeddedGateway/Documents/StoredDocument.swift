@@ -8,6 +8,28 @@ struct StoredDocument: Sendable {
     let body: [UInt8]
     /// The text of `_attachments`, stubs only; nil if there are none.
     let attachments: [UInt8]?
+    let channels: [String]
+
+    init(
+        id: String, revision: String, isDeleted: Bool, body: [UInt8], attachments: [UInt8]? = nil,
+        channels: [String] = []
+    ) {
+        self.id = id
+        self.revision = revision
+        self.isDeleted = isDeleted
+        self.body = body
+        self.attachments = attachments
+        self.channels = channels
+    }
+
+    /// What somebody sees who may not see the document, but knows the name of the revision: that it is out of reach.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1; deletions are shown as such.
+    var redacted: StoredDocument {
+        StoredDocument(
+            id: id, revision: revision, isDeleted: isDeleted,
+            body: Array((isDeleted ? "{}" : #"{"_removed":true}"#).utf8))
+    }
 
     /// The document as GET answers it: the gateway's members first, then the body as it came.
     ///

@@ -6,7 +6,9 @@ extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1. `total_rows` counts the rows of the answer.
     func allDocuments(_ request: Request) async throws -> Answer {
         let query = request.query
-        var range = DocumentRange(includesDocuments: query.flag("include_docs"))
+        var range = DocumentRange(includesDocuments: query.flag("include_docs"), visitor: visitor)
+        range.includesChannels = query.flag("channels")
+        range.includesSequences = query.flag("update_seq")
         range.start = query["startkey"].map(Self.unquoted)
         range.end = query["endkey"].map(Self.unquoted)
         let limit = query["limit"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
@@ -43,8 +45,7 @@ extension Router {
             let ids = ids.prefix(limit ?? .max)
             for start in stride(from: 0, to: ids.count, by: 100) {
                 let part = ids[start..<min(start + 100, ids.count)]
-                let page = try await store.documents(
-                    part, includesDocuments: range.includesDocuments, isFirst: start == 0)
+                let page = try await store.documents(part, range, isFirst: start == 0)
                 try await send(page.text)
             }
             return ids.count

@@ -91,10 +91,16 @@ extension Router {
 
     /// The document that gets or loses an attachment; nil if it is yet to be made.
     private func edited(_ id: String, revision: String?) async throws -> StoredDocument? {
-        do { return try await stored(id, revision: revision) } catch let fault as GatewayFault where fault.status == 404
+        let document: StoredDocument
+        do { document = try await stored(id, revision: revision) } catch let fault as GatewayFault
+            where fault.status == 404
         {
             return nil
         }
+        guard visitor.sees(document.channels) else {
+            throw GatewayFault(404, "Document revision is not accessible")
+        }
+        return document
     }
 }
 

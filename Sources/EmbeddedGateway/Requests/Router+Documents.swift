@@ -34,13 +34,14 @@ extension Router {
 
     /// The winning revision, or the one that is asked for.
     ///
-    /// - Throws: ``GatewayFault`` 404: a tombstone is found only by its revision.
+    /// - Throws: ``GatewayFault`` 404: a tombstone is found only by its revision; 403 if the visitor may not see it.
     func stored(_ id: String, revision: String?) async throws -> StoredDocument {
         if let revision {
             guard let document = try await store.revision(revision, of: id) else { throw GatewayFault.missing }
-            return document
+            return visitor.sees(document.channels) ? document : document.redacted
         }
         guard let document = try await store.winner(of: id) else { throw GatewayFault.missing }
+        guard visitor.sees(document.channels) else { throw GatewayFault(403, "forbidden") }
         if document.isDeleted { throw GatewayFault.deleted }
         return document
     }

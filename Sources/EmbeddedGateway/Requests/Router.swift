@@ -7,6 +7,17 @@ struct Router: Sendable {
     let store: Store
     let logger: Logger
     let started: Greeting
+    let accounts: Accounts
+    /// Who makes the request.
+    var visitor = Visitor.nobody
+
+    init(database: String, store: Store, logger: Logger, started: Greeting, accounts: Accounts? = nil) {
+        self.database = database
+        self.store = store
+        self.logger = logger
+        self.started = started
+        self.accounts = accounts ?? Accounts(store)
+    }
 
     /// Never throws: what goes wrong is an answer too.
     func answer(_ request: Request) async -> Answer {
@@ -23,7 +34,17 @@ struct Router: Sendable {
         // SQLite's texts end at a NUL: no name may have one.
         guard !path.contains(where: { $0.utf8.contains(0) }) else { throw GatewayFault.invalidDocumentID }
         if path == [""] { return try root(request) }
-        try admit(request, keyspace: path[0])
+        try checkDatabase(request, path[0])
+        var router = self
+        let isSession = path.count == 2 && path[1] == "_session"
+        router.visitor = try admitted(request, requiresLogin: !isSession)
+        try checkKeyspace(path[0])
+        var answer = try await router.inDatabase(request, path)
+        if let cookie = router.visitor.cookie { answer.fields.append(cookie) }
+        return answer
+    }
+
+    private func inDatabase(_ request: Request, _ path: [String]) async throws -> Answer {
         if path.count == 1 { return Self.moved(to: "/\(path[0])/") }
         if path.count == 2, path[1].isEmpty { return try await databaseItself(request) }
         return try await keyspace(request, Array(path.dropFirst()))
@@ -32,27 +53,6 @@ struct Router: Sendable {
     private func root(_ request: Request) throws -> Answer {
         guard ["GET", "HEAD"].contains(request.method) else { throw GatewayFault.methodNotAllowed("GET, HEAD") }
         return started.answer()
-    }
-
-    /// GUEST is the only user, the keyspace `_default._default` the only one.
-    ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1 where GUEST is on: an unknown database is 401 without
-    ///   `Www-Authenticate`, an unknown keyspace 404, credentials of nobody 401.
-    private func admit(_ request: Request, keyspace: String) throws(GatewayFault) {
-        let basic = request.field("Authorization")?.lowercased().hasPrefix("basic ") == true
-        guard keyspace.prefix(while: { $0 != "." }) == database else {
-            if request.method == "PUT" {
-                throw GatewayFault(403, "Creating a DB over the public API is unsupported")
-            }
-            throw GatewayFault(401, basic ? "Invalid login" : "Login required")
-        }
-        if basic {
-            let realm = HTTPField("Www-Authenticate", #"Basic realm="Couchbase Sync Gateway""#)
-            throw GatewayFault(401, "Invalid login", headers: [realm])
-        }
-        guard [database, "\(database)._default", "\(database)._default._default"].contains(keyspace) else {
-            throw GatewayFault(404, "keyspace \(keyspace) not found")
-        }
     }
 
     private func databaseItself(_ request: Request) async throws -> Answer {
@@ -66,6 +66,7 @@ struct Router: Sendable {
 
     private func keyspace(_ request: Request, _ path: [String]) async throws -> Answer {
         switch (path[0], path.count) {
+        case ("_session", 1): return try await session(request)
         case ("_changes", 1): return try await changes(request)
         case ("_bulk_docs", 1): return try await bulkDocuments(request)
         case ("_bulk_get", 1): return try await bulkGet(request)

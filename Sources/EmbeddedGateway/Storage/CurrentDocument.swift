@@ -9,18 +9,22 @@ struct CurrentDocument {
     let isDeleted: Bool
     /// How many branches its tree has.
     let leafCount: Int
+    /// Where it is.
+    let channels: [String]
 
     static func find(_ id: String, _ db: Database) throws -> CurrentDocument? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT d.key, d.leaves, r.deleted, r.key, r.revision, r.attachments
+                SELECT d.key, d.leaves, r.deleted, r.key, r.revision, r.attachments, r.channels
                 FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ?
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [id]), let revision = RevisionID(row[4]) else {
             return nil
         }
         let winner = ParentRevision(key: row[3], id: revision, attachments: (row[5] as Data?).map { Array($0) })
-        return CurrentDocument(key: row[0], winner: winner, isDeleted: row[2], leafCount: row[1])
+        let channels = DocumentChannels.read(stored: (row[6] as Data?).map { Array($0) })
+        return CurrentDocument(
+            key: row[0], winner: winner, isDeleted: row[2], leafCount: row[1], channels: channels)
     }
 }
 

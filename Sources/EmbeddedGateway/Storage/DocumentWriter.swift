@@ -146,7 +146,11 @@ struct DocumentWriter {
         sequence += 1
         try db.cachedStatement(sql: "INSERT INTO documents (id, sequence, winner) VALUES (?, ?, ?)")
             .execute(arguments: [edit.id, sequence, revisionKey])
-        try insert(edit.document, revision, attachments, parent: parent, of: db.lastInsertedRowID)
+        let key = db.lastInsertedRowID
+        try insert(edit.document, revision, attachments, parent: parent, of: key)
+        try ChannelRouting(db: db).move(
+            key, from: [], to: edit.document.channels, sequence: sequence,
+            revision: (revision.description, edit.document.isDeleted))
     }
 
     /// One revision more of a document that is there.
@@ -158,9 +162,17 @@ struct DocumentWriter {
         sequence += 1
         try insert(edit.document, revision, attachments, parent: parent, of: current.key)
         if let parent { try supersede(parent) }
-        let winner = leafCount == 1 ? revisionKey : try RevisionTree(of: current.key, db).winner?.key ?? revisionKey
+        var winner = RevisionTree.Node(
+            key: revisionKey, id: revision, parent: parent?.key, isDeleted: edit.document.isDeleted)
+        if leafCount > 1 { winner = try RevisionTree(of: current.key, db).winner ?? winner }
         try db.cachedStatement(sql: "UPDATE documents SET sequence = ?, winner = ?, leaves = ? WHERE key = ?")
-            .execute(arguments: [sequence, winner, leafCount, current.key])
+            .execute(arguments: [sequence, winner.key, leafCount, current.key])
+        let routing = ChannelRouting(db: db)
+        let isNew = winner.key == revisionKey
+        try routing.move(
+            current.key, from: current.channels,
+            to: isNew ? edit.document.channels : routing.channels(ofRevision: winner.key), sequence: sequence,
+            revision: (winner.id.description, winner.isDeleted))
         try prune(current.key, newest: revision, leafCount: leafCount)
     }
 
@@ -171,12 +183,14 @@ struct DocumentWriter {
         try storeContents(document.attachments, of: documentKey)
         try db.cachedStatement(
             sql: """
-                INSERT INTO revisions (key, document, revision, generation, parent, deleted, attachments, body)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO revisions (key, document, revision, generation, parent, deleted, attachments, body,
+                    channels)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             revisionKey, documentKey, revision.description, revision.generation, parent?.key, document.isDeleted,
             attachments.map { Data($0) }, Data(document.body),
+            DocumentChannels.write(document.channels).map { Data($0) },
         ])
     }
 

@@ -7,7 +7,11 @@ internal import GRDB
 /// - `revisions`: the revision tree of each document. `parent` is the key of the revision before, null at a root, and
 ///   names nothing where that revision has been pruned. `body` is null where only the name is known, from the history
 ///   of a replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
-///   `superseded` is when the revision with a body got a child, in seconds since 1970.
+///   `superseded` is when the revision with a body got a child, in seconds since 1970. `channels` is a JSON list, null for
+///   none.
+/// - `document_channels`: where each document is now, by its winning revision.
+/// - `removals`: channels that a document has left, with the sequence and the revision of that change.
+/// - `principals`, `grants`: users and roles, what they were given, and at which sequence.
 /// - `attachments`: contents, once per digest whatever documents have them.
 /// - `document_attachments`: which documents were sent a content. A stub with the digest of another document's
 ///   attachment opens nothing, as in the real gateway.
@@ -23,6 +27,10 @@ enum Schema {
         }
         migrator.registerMigration("2: branches, bodies that expire") { db in
             try db.execute(sql: branches)
+        }
+        migrator.registerMigration("3: channels, users, roles") { db in
+            try db.execute(sql: channels)
+            try ChannelRouting.routeStoredDocuments(db)
         }
         return migrator
     }
@@ -75,5 +83,34 @@ enum Schema {
             WHERE body IS NOT NULL AND key IN (SELECT parent FROM revisions WHERE parent IS NOT NULL);
         CREATE INDEX revisions_by_superseded ON revisions (superseded) WHERE superseded IS NOT NULL;
         CREATE INDEX document_attachments_by_attachment ON document_attachments (attachment);
+        """
+
+    private static let channels = """
+        ALTER TABLE revisions ADD COLUMN channels BLOB;
+        CREATE TABLE document_channels (
+            document INTEGER NOT NULL,
+            channel TEXT NOT NULL,
+            PRIMARY KEY (document, channel)
+        ) WITHOUT ROWID;
+        CREATE TABLE removals (
+            document INTEGER NOT NULL,
+            channel TEXT NOT NULL,
+            sequence INTEGER NOT NULL,
+            revision TEXT NOT NULL,
+            deleted INTEGER NOT NULL,
+            PRIMARY KEY (document, channel)
+        ) WITHOUT ROWID;
+        CREATE INDEX removals_by_sequence ON removals (sequence);
+        CREATE TABLE principals (
+            key TEXT PRIMARY KEY,
+            sequence INTEGER NOT NULL,
+            disabled INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE grants (
+            principal TEXT NOT NULL,
+            name TEXT NOT NULL,
+            sequence INTEGER NOT NULL,
+            PRIMARY KEY (principal, name)
+        ) WITHOUT ROWID;
         """
 }

@@ -9,6 +9,12 @@ struct DocumentRange: Sendable {
     /// The last id, included.
     var end: String?
     var includesDocuments = false
+    /// `channels=true`: with the channels of each document.
+    var includesChannels = false
+    /// `update_seq=true`: with the sequence of each document.
+    var includesSequences = false
+    /// Who asks.
+    var visitor = Visitor.everyone
 }
 
 /// Some rows of `_all_docs`, as text.
@@ -32,8 +38,7 @@ extension Store {
         try await database.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT d.id, r.revision, r.body, r.attachments
-                    FROM documents d JOIN revisions r ON r.key = d.winner
+                    SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner
                     WHERE r.deleted = 0 AND d.id \(after == nil ? ">=" : ">") ?\(range.end == nil ? "" : " AND d.id <= ?")
                     ORDER BY d.id
                     """)
@@ -43,7 +48,10 @@ extension Store {
             var page = DocumentsPage()
             let most = min(limit ?? .max, 1_000)
             while page.count < most, page.text.count < 512 << 10, let row = try rows.next() {
-                page.append(row, includesDocuments: range.includesDocuments, isFirst: after == nil && page.count == 0)
+                page.lastID = row[0]
+                let channels = DocumentChannels.read(stored: (row[4] as Data?).map { Array($0) })
+                guard range.visitor.sees(channels) else { continue }
+                page.append(row, channels, range, isFirst: after == nil && page.count == 0)
             }
             page.isLast = page.count < most && page.text.count < 512 << 10
             return page
@@ -51,32 +59,41 @@ extension Store {
     }
 
     /// The documents with these ids, in their order; a row with an error where there is none.
-    func documents(_ ids: ArraySlice<String>, includesDocuments: Bool, isFirst: Bool) async throws -> DocumentsPage {
+    func documents(
+        _ ids: ArraySlice<String>, _ range: DocumentRange, isFirst: Bool
+    ) async throws -> DocumentsPage {
         try await database.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT d.id, r.revision, r.body, r.attachments
-                    FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ? AND r.deleted = 0
+                    SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner
+                    WHERE d.id = ? AND r.deleted = 0
                     """)
             var page = DocumentsPage()
             for id in ids {
                 let isFirst = isFirst && page.count == 0
                 let rows = try Row.fetchCursor(statement, arguments: [id])
-                if let row = try rows.next() {
-                    page.append(row, includesDocuments: includesDocuments, isFirst: isFirst)
+                guard let row = try rows.next() else {
+                    page.append(id, .missing, isFirst: isFirst)
+                    continue
+                }
+                let channels = DocumentChannels.read(stored: (row[4] as Data?).map { Array($0) })
+                if range.visitor.sees(channels) {
+                    page.append(row, channels, range, isFirst: isFirst)
                 } else {
-                    page.appendMissing(id, isFirst: isFirst)
+                    page.append(id, GatewayFault(403, "forbidden"), isFirst: isFirst)
                 }
             }
             return page
         }
     }
+
+    private static let listColumns = "d.id, r.revision, r.body, r.attachments, r.channels, d.sequence"
 }
 
 /// - Note: Source: recorded, `{"key":ID,"id":ID,"value":{"rev":REV},"doc":{…}}` and
 ///   `{"key":ID,"error":"not_found","status":404}`.
 extension DocumentsPage {
-    fileprivate mutating func append(_ row: Row, includesDocuments: Bool, isFirst: Bool) {
+    fileprivate mutating func append(_ row: Row, _ channels: [String], _ range: DocumentRange, isFirst: Bool) {
         let id = JSONWriter.escaped(row[0])
         let revision = JSONWriter.escaped(row[1])
         text += (isFirst ? #"{"key":"# : #",{"key":"#).utf8
@@ -85,8 +102,13 @@ extension DocumentsPage {
         text += id
         text += #","value":{"rev":"#.utf8
         text += revision
+        if range.includesChannels {
+            text += #","channels":"#.utf8
+            text += DocumentChannels.write(channels.filter { range.visitor.sees([$0]) }) ?? Array("[]".utf8)
+        }
         text.append(UInt8(ascii: "}"))
-        if includesDocuments {
+        if range.includesSequences { text += #","update_seq":\#(row[5] as Int)"#.utf8 }
+        if range.includesDocuments {
             text += #","doc":"#.utf8
             FeedDocument.append(row, at: 2, id: id, revision: revision, isDeleted: false, to: &text)
         }
@@ -95,10 +117,10 @@ extension DocumentsPage {
         lastID = row[0]
     }
 
-    fileprivate mutating func appendMissing(_ id: String, isFirst: Bool) {
+    fileprivate mutating func append(_ id: String, _ fault: GatewayFault, isFirst: Bool) {
         text += (isFirst ? #"{"key":"# : #",{"key":"#).utf8
         text += JSONWriter.escaped(id)
-        text += #","error":"not_found","status":404}"#.utf8
+        text += #","error":"\#(fault.rowName)","status":\#(fault.status)}"#.utf8
         text.append(UInt8(ascii: "\n"))
         count += 1
         lastID = id

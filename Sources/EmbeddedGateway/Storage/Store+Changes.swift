@@ -1,34 +1,43 @@
-internal import Foundation
 internal import GRDB
 internal import LosslessJSON
 
 /// Which changes a feed shows, and how.
 struct ChangeSelection: Sendable {
+    /// Whose feed it is.
+    var visitor = Visitor.everyone
+    /// `filter=sync_gateway/bychannel`; nil for all that the visitor has.
+    var channels: Set<String>?
     var includesDocuments = false
     /// `style=all_docs`: with the names of all branches.
     var includesBranches = false
-    /// Without tombstones.
+    /// Without tombstones and removals.
     var activeOnly = false
     /// `filter=_doc_ids`; nil for all.
     var ids: [String]?
-}
 
-/// Some rows of the changes feed, as text.
-struct ChangesPage: Sendable {
-    /// Each row ends with a line feed.
-    var text: [UInt8] = []
-    var count = 0
-    /// Where the next page begins.
-    var lastSequence: Int
-    /// Whether there was nothing behind the last row when the page was read.
-    var isLast = true
+    /// The channels that count, each with the sequence of its grant; nil if there is nothing to filter.
+    var grants: [String: Int]? {
+        guard visitor.seesEverything else {
+            return visitor.channels.filter { channels?.contains($0.key) ?? true }
+        }
+        guard let channels, !channels.contains(Visitor.everything) else { return nil }
+        return Dictionary(uniqueKeysWithValues: channels.map { ($0, Store.guestSequence) })
+    }
+
+    var idList: String? {
+        guard let ids else { return nil }
+        return Self.list(ids)
+    }
+
+    /// A JSON list, for `json_each`.
+    static func list(_ names: some Sequence<String>) -> String {
+        var list = JSONWriter()
+        list.array { list in for name in names { list.string(name) } }
+        return String(decoding: list.bytes, as: UTF8.self)
+    }
 }
 
 extension Store {
-    /// Most rows, and about the most bytes, that are in memory at once.
-    private static let pageRows = 1_000
-    private static let pageBytes = 512 << 10
-
     /// The changes after `since`, one row per document: its newest.
     ///
     /// - Parameters:
@@ -37,120 +46,69 @@ extension Store {
     ///   - separator: Stands before each row but the first, in the feeds that are one JSON array.
     ///   - isFirst: Whether the page's first row is the answer's first.
     func changes(
-        since: Int, through end: Int, limit: Int?, _ selection: ChangeSelection, separator: String, isFirst: Bool
+        since: FeedPosition, through end: Int, limit: Int?, _ selection: ChangeSelection, separator: String,
+        isFirst: Bool
     ) async throws -> ChangesPage {
         try await database.read { db in
-            var page = ChangesPage(lastSequence: since)
-            let most = min(limit ?? .max, Self.pageRows)
-            let separator = Array(separator.utf8)
-            if since < Self.guestSequence, selection.ids == nil, end >= Self.guestSequence {
-                page.appendGuest()
+            var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
+            let grant = selection.visitor.channels[Visitor.everything] ?? Self.guestSequence
+            let rows = try Self.rows(since: Self.floor(since, grant), through: end, selection, db)
+            var own = Self.ownPosition(selection, since: since, through: end)
+            while page.hasRoom(limit), let row = try rows.next() {
+                let sequence: Int = row[ChangeColumns.sequence]
+                let position = FeedPosition(sequence, trigger: Self.isBackfill(sequence, grant) ? grant : nil)
+                if let due = own, due < position {
+                    page.append(visitor: selection.visitor)
+                    own = nil
+                    guard page.hasRoom(limit) else { break }
+                }
+                try page.append(row, position, selection, Self.branches(row, selection, db))
             }
-            let rows = try Self.rows(since: since, through: end, selection, db)
-            while page.count < most, page.text.count < Self.pageBytes, let row = try rows.next() {
-                if page.count > 0 || !isFirst { page.text += separator }
-                let branches = selection.includesBranches ? try Self.branches(row, db) : []
-                page.append(row, selection, branches)
-            }
-            page.isLast = page.count < most && page.text.count < Self.pageBytes
+            if own != nil, page.hasRoom(limit) { page.append(visitor: selection.visitor) }
+            page.isLast = page.hasRoom(limit)
             return page
         }
+    }
+
+    /// Where the visitor's own row is due; nil if he has it.
+    private static func ownPosition(
+        _ selection: ChangeSelection, since: FeedPosition, through end: Int
+    ) -> FeedPosition? {
+        let own = FeedPosition(selection.visitor.sequence)
+        return selection.ids == nil && own > since && own.sequence <= end ? own : nil
+    }
+
+    /// Whether a change was there before somebody could see it.
+    static func isBackfill(_ sequence: Int, _ grant: Int) -> Bool { grant > guestSequence && sequence <= grant }
+
+    /// What is at or below this sequence is not due for somebody who sees all since `grant`.
+    private static func floor(_ since: FeedPosition, _ grant: Int) -> Int {
+        guard grant > guestSequence, since.trigger != grant else {
+            return since.trigger == grant ? since.sequence : since.plainSequence
+        }
+        return since.plainSequence >= grant ? since.plainSequence : 0
     }
 
     private static func rows(
         since: Int, through end: Int, _ selection: ChangeSelection, _ db: Database
     ) throws -> RowCursor {
         let sql = """
-            SELECT d.sequence, d.id, r.revision, r.deleted, d.key, d.leaves\
-            \(selection.includesDocuments ? ", r.body, r.attachments" : "")
+            SELECT \(ChangeColumns.sql(selection))
             FROM documents d JOIN revisions r ON r.key = d.winner
             WHERE d.sequence > ? AND d.sequence <= ?\(selection.activeOnly ? " AND r.deleted = 0" : "")\
             \(selection.ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")
             ORDER BY d.sequence
             """
         var arguments: StatementArguments = [since, end]
-        if let ids = selection.ids {
-            var list = JSONWriter()
-            list.array { list in for id in ids { list.string(id) } }
-            arguments += [String(decoding: list.bytes, as: UTF8.self)]
-        }
+        if let ids = selection.idList { arguments += [ids] }
         return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
 
     /// The ends of the branches that did not win, the highest name first.
-    private static func branches(_ row: Row, _ db: Database) throws -> [String] {
-        guard row[5] as Int > 1 else { return [] }
-        let winner: String = row[2]
-        return try RevisionTree(of: row[4], db).leaves.reversed().map(\.id.description).filter { $0 != winner }
-    }
-}
-
-extension ChangesPage {
-    /// - Note: Source: recorded, `{"seq":1,"id":"_user/GUEST","changes":[]}`, also where documents are included.
-    fileprivate mutating func appendGuest() {
-        text += #"{"seq":\#(Store.guestSequence),"id":"_user/GUEST","changes":[]}"#.utf8
-        text.append(UInt8(ascii: "\n"))
-        count += 1
-        lastSequence = Store.guestSequence
-    }
-
-    /// - Note: Source: recorded, `{"seq":5,"id":"…","deleted":true,"doc":{…},"changes":[{"rev":"…"}]}`.
-    fileprivate mutating func append(_ row: Row, _ selection: ChangeSelection, _ branches: [String]) {
-        let sequence: Int = row[0]
-        let id = JSONWriter.escaped(row[1])
-        let revision = JSONWriter.escaped(row[2])
-        let isDeleted: Bool = row[3]
-        text += #"{"seq":"#.utf8
-        text += String(sequence).utf8
-        text += #","id":"#.utf8
-        text += id
-        if isDeleted { text += #","deleted":true"#.utf8 }
-        if selection.includesDocuments {
-            text += #","doc":"#.utf8
-            FeedDocument.append(row, at: 6, id: id, revision: revision, isDeleted: isDeleted, to: &text)
-        }
-        text += #","changes":[{"rev":"#.utf8
-        text += revision
-        for branch in branches {
-            text += #"},{"rev":"#.utf8
-            text += JSONWriter.escaped(branch)
-        }
-        text += "}]}\n".utf8
-        count += 1
-        lastSequence = sequence
-    }
-}
-
-extension FeedDocument {
-    /// Appends the body in the column `at`, and the attachments in the next one, without copies in between.
-    static func append(
-        _ row: Row, at column: Int, id: [UInt8], revision: [UInt8], isDeleted: Bool, to line: inout [UInt8]
-    ) {
-        row.withBytes(at: column) { body in
-            row.withBytes(at: column + 1) { attachments in
-                append(
-                    id: id, revision: revision, isDeleted: isDeleted,
-                    body: body ?? UnsafeRawBufferPointer(start: nil, count: 0), attachments: attachments, to: &line)
-            }
-        }
-    }
-}
-
-extension Row {
-    /// Calls `body` with a blob where it lies in SQLite's memory; nil for NULL.
-    fileprivate func withBytes(at column: Int, _ body: (UnsafeRawBufferPointer?) -> Void) {
-        try? withUnsafeData(atIndex: column) { data in
-            guard let data else { return body(nil) }
-            data.withUnsafeBytes { body($0) }
-        }
-    }
-}
-
-extension JSONWriter {
-    /// A string as an id stands in a row.
-    static func escaped(_ value: String) -> [UInt8] {
-        var text = JSONWriter()
-        text.escapedString(value)
-        return text.bytes
+    static func branches(_ row: Row, _ selection: ChangeSelection, _ db: Database) throws -> [String] {
+        guard selection.includesBranches, row[ChangeColumns.leaves] as Int > 1 else { return [] }
+        let winner: String = row[ChangeColumns.revision]
+        let leaves = try RevisionTree(of: row[ChangeColumns.document], db).leaves
+        return leaves.reversed().map(\.id.description).filter { $0 != winner }
     }
 }

@@ -7,7 +7,7 @@ extension Store {
         try await database.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments
+                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels
                     FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ?
                     """)
             return try Row.fetchOne(statement, arguments: [id]).map(StoredDocument.init)
@@ -19,7 +19,7 @@ extension Store {
         try await database.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments
+                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels
                     FROM documents d JOIN revisions r ON r.document = d.key
                     WHERE d.id = ? AND r.revision = ? AND r.body IS NOT NULL
                     """)
@@ -65,10 +65,9 @@ extension Store {
 
 extension StoredDocument {
     init(_ row: Row) {
-        id = row[0]
-        revision = row[1]
-        isDeleted = row[2]
-        body = Array((row[3] as Data?) ?? Data())
-        attachments = (row[4] as Data?).map { Array($0) }
+        self.init(
+            id: row[0], revision: row[1], isDeleted: row[2], body: Array((row[3] as Data?) ?? Data()),
+            attachments: (row[4] as Data?).map { Array($0) },
+            channels: DocumentChannels.read(stored: (row[5] as Data?).map { Array($0) }))
     }
 }

@@ -61,9 +61,9 @@ package struct BulkWriter: Sendable {
     func run() async throws {
         var tools = makeTools()
         while true {
-            let candidates = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
-            if candidates.isEmpty { return }
-            try await settle(candidates, &tools)
+            var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
+            if open.isEmpty { return }
+            while !open.isEmpty { open = try await settle(&open, &tools) }
         }
     }
 
@@ -82,26 +82,29 @@ package struct BulkWriter: Sendable {
             others: OtherDocuments(ledger: ledger, progress: progress, limits: limits, senders: senders))
     }
 
-    /// Decides and writes until each candidate has found its end.
-    private func settle(_ candidates: [Candidate], _ tools: inout Tools) async throws {
-        var open = candidates
-        while !open.isEmpty {
-            var postponed: [Candidate] = []
-            let plans = try await plan(open, tools.planner, &postponed)
-            if let preview = settings.preview {
-                try await show(plans, to: preview, &tools)
-                open = []
-            } else {
-                let writes = try await writeOthers(for: plans, &tools)
-                open = try await write(writes, &tools)
-            }
-            if !postponed.isEmpty {
-                logger.warning(
-                    "programs can't be run now; trying again", metadata: ["documents": "\(postponed.count)"])
-            }
-            try await tools.pause(before: postponed)
-            open += postponed
+    /// Decides about candidates and writes them. Empties `open`: what was read is let go before anything is sent.
+    ///
+    /// - Returns: Those that have not found their end yet, to be settled again.
+    private func settle(_ open: inout [Candidate], _ tools: inout Tools) async throws -> [Candidate] {
+        var postponed: [Candidate] = []
+        let writes = try await decide(&open, &tools, &postponed)
+        let again = try await write(writes, &tools)
+        if !postponed.isEmpty {
+            logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(postponed.count)"])
         }
+        try await tools.pause(before: postponed)
+        return again + postponed
+    }
+
+    /// The writes of changed documents, once everything that comes before them is done; none in a preview.
+    private func decide(
+        _ open: inout [Candidate], _ tools: inout Tools, _ postponed: inout [Candidate]
+    ) async throws -> [PlannedWrite<Candidate>] {
+        let plans = try await plan(open, tools.planner, &postponed)
+        open = []
+        guard let preview = settings.preview else { return try await writeOthers(for: plans, &tools) }
+        try await show(plans, to: preview, &tools)
+        return []
     }
 
     /// The plans with something to write, or in a preview with something to show. All others are answered for, but for

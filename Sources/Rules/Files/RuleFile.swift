@@ -2,7 +2,8 @@ internal import LosslessJSON
 
 /// The rules of one file and their tests, as far as they could be read.
 struct RuleFile {
-    private static let keys = ["version", "rules", "tests"]
+    /// `$schema` is for editors: JSON files have no comments to name it in.
+    private static let keys = ["version", "rules", "tests", "$schema"]
     private static let version = "1"
     /// Bytes that a rule file may have.
     static let lengthLimit = JSONLimits.files.length

@@ -21,6 +21,7 @@ package enum RuleFileSchema {
           "additionalProperties": false,
           "properties": {
             "version": { "title": "Version of the rule language", "description": "Always 1.", "const": 1 },
+            "$schema": { "title": "This schema", "description": "For editors, in JSON files.", "type": "string" },
             "rules": {
               "title": "Rules",
               "description": "Each sees the document as the ones before left it; again until nothing changes.",

@@ -1,0 +1,142 @@
+internal import Foundation
+internal import GRDB
+internal import LosslessJSON
+
+/// The columns of what a row of the changes feed is made from.
+enum ChangeColumns {
+    static let sequence = 0
+    static let id = 1
+    static let revision = 2
+    static let isDeleted = 3
+    static let document = 4
+    static let leaves = 5
+    static let body = 6
+
+    /// With `documents d` and `revisions r`.
+    static func sql(_ selection: ChangeSelection) -> String {
+        "d.sequence, d.id, r.revision, r.deleted, d.key, d.leaves"
+            + (selection.includesDocuments ? ", r.body, r.attachments" : "")
+    }
+}
+
+/// Some rows of the changes feed, as text.
+struct ChangesPage: Sendable {
+    /// Each row ends with a line feed.
+    var text: [UInt8] = []
+    var count = 0
+    /// Where the next page begins.
+    var last: FeedPosition
+    /// Whether there was nothing behind the last row when the page was read.
+    var isLast = true
+    private let separator: [UInt8]
+    private var isFirst: Bool
+
+    /// Most rows, and about the most bytes, that are in memory at once.
+    private static let mostRows = 1_000
+    private static let mostBytes = 512 << 10
+
+    init(last: FeedPosition, separator: String, isFirst: Bool) {
+        self.last = last
+        self.separator = Array(separator.utf8)
+        self.isFirst = isFirst
+    }
+
+    func hasRoom(_ limit: Int?) -> Bool {
+        count < min(limit ?? .max, Self.mostRows) && text.count < Self.mostBytes
+    }
+
+    /// - Note: Source: recorded, `{"seq":1,"id":"_user/GUEST","changes":[]}`, also where documents are included.
+    mutating func append(visitor: Visitor) {
+        begin(FeedPosition(visitor.sequence), JSONWriter.escaped(visitor.feedID))
+        text += #","changes":[]}"#.utf8
+        text.append(UInt8(ascii: "\n"))
+    }
+
+    /// - Note: Source: recorded, `{"seq":5,"id":"…","deleted":true,"doc":{…},"changes":[{"rev":"…"}]}`.
+    mutating func append(_ row: Row, _ position: FeedPosition, _ selection: ChangeSelection, _ branches: [String]) {
+        let id = JSONWriter.escaped(row[ChangeColumns.id])
+        let revision = JSONWriter.escaped(row[ChangeColumns.revision])
+        let isDeleted: Bool = row[ChangeColumns.isDeleted]
+        begin(position, id)
+        if isDeleted { text += #","deleted":true"#.utf8 }
+        if selection.includesDocuments {
+            text += #","doc":"#.utf8
+            FeedDocument.append(
+                row, at: ChangeColumns.body, id: id, revision: revision, isDeleted: isDeleted, to: &text)
+        }
+        end(revision, branches)
+    }
+
+    /// - Note: Source: recorded, `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
+    mutating func append(_ removal: Removal, _ position: FeedPosition, includesDocument: Bool) {
+        let id = JSONWriter.escaped(removal.id)
+        let revision = JSONWriter.escaped(removal.revision)
+        begin(position, id)
+        if removal.isDeleted { text += #","deleted":true"#.utf8 }
+        text += #","removed":"#.utf8
+        text += DocumentChannels.write(removal.channels.sorted()) ?? Array("[]".utf8)
+        if includesDocument {
+            text += (removal.isDeleted ? #","doc":{"_id":"# : #","doc":{"_removed":true,"_id":"#).utf8
+            text += id
+            text += #","_rev":"#.utf8
+            text += revision
+            text += (removal.isDeleted ? #","_deleted":true}"# : "}").utf8
+        }
+        end(revision, [])
+    }
+
+    private mutating func begin(_ position: FeedPosition, _ id: [UInt8]) {
+        if !isFirst { text += separator }
+        isFirst = false
+        text += #"{"seq":"#.utf8
+        text += position.json.utf8
+        text += #","id":"#.utf8
+        text += id
+        count += 1
+        last = position
+    }
+
+    private mutating func end(_ revision: [UInt8], _ branches: [String]) {
+        text += #","changes":[{"rev":"#.utf8
+        text += revision
+        for branch in branches {
+            text += #"},{"rev":"#.utf8
+            text += JSONWriter.escaped(branch)
+        }
+        text += "}]}\n".utf8
+    }
+}
+
+extension FeedDocument {
+    /// Appends the body in the column `at`, and the attachments in the next one, without copies in between.
+    static func append(
+        _ row: Row, at column: Int, id: [UInt8], revision: [UInt8], isDeleted: Bool, to line: inout [UInt8]
+    ) {
+        row.withBytes(at: column) { body in
+            row.withBytes(at: column + 1) { attachments in
+                append(
+                    id: id, revision: revision, isDeleted: isDeleted,
+                    body: body ?? UnsafeRawBufferPointer(start: nil, count: 0), attachments: attachments, to: &line)
+            }
+        }
+    }
+}
+
+extension Row {
+    /// Calls `body` with a blob where it lies in SQLite's memory; nil for NULL.
+    fileprivate func withBytes(at column: Int, _ body: (UnsafeRawBufferPointer?) -> Void) {
+        try? withUnsafeData(atIndex: column) { data in
+            guard let data else { return body(nil) }
+            data.withUnsafeBytes { body($0) }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// A string as an id stands in a row.
+    static func escaped(_ value: String) -> [UInt8] {
+        var text = JSONWriter()
+        text.escapedString(value)
+        return text.bytes
+    }
+}

@@ -1,0 +1,56 @@
+/// Reads a feed page by page, up to the sequence that was the last at its beginning.
+struct FeedReader {
+    private let store: Store
+    private let asked: ChangesRequest
+    private let end: Int
+    private let grants: [String: Int]?
+    private let separator: String
+    /// What is still to come, where only some channels are shown; nil before the first page.
+    private var due: ArraySlice<ChannelChange>?
+    private var position: FeedPosition
+    private var isFirst = true
+    /// How many rows were read.
+    private(set) var count = 0
+    /// Whether all is read, or as much as was asked for.
+    private(set) var isDone = false
+
+    init(
+        _ store: Store, _ asked: ChangesRequest, since: FeedPosition, through end: Int, limit: Int?, separator: String
+    ) {
+        self.store = store
+        self.asked = asked
+        self.end = end
+        self.limit = limit
+        self.separator = separator
+        grants = asked.selection.grants
+        position = since
+    }
+
+    private let limit: Int?
+
+    mutating func next() async throws -> ChangesPage {
+        let room = limit.map { $0 - count }
+        let page = try await page(room)
+        isFirst = isFirst && page.count == 0
+        count += page.count
+        position = page.last
+        isDone = page.isLast || count == limit
+        return page
+    }
+
+    private mutating func page(_ room: Int?) async throws -> ChangesPage {
+        guard let grants else {
+            return try await store.changes(
+                since: position, through: end, limit: room, asked.selection, separator: separator,
+                isFirst: isFirst)
+        }
+        var due = due ?? []
+        if self.due == nil {
+            due = try await store.channelChanges(since: position, through: end, asked.selection, grants)[...]
+        }
+        let (page, used) = try await store.page(
+            of: due, limit: room, asked.selection, since: position, separator: separator, isFirst: isFirst)
+        self.due = due.dropFirst(used)
+        return page
+    }
+}

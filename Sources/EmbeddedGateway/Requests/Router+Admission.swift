@@ -1,0 +1,78 @@
+extension Router {
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database is 401 without `Www-Authenticate`.
+    func checkDatabase(_ request: Request, _ keyspace: String) throws(GatewayFault) {
+        guard keyspace.prefix(while: { $0 != "." }) != database else { return }
+        guard request.method != "PUT" else {
+            throw GatewayFault(403, "Creating a DB over the public API is unsupported")
+        }
+        throw GatewayFault(401, request.credentials == nil ? "Login required" : "Invalid login")
+    }
+
+    /// The keyspace `_default._default` is the only one.
+    func checkKeyspace(_ keyspace: String) throws(GatewayFault) {
+        guard [database, "\(database)._default", "\(database)._default._default"].contains(keyspace) else {
+            throw GatewayFault(404, "keyspace \(keyspace) not found")
+        }
+    }
+
+    /// Who makes the request: by name and password, by cookie, or GUEST.
+    ///
+    /// - Parameter requiresLogin: Whether a visitor who is nobody is refused.
+    /// - Throws: ``GatewayFault`` 401.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1; `setUserForPublicAuth` for the order.
+    func admitted(_ request: Request, requiresLogin: Bool) throws(GatewayFault) -> Visitor {
+        let realm = HTTPField("Www-Authenticate", #"Basic realm="Couchbase Sync Gateway""#)
+        if let (name, password) = request.credentials, !name.isEmpty {
+            guard let visitor = accounts.visitor(name, password: password) else {
+                throw GatewayFault(401, "Invalid login", headers: [realm])
+            }
+            return visitor
+        }
+        if let id = request.cookie(Sessions.cookieName) {
+            if let visitor = visitor(session: id) { return visitor }
+            if requiresLogin { throw GatewayFault(401, "Session Invalid") }
+        }
+        if let guest = accounts.guest { return guest }
+        guard !requiresLogin else { throw GatewayFault(401, "Login required", headers: [realm]) }
+        return .nobody
+    }
+
+    private func visitor(session id: String) -> Visitor? {
+        guard let (user, renewedUntil) = accounts.sessions.use(id), var visitor = accounts.visitor(user) else {
+            return nil
+        }
+        visitor.cookie = renewedUntil.map { .sessionCookie(id, path: "/\(database)", expires: $0) }
+        return visitor
+    }
+}
+
+extension Request {
+    /// Name and password of `Authorization: Basic`; nil if there is none, or it makes no sense.
+    ///
+    /// - Note: Source: RFC 7617, section 2.
+    var credentials: (name: String, password: String)? {
+        guard let field = field("Authorization"), field.prefix(6).lowercased() == "basic ",
+            case .success(let bytes) = Base64.decode(Array(field.dropFirst(6).utf8)),
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return (
+            String(decoding: bytes[..<colon], as: UTF8.self), String(decoding: bytes[(colon + 1)...], as: UTF8.self)
+        )
+    }
+
+    /// The value of a cookie.
+    func cookie(_ name: String) -> String? {
+        for pair in (field("Cookie") ?? "").split(separator: ";") {
+            let trimmed = pair.drop { $0 == " " }
+            if trimmed.hasPrefix("\(name)=") { return String(trimmed.dropFirst(name.count + 1)) }
+        }
+        return nil
+    }
+}
+
+extension HTTPField {
+    /// - Parameter expires: Seconds since 1970.
+    static func sessionCookie(_ id: String, path: String, expires: Int) -> HTTPField {
+        HTTPField("Set-Cookie", "\(Sessions.cookieName)=\(id); Path=\(path); Expires=\(HTTPDate.text(expires))")
+    }
+}

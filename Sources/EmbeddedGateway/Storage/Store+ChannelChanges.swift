@@ -1,0 +1,148 @@
+internal import GRDB
+
+/// A document that has left channels of a visitor and is in none of his any more.
+struct Removal: Sendable {
+    let document: Int64
+    let id: String
+    let revision: String
+    let isDeleted: Bool
+    var channels: [String]
+}
+
+/// One row to come of a feed that shows some channels only.
+struct ChannelChange: Sendable {
+    enum Content: Sendable {
+        case visitor
+        /// A document by its key, with the sequence of its newest change.
+        case document(Int64, sequence: Int)
+        case removal(Removal)
+    }
+
+    var position: FeedPosition
+    let content: Content
+}
+
+extension Store {
+    /// What is due of some channels, in the order of the feed.
+    ///
+    /// A document that was there before its channel was given is due at that grant; with several channels it is due at
+    /// the first place behind `since`.
+    func channelChanges(
+        since: FeedPosition, through end: Int, _ selection: ChangeSelection, _ grants: [String: Int]
+    ) async throws -> [ChannelChange] {
+        try await database.read { db in
+            let newest = grants.values.max() ?? 0
+            let isPast = since.trigger == nil && since.sequence >= newest
+            let query = ChannelQuery(
+                floor: isPast ? since.sequence : 0, end: end, since: since, grants: grants, ids: selection.idList)
+            var changes = try query.documents(db)
+            if !selection.activeOnly { changes += try query.removals(db) }
+            let own = FeedPosition(selection.visitor.sequence)
+            if selection.ids == nil, own > since, own.sequence <= end {
+                changes.append(ChannelChange(position: own, content: .visitor))
+            }
+            return changes.sorted { $0.position < $1.position }
+        }
+    }
+
+    /// Rows for some of those changes. A document that has changed meanwhile is left out: it comes again later.
+    func page(
+        of changes: ArraySlice<ChannelChange>, limit: Int?, _ selection: ChangeSelection, since: FeedPosition,
+        separator: String, isFirst: Bool
+    ) async throws -> (page: ChangesPage, used: Int) {
+        try await database.read { db in
+            var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
+            var used = 0
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT \(ChangeColumns.sql(selection))
+                    FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.key = ? AND d.sequence = ?
+                    """)
+            for change in changes {
+                guard page.hasRoom(limit) else { break }
+                used += 1
+                switch change.content {
+                case .visitor: page.append(visitor: selection.visitor)
+                case .removal(let removal):
+                    page.append(removal, change.position, includesDocument: selection.includesDocuments)
+                case .document(let key, let sequence):
+                    guard let row = try Row.fetchOne(statement, arguments: [key, sequence]),
+                        !(selection.activeOnly && row[ChangeColumns.isDeleted])
+                    else { continue }
+                    try page.append(row, change.position, selection, Self.branches(row, selection, db))
+                }
+            }
+            page.isLast = used == changes.count
+            return (page, used)
+        }
+    }
+}
+
+private struct ChannelQuery {
+    /// Nothing at or below this sequence can be due.
+    let floor: Int
+    let end: Int
+    let since: FeedPosition
+    let grants: [String: Int]
+    let ids: String?
+
+    func documents(_ db: Database) throws -> [ChannelChange] {
+        let rows = try cursor(
+            "d.key, d.sequence, c.channel",
+            "document_channels c JOIN documents d ON d.key = c.document", sequence: "d.sequence", db)
+        var due: [Int64: ChannelChange] = [:]
+        while let row = try rows.next() {
+            guard let position = position(row[1], row[2]) else { continue }
+            let key: Int64 = row[0]
+            if let known = due[key], known.position < position { continue }
+            due[key] = ChannelChange(position: position, content: .document(key, sequence: row[1]))
+        }
+        return Array(due.values)
+    }
+
+    func removals(_ db: Database) throws -> [ChannelChange] {
+        let inOthers = """
+             AND NOT EXISTS (SELECT 1 FROM document_channels o WHERE o.document = c.document
+                AND o.channel IN (SELECT value FROM json_each(?)))
+            """
+        let rows = try cursor(
+            "c.document, c.sequence, c.channel, d.id, c.revision, c.deleted",
+            "removals c JOIN documents d ON d.key = c.document", sequence: "c.sequence", db, and: inOthers)
+        var due: [Int64: (sequence: Int, removal: Removal)] = [:]
+        while let row = try rows.next() {
+            let sequence: Int = row[1]
+            guard sequence > grants[row[2]] ?? .max, FeedPosition(sequence) > since else { continue }
+            if var known = due[row[0]], known.sequence == sequence {
+                known.removal.channels.append(row[2])
+                due[row[0]] = known
+            } else if sequence > due[row[0]]?.sequence ?? 0 {
+                let removal = Removal(
+                    document: row[0], id: row[3], revision: row[4], isDeleted: row[5], channels: [row[2]])
+                due[row[0]] = (sequence, removal)
+            }
+        }
+        return due.values.map { ChannelChange(position: FeedPosition($0.sequence), content: .removal($0.removal)) }
+    }
+
+    private func cursor(
+        _ columns: String, _ tables: String, sequence: String, _ db: Database, and condition: String = ""
+    ) throws -> RowCursor {
+        let channels = ChangeSelection.list(grants.keys)
+        let sql = """
+            SELECT \(columns) FROM \(tables)
+            WHERE \(sequence) > ? AND \(sequence) <= ? AND c.channel IN (SELECT value FROM json_each(?))\
+            \(ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")\(condition)
+            """
+        var arguments: StatementArguments = [floor, end, channels]
+        if let ids { arguments += [ids] }
+        if !condition.isEmpty { arguments += [channels] }
+        return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// Where a document of a channel is due; nil if the client has it.
+    private func position(_ sequence: Int, _ channel: String) -> FeedPosition? {
+        guard let grant = grants[channel] else { return nil }
+        let position = FeedPosition(sequence, trigger: Store.isBackfill(sequence, grant) ? grant : nil)
+        return position > since ? position : nil
+    }
+}

@@ -1,0 +1,51 @@
+internal import NIOConcurrencyHelpers
+
+/// Who has logged in. Kept in memory: they end with the process.
+///
+/// - Note: Source: recorded, Sync Gateway 4.1.1: 24 h; renewed when a tenth of that has gone by.
+final class Sessions: Sendable {
+    struct Session {
+        let user: String
+        /// Seconds since 1970.
+        var expires: Int
+    }
+
+    /// How long a session lasts, in seconds.
+    static let duration = 24 * 60 * 60
+    static let cookieName = "SyncGatewaySession"
+
+    private let sessions = NIOLockedValueBox<[String: Session]>([:])
+    private let now: @Sendable () -> Int
+
+    init(now: @escaping @Sendable () -> Int = WritingRules().now) { self.now = now }
+
+    /// - Returns: The new session's id, 160 random bits.
+    func begin(for user: String) -> (id: String, expires: Int) {
+        let id = (0..<20).map { _ in UInt8.random(in: .min ... .max) }.hex
+        let time = now()
+        sessions.withLockedValue { sessions in
+            sessions = sessions.filter { $0.value.expires > time }
+            sessions[id] = Session(user: user, expires: time + Self.duration)
+        }
+        return (id, time + Self.duration)
+    }
+
+    /// - Returns: Whose session it is, and its new end if it was renewed; nil if there is none or it is over.
+    func use(_ id: String) -> (user: String, renewedUntil: Int?)? {
+        let time = now()
+        return sessions.withLockedValue { sessions in
+            guard let session = sessions[id], session.expires > time else {
+                sessions[id] = nil
+                return nil
+            }
+            guard session.expires - time < Self.duration / 10 * 9 else { return (session.user, nil) }
+            sessions[id]?.expires = time + Self.duration
+            return (session.user, time + Self.duration)
+        }
+    }
+
+    func end(_ id: String) { sessions.withLockedValue { _ = $0.removeValue(forKey: id) } }
+
+    /// The time, for the cookie that takes a cookie away.
+    var time: Int { now() }
+}

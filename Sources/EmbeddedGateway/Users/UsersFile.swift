@@ -1,0 +1,131 @@
+internal import LosslessJSON
+
+/// A file with users, on its way to ``EmbeddedGateway/Users``.
+struct UsersFile {
+    typealias Users = EmbeddedGateway.Users
+    typealias Fault = EmbeddedGateway.UsersFault
+
+    private let text: [UInt8]
+    private let root: JSONValue
+
+    init(_ text: [UInt8]) throws(Fault) {
+        self.text = text
+        do { root = try JSONText(text, limits: .files).root } catch {
+            throw Self.fault(error.description, at: error, in: text)
+        }
+    }
+
+    func users(of database: String) throws(Fault) -> Users {
+        guard let databases = root["databases"], databases.kind == .object else {
+            throw fault("\"databases\" is missing, an object with one member for each database", at: root)
+        }
+        guard let settings = databases[database] else {
+            throw fault("the database \"\(database)\" is missing", at: databases)
+        }
+        try expectObject(settings, "a database")
+        try refuseFunctions(settings)
+        var users = Users()
+        for role in try members(settings["roles"], "\"roles\"") {
+            try checkName(role.name)
+            try refuseUnknown(role.value, ["admin_channels", "name"])
+            users.roles[role.name.string ?? ""] = try names(role.value, "admin_channels")
+        }
+        for user in try members(settings["users"], "\"users\"") {
+            if user.name.string == "GUEST" {
+                users.guest = try account(user.value, knownRoles: users.roles, isGuest: true)
+                continue
+            }
+            try checkName(user.name)
+            users.accounts[user.name.string ?? ""] = try account(user.value, knownRoles: users.roles)
+        }
+        if let guest = settings["guest"] {
+            users.guest = try account(guest, knownRoles: users.roles, isGuest: true)
+        }
+        return users
+    }
+
+    /// The gateway runs no JavaScript: what a function would decide must not be decided otherwise in silence.
+    private func refuseFunctions(_ settings: JSONValue) throws(Fault) {
+        for name in ["sync", "import_filter", "scopes"] {
+            guard let value = settings[name] else { continue }
+            let what = name == "scopes" ? "scopes and collections" : "\"\(name)\" functions"
+            throw fault(
+                "\(what) are not supported: documents go to the channels that their member \"channels\" names",
+                at: value)
+        }
+    }
+
+    private func account(
+        _ value: JSONValue, knownRoles: [String: Set<String>], isGuest: Bool = false
+    ) throws(Fault) -> Users.Account {
+        try expectObject(value, isGuest ? "\"guest\"" : "a user")
+        try refuseUnknown(
+            value, ["name", "password", "admin_channels", "admin_roles", "disabled", "email"])
+        var account = Users.Account()
+        account.channels = try names(value, "admin_channels")
+        account.roles = try names(value, "admin_roles")
+        if let unknown = account.roles.subtracting(knownRoles.keys).min(), let list = value["admin_roles"] {
+            throw fault("the role \"\(unknown)\" is not among \"roles\"", at: list)
+        }
+        if let disabled = value["disabled"] {
+            guard let flag = disabled.bool else { throw fault("\"disabled\" must be true or false", at: disabled) }
+            account.isDisabled = flag
+        }
+        if let password = value["password"], !isGuest { account.password = try hash(password) }
+        return account
+    }
+
+    private func hash(_ value: JSONValue) throws(Fault) -> PasswordHash {
+        guard let password = value.string else { throw fault("\"password\" must be a string", at: value) }
+        guard password.utf8.count >= 3 else { throw fault("passwords must have at least 3 characters", at: value) }
+        return PasswordHash(password)
+    }
+
+    /// A list of names; empty if the member is missing.
+    private func names(_ value: JSONValue, _ member: String) throws(Fault) -> Set<String> {
+        guard let list = value[member], list.kind != .null else { return [] }
+        guard list.kind == .array else { throw fault("\"\(member)\" must be a list of names", at: list) }
+        var names: Set<String> = []
+        for element in list.elements {
+            guard let name = element.string, !name.isEmpty, !name.contains(",") else {
+                throw fault("\"\(member)\" must hold names without commas", at: element)
+            }
+            names.insert(name)
+        }
+        return names
+    }
+
+    private func members(_ value: JSONValue?, _ what: String) throws(Fault) -> [JSONValue.Member] {
+        guard let value else { return [] }
+        try expectObject(value, what)
+        return Array(value.members)
+    }
+
+    private func checkName(_ name: JSONValue) throws(Fault) {
+        let text = name.string ?? ""
+        guard !text.isEmpty, text.utf8.count <= 128, !text.contains(where: { ":/,`".contains($0) }) else {
+            throw fault("names have 1 to 128 characters, without : / , and `", at: name)
+        }
+    }
+
+    private func expectObject(_ value: JSONValue, _ what: String) throws(Fault) {
+        guard value.kind == .object else { throw fault("\(what) must be an object", at: value) }
+    }
+
+    private func refuseUnknown(_ value: JSONValue, _ known: Set<String>) throws(Fault) {
+        try expectObject(value, "a role or user")
+        for member in value.members {
+            guard let name = member.name.string, !known.contains(name) else { continue }
+            throw fault("unknown member \"\(name)\"", at: member.name)
+        }
+    }
+
+    private func fault(_ reason: String, at value: JSONValue) -> Fault {
+        Self.fault(reason, at: JSONFault(.unexpectedEnd, at: value.range.lowerBound), in: text)
+    }
+
+    private static func fault(_ reason: String, at place: JSONFault, in text: [UInt8]) -> Fault {
+        let (line, column) = place.position(in: text.span)
+        return Fault(line: line, column: column, reason: reason)
+    }
+}

@@ -1,0 +1,80 @@
+internal import Foundation
+internal import LosslessJSON
+
+/// The program that is measured, beside this one.
+enum Program {
+    static var path: String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("changebot").path
+    }
+
+    static func start(_ arguments: [String], output: Pipe? = nil) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: arguments[0])
+        process.arguments = Array(arguments.dropFirst())
+        if let output { process.standardOutput = output }
+        try process.run()
+        return process
+    }
+
+    /// An embedded gateway as a process of its own, and a directory, both for as long as `body` takes.
+    static func withGateway(_ body: (_ url: String, _ directory: String) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let output = Pipe()
+        let gateway = try start(
+            [path, "gateway", "--listen", "127.0.0.1:0", "--data", directory + "/todo.sqlite"], output: output)
+        defer {
+            gateway.terminate()
+            gateway.waitUntilExit()
+        }
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        guard let url = line.split(whereSeparator: \.isWhitespace).last else { throw CocoaError(.executableLoad) }
+        try await body(String(url), directory)
+    }
+
+    /// The program's own word, in MiB: what the kernel counts for a child begins with its parent's.
+    static func peakMemory(_ summary: String) -> String {
+        (Double(integer("peak_memory", of: summary)) / 1_048_576).formatted(decimals: 1, width: 5)
+    }
+
+    /// A number of a summary; 0 if it is not there.
+    static func integer(_ member: String, of summary: String) -> Int {
+        FileManager.default.contents(atPath: summary).flatMap { SmallJSON($0) }?[member]?.integer ?? 0
+    }
+}
+
+/// What a program took, from start to end.
+enum Usage {
+    /// Wall time and processor time, in words.
+    ///
+    /// What the program prints goes nowhere.
+    static func of(_ arguments: [String]) throws -> String {
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var id = pid_t()
+        let began = ContinuousClock.now
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+        guard posix_spawn(&id, arguments[0], &actions, nil, &words, environ) == 0 else {
+            throw CocoaError(.executableLoad)
+        }
+        var status: Int32 = 0
+        var usage = rusage()
+        wait4(id, &status, 0, &usage)
+        let wall = (ContinuousClock.now - began).inSeconds
+        let processor = [usage.ru_utime, usage.ru_stime].reduce(0.0) {
+            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+        }
+        return wall.formatted(decimals: 2, width: 6) + " s wall, "
+            + processor.formatted(decimals: 2, width: 5) + " s processor"
+            + (status == 0 ? "" : ", ended \(status)")
+    }
+}
+
+extension Duration {
+    var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

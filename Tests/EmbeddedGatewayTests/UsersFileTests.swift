@@ -1,0 +1,65 @@
+import Testing
+
+@testable import EmbeddedGateway
+
+@Suite struct UsersFileTests {
+    private func parse(_ text: String) throws -> EmbeddedGateway.Users {
+        try EmbeddedGateway.Users.parse(Array(text.utf8), database: "todo")
+    }
+
+    @Test func usersRolesAndGuestAreRead() throws {
+        let users = try parse(
+            #"""
+            {"logging": {}, "databases": {"todo": {
+              "server": "walrus:", "bucket": "todo",
+              "roles": {"reader": {"admin_channels": ["A", "B"]}},
+              "users": {
+                "alice": {"password": "secret", "admin_channels": ["!x"], "admin_roles": ["reader"]},
+                "bob": {"disabled": true}
+              },
+              "guest": {"disabled": false, "admin_channels": ["*"]}
+            }}}
+            """#)
+        let alice = try #require(users.accounts["alice"])
+        #expect(alice.channels == ["!x"] && alice.roles == ["reader"] && !alice.isDisabled)
+        #expect(alice.password?.matches("secret") == true)
+        #expect(alice.password?.matches("Secret") == false)
+        #expect(users.accounts["bob"]?.isDisabled == true && users.accounts["bob"]?.password == nil)
+        #expect(users.roles == ["reader": ["A", "B"]])
+        #expect(users.guest.channels == ["*"] && !users.guest.isDisabled)
+    }
+
+    @Test func guestIsDisabledWhereNothingIsSaid() throws {
+        #expect(try parse(#"{"databases":{"todo":{}}}"#).guest.isDisabled)
+        #expect(try parse(#"{"databases":{"todo":{"users":{"GUEST":{"disabled":false}}}}}"#).guest.isDisabled == false)
+    }
+
+    @Test(arguments: [
+        ("{\n  \"a\"}", 2, 6, "expected"), ("[]", 1, 1, "\"databases\" is missing"),
+        (#"{"databases":{"x":{}}}"#, 1, 14, "\"todo\" is missing"),
+        ("{\"databases\":{\"todo\":\n  7}}", 2, 3, "must be an object"),
+        (
+            "{\"databases\":{\"todo\":{\n \"sync\":\n   \"function(doc){}\"}}}", 3, 4,
+            "\"sync\" functions are not supported"
+        ),
+        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "scopes and collections are not supported"),
+        ("{\"databases\":{\"todo\":{\"users\":[]}}}", 1, 31, "\"users\" must be an object"),
+        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"password\":\"ab\"}}}}}", 2, 12, "at least 3 characters"),
+        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"password\":5}}}}}", 2, 12, "must be a string"),
+        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"pasword\":5}}}}}", 2, 1, "unknown member \"pasword\""),
+        (
+            "{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_roles\":[\"r\"]}}}}}", 2, 15,
+            "the role \"r\" is not among"
+        ),
+        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_channels\":[7]}}}}}", 2, 19, "names without commas"),
+        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_channels\":\"A\"}}}}}", 2, 18, "a list of names"),
+        ("{\"databases\":{\"todo\":{\"users\":{\n\"a:b\":{}}}}}", 2, 1, "without : / , and `"),
+        ("{\"databases\":{\"todo\":{\"guest\":{\n\"disabled\":1}}}}", 2, 12, "true or false"),
+    ])
+    func faultsNameTheirPlace(text: String, line: Int, column: Int, reason: String) throws {
+        let fault = #expect(throws: EmbeddedGateway.UsersFault.self) { try parse(text) }
+        #expect(fault?.line == line)
+        #expect(fault?.column == column)
+        #expect(fault?.description.contains(reason) == true, "\(fault?.description ?? "")")
+    }
+}
