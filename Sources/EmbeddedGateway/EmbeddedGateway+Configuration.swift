@@ -2,13 +2,16 @@ package import Logging
 
 extension EmbeddedGateway {
     package struct Configuration: Sendable {
-        /// The database's name, the last segment of the URL. Default `todo`.
+        /// The database's name, the last segment of the URL: a lowercase letter, then those, digits and `_$()+-`. Default
+        /// `todo`.
         package var database: String
         package var storage: Storage
         /// Where to listen. Default the loopback: without users whoever reaches the port may do all.
         package var host: String
         /// 0 picks a free port.
         package var port: Int
+        /// The collections of the database, each `SCOPE.COLLECTION`. They share users, channels and sequences.
+        package var collections = ["_default._default"]
         /// Whether a document may have several branches that are not deleted. Sync Gateway 4 never allows it, 3 does if
         /// it is told so.
         package var allowsConflicts = false
@@ -33,7 +36,8 @@ extension EmbeddedGateway {
     package enum Storage: Sendable, CustomStringConvertible {
         /// Gone when the gateway stops.
         case memory
-        /// An SQLite file; made if it is not there. Beside it lie `-wal` and `-shm` while it is open.
+        /// An SQLite file; made if it is not there. Beside it lie `-wal` and `-shm` while it is open, and
+        /// `-lock`, which keeps a second gateway off.
         case file(String)
 
         package var description: String {
@@ -62,7 +66,9 @@ package struct EmbeddedGatewayError: Error, CustomStringConvertible {
     package struct Code: Equatable, Sendable {
         private let name: String
 
-        /// The file is not there and can't be made, or is no database, or another process has locked it.
+        /// The name of the database or a collection can't stand in a URL, or is none that Sync Gateway would take.
+        package static let invalidName = Code(name: "invalidName")
+        /// The file is not there and can't be made, or is no database, or another gateway has it open.
         package static let cannotOpenFile = Code(name: "cannotOpenFile")
         /// The port is taken or not allowed, or the host is not this machine's.
         package static let cannotListen = Code(name: "cannotListen")

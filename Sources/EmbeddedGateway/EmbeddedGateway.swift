@@ -14,7 +14,8 @@ internal import NIOConcurrencyHelpers
 /// ```
 ///
 /// Where it differs from the real one: members of documents keep their order and their spelling (Sync Gateway sorts
-/// them), there is no `_cv`, and what is not there answers 404 `unknown URL`.
+/// them); there is no `_cv`; channels come from the member `channels`, never from a sync function, and are given in
+/// ``Configuration-swift.struct/users`` only; there is no administration. What is not there answers 404 `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
         let store: Store
@@ -45,8 +46,10 @@ package final class EmbeddedGateway: Sendable {
         }
         precondition(isIdle, "the embedded gateway is running already")
         do {
+            try checkNames()
             let store = try openStore()
-            let server = try await listen(store, try await accounts(store))
+            let collections = try await collections(store)
+            let server = try await listen(store, collections, try await accounts(store))
             state.withLockedValue { $0 = .running(Running(store: store, server: server)) }
             return Address(host: configuration.host, port: server.port, database: configuration.database)
         } catch {
@@ -93,6 +96,34 @@ package final class EmbeddedGateway: Sendable {
         }
     }
 
+    /// - Note: Source: Sync Gateway's `kDBNameMatch`, without the slash.
+    private func checkNames() throws(EmbeddedGatewayError) {
+        guard configuration.database.utf8.count <= 128,
+            configuration.database.wholeMatch(of: /[a-z][-a-z0-9_$()+]*/) != nil
+        else {
+            throw EmbeddedGatewayError(
+                .invalidName,
+                "the database name \"\(configuration.database)\" is not a lowercase letter and then those, digits and _$()+-"
+            )
+        }
+        for name in configuration.collections
+        where name.wholeMatch(of: /[A-Za-z0-9_%-]{1,30}\.[A-Za-z0-9_%-]{1,30}/) == nil {
+            throw EmbeddedGatewayError(.invalidName, "the collection name \"\(name)\" is not SCOPE.COLLECTION")
+        }
+    }
+
+    private func collections(_ store: Store) async throws(EmbeddedGatewayError) -> [String: Store] {
+        var collections: [String: Store] = [:]
+        for name in configuration.collections {
+            do { collections[name] = try await store.collection(name) } catch {
+                try? store.close()
+                throw EmbeddedGatewayError(
+                    .cannotOpenFile, "can't write collections to \(configuration.storage): \(Self.cause(error))")
+            }
+        }
+        return collections
+    }
+
     private func openStore() throws(EmbeddedGatewayError) -> Store {
         let rules = WritingRules(
             allowsConflicts: configuration.allowsConflicts, revisionsLimit: max(20, configuration.revisionsLimit))
@@ -112,10 +143,12 @@ package final class EmbeddedGateway: Sendable {
         return accounts
     }
 
-    private func listen(_ store: Store, _ accounts: Accounts) async throws(EmbeddedGatewayError) -> HTTPServer {
+    private func listen(
+        _ store: Store, _ collections: [String: Store], _ accounts: Accounts
+    ) async throws(EmbeddedGatewayError) -> HTTPServer {
         let router = Router(
-            database: configuration.database, store: store, logger: configuration.logger, started: Greeting(),
-            accounts: accounts)
+            database: configuration.database, store: store, collections: collections, logger: configuration.logger,
+            started: Greeting(), accounts: accounts)
         do {
             return try await HTTPServer.start(host: configuration.host, port: configuration.port) { request in
                 await router.answer(request)

@@ -37,7 +37,7 @@ struct Changebot: AsyncParsableCommand {
                 try command.run()
             }
         } catch let failure as CommandFailure {
-            if let message = failure.message { Console.error(message) }
+            failure.report()
             failure.code.exit()
         } catch {
             // Help and the version on stdout with 0; what is wrong with the arguments on stderr with 64.

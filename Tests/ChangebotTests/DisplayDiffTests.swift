@@ -110,7 +110,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         #expect(
             try diff(.written(after)).lines(plain) == [
                 "task-1  3-abc  add-image",
-                "  {", "    \"_id\": \"task-1\",", "-   \"done\": false", "+   \"done\": true", "  }",
+                "  {", "    \"_id\": \"task-1\"", "-   \"done\": false", "+   \"done\": true", "  }",
             ])
     }
 
@@ -122,14 +122,17 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             .init(name: "dot", contentType: "text/plain", byteCount: 1, sha256: "ab"),
         ]
         diff.detached = ["old"]
-        diff.otherDocuments = [.init(id: "audit-1"), .init(id: "audit-2", keyspace: "todo._default.audit")]
+        diff.otherDocuments = [
+            .init(id: "audit-1", document: try JSONText(#"{"_id":"audit-1"}"#)),
+            .init(id: "audit-2", keyspace: "todo._default.audit"),
+        ]
         #expect(
             diff.lines(plain) == [
                 "task-1  3-abc  a, b",
                 "- attachment old",
                 "+ attachment image  image/png, 29,789 bytes, sha256 abcdef012345…",
                 "+ attachment dot  text/plain, 1 byte, sha256 ab",
-                "put audit-1",
+                "put audit-1", "  {", "    \"_id\": \"audit-1\"", "  }",
                 "put audit-2 in todo._default.audit",
             ])
     }

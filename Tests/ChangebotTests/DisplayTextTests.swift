@@ -24,8 +24,8 @@ import Testing
     ])
     func theCommandLineGoesBeforeTheEnvironment(
         choice: TerminalStyle.Choice?, environment: [String: String], isColored: Bool
-    ) {
-        let style = TerminalStyle(choice, environment: Environment(environment), stream: .standardOutput)
+    ) throws {
+        let style = try ColorOption.style(choice, Environment(environment), of: .standardOutput)
         #expect(style.isColored == isColored)
     }
 

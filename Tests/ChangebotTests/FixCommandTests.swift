@@ -78,7 +78,8 @@ import Testing
             let dry = try fix(url, folder, "--dry-run")
             #expect(dry.code == 1)
             #expect(dry.output.split(separator: "\n").count == 6)
-            #expect(dry.output.contains(#""error":"rule 'broken': operation 0: the document has no place '/none'""#))
+            #expect(
+                dry.output.contains(#""error":"rule 'broken': patch: operation 0: the document has no place '/none'""#))
             let limited = try fix(url, folder, "--max-errors", "2")
             #expect(limited.code == 65)
             #expect(limited.errors.contains("more than --max-errors 2 allows"))

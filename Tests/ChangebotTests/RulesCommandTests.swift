@@ -93,7 +93,7 @@ import Testing
                     {"id":"a","fired":["shout"],"patch":[{"op":"replace","path":"/task","value":"tea"}],"attachments":[],"deleted":false,"effects":[],"error":null}
                     {"id":null,"fired":[],"patch":[],"attachments":[],"deleted":false,"effects":[],"error":null}
                     {"id":"c","fired":["gone"],"patch":[],"attachments":[],"deleted":true,"effects":[],"error":null}
-                    {"id":"d","fired":[],"patch":[],"attachments":[],"deleted":false,"effects":[],"error":"rule 'broken': jq: the program fails: no"}
+                    {"id":"d","fired":[],"patch":[],"attachments":[],"deleted":false,"effects":[],"error":"rule 'broken': merge: the program fails: no"}
 
                     """)
         }

@@ -17,6 +17,24 @@ import Testing
         ("PUT", "/open/_foo", "{}", 404, #"{"error":"not_found","reason":"unknown URL"}"#),
         ("DELETE", "/open/_changes", "", 405, #"{"error":"Method Not Allowed","reason":""}"#),
         ("GET", "/open.s.c/doc1", "", 404, #"{"error":"not_found","reason":"keyspace open.s.c not found"}"#),
+        ("GET", "/open/../open/a", "", 404, #"{"error":"not_found","reason":"missing"}"#),
+        ("GET", "/open//", "", 404, #"{"error":"not_found","reason":"unknown URL"}"#),
+        ("GET", "/open//a", "", 404, #"{"error":"not_found","reason":"unknown URL"}"#),
+        ("GET", "//open/a", "", 401, #"{"error":"Unauthorized","reason":"Login required"}"#),
+        ("GET", "/open%2Fa", "", 401, #"{"error":"Unauthorized","reason":"Login required"}"#),
+        ("GET", "/open/a/", "", 404, #"{"error":"not_found","reason":"unknown URL"}"#),
+        ("GET", "/open/%2e%2e", "", 404, #"{"error":"not_found","reason":"missing"}"#),
+        ("GET", "/open/_local/", "", 404, #"{"error":"not_found","reason":"unknown URL"}"#),
+        ("GET", "*", "", 400, #"{"error":"Bad Request","reason":"invalid URL escape"}"#),
+        (
+            "POST", "/open/_changes", "[]", 400,
+            #"{"error":"Bad Request","reason":"Invalid JSON: \"json: cannot unmarshal array into Go value of type struct\""}"#
+        ),
+        (
+            "POST", "/open/_bulk_get", #"{"docs":{}}"#, 400,
+            #"{"error":"Bad Request","reason":"missing 'docs' property"}"#
+        ),
+        ("POST", "/open/_all_docs", #"{"keys":[1]}"#, 400, #"{"error":"Bad Request","reason":"Bad/missing keys"}"#),
         ("GET", "/open/%zz", "", 400, #"{"error":"Bad Request","reason":"invalid URL escape"}"#),
         ("PUT", "/open/a%00b", "{}", 400, #"{"error":"Bad Request","reason":"Invalid doc ID"}"#),
         ("GET", "/open/missing", "", 404, #"{"error":"not_found","reason":"missing"}"#),

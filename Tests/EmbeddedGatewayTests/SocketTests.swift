@@ -153,6 +153,45 @@ import Testing
         #expect(error?.description.contains(path) == true)
     }
 
+    @Test func aFileIsOpenInOneGatewayOnly() async throws {
+        try await withTemporaryFile { path in
+            let first = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
+            _ = try await first.start()
+            let second = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
+            let error = await #expect(throws: EmbeddedGatewayError.self) { try await second.start() }
+            #expect(error?.code == .cannotOpenFile)
+            #expect(error?.description == "can't open the database file \(path): another gateway has it open")
+            await first.stop()
+            _ = try await second.start()
+            await second.stop()
+        }
+    }
+
+    @Test(arguments: [
+        "", "Todo", "1todo", "_todo", "to/do", "to.do", "to do", "tödo", String(repeating: "a", count: 129),
+    ])
+    func aDatabaseHasANameThatStandsInAnAddress(name: String) async throws {
+        let gateway = EmbeddedGateway(.init(database: name, logger: .quiet))
+        let error = await #expect(throws: EmbeddedGatewayError.self) { try await gateway.start() }
+        #expect(error?.code == .invalidName)
+    }
+
+    @Test func usersAreAskedForTheirNames() async throws {
+        let file = #"{"databases":{"todo":{"users":{"a":{"password":"secret","admin_channels":["*"]}}}}}"#
+        var configuration = EmbeddedGateway.Configuration(logger: .quiet)
+        configuration.users = try EmbeddedGateway.Users.parse(Array(file.utf8), database: "todo")
+        let gateway = EmbeddedGateway(configuration)
+        let address = try await gateway.start()
+        try await RawConnection.with(port: address.port) { connection in
+            try await connection.get("/todo/")
+            #expect(try await connection.readAnswer().head.hasPrefix("HTTP/1.1 401 Unauthorized"))
+            try await connection.send(
+                "GET /todo/ HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YTpzZWNyZXQ=\r\nAccept-Encoding: gzip\r\n\r\n")
+            #expect(try await connection.read(through: "\r\n\r\n").contains("\r\nContent-Encoding: gzip\r\n"))
+        }
+        await gateway.stop()
+    }
+
     @Test(arguments: ["GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n"])
     func whatIsNotHTTPIsRefused(text: String) async throws {
         try await withGateway { _, address in

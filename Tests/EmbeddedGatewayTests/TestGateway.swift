@@ -5,7 +5,7 @@ import Logging
 /// A router over a database in memory: requests and answers as values, no socket.
 struct TestGateway {
     let store: Store
-    let router: Router
+    private(set) var router: Router
 
     init(
         database: String = "open", storage: EmbeddedGateway.Storage = .memory, rules: WritingRules = WritingRules(),
@@ -15,6 +15,15 @@ struct TestGateway {
         router = Router(
             database: database, store: store, logger: .quiet, started: Greeting(),
             accounts: Accounts(store, sessions: sessions))
+    }
+
+    /// The same with other collections.
+    init(database: String, collections names: [String]) async throws {
+        try self.init(database: database)
+        var collections: [String: Store] = [:]
+        for name in names { collections[name] = try await store.collection(name) }
+        router = Router(
+            database: database, store: store, collections: collections, logger: .quiet, started: Greeting())
     }
 
     /// What a request is answered with, the body collected.

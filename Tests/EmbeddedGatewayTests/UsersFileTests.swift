@@ -42,7 +42,7 @@ import Testing
             "{\"databases\":{\"todo\":{\n \"sync\":\n   \"function(doc){}\"}}}", 3, 4,
             "\"sync\" functions are not supported"
         ),
-        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "scopes and collections are not supported"),
+        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "\"scopes\" are not read"),
         ("{\"databases\":{\"todo\":{\"users\":[]}}}", 1, 31, "\"users\" must be an object"),
         ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"password\":\"ab\"}}}}}", 2, 12, "at least 3 characters"),
         ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"password\":5}}}}}", 2, 12, "must be a string"),

@@ -91,6 +91,44 @@ import Worker
         }
     }
 
+    /// The feed may show what was put before it is on disk who put it.
+    @Test func whatTheRulesWroteDoesNotLeadToMoreOnALiveFeed() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: echo
+                    when: {}
+                    then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
+                """)
+            let counters = try await bench.following(rules) {
+                for number in 0..<25 {
+                    try await bench.load([task("t\(number)", "tea")])
+                    try await bench.wait(until: DocumentID("zt\(number)")) { _ in true }
+                }
+            }
+            #expect(counters.written == 25)
+        }
+    }
+
+    @Test func aLimitCountsWhatIsWrittenOnly() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: card
+                    when: { type: task-list }
+                    then: [{ put: { id: { jq: '"card." + ._id' }, document: { of: { jq: ._id } } } }]
+                """)
+            try await bench.load((1...4).map { list("l\($0)", "L") })
+            for _ in 1...2 { #expect(try await bench.fix(rules) { $0.changeLimit = 2 }.written == 2) }
+            #expect(try await bench.stored("card.l4") != nil)
+            #expect(try await bench.fix(rules) { $0.changeLimit = 2 }.written == 0)
+        }
+    }
+
     @Test func documentsOfOneBatchMayShareAnother() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(

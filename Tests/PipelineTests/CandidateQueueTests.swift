@@ -27,6 +27,28 @@ import Testing
         #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["b"])
     }
 
+    @Test func documentsThatAreHeldAreNotHandedOut() async {
+        let queue = CandidateQueue()
+        await queue.hold(["b", "b"] as [DocumentID])
+        await queue.submit(candidates(["a", "b", "b"]))
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["a"])
+        await queue.release(["b"] as [DocumentID])
+        await queue.submit(candidates(["c"]))
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["c"])
+        await queue.release(["b"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(2)])
+        // A hold beside a candidate that is under way: both must end.
+        await queue.hold(["b"] as [DocumentID])
+        await queue.release(["b"] as [DocumentID])
+        await queue.submit(candidates(["d"]))
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["d"])
+        await queue.release(["b"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(3)])
+        await queue.release(["a", "b", "c", "d"] as [DocumentID])
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
     @Test func changesOfOneDocumentGoOneAfterTheOther() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b", "a", "a"]))

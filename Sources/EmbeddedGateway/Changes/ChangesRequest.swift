@@ -52,10 +52,15 @@ struct ChangesRequest: Sendable {
     }
 
     private static func settings(_ request: Request) throws(GatewayFault) -> JSONValue {
-        try request.checkEncoding()
-        do { return try JSONText(request.body).root } catch {
+        let settings: JSONValue
+        do { settings = try JSONText(request.body).root } catch {
             throw GatewayFault(400, "Invalid JSON: \"\(GoJSON.unmarshalError(error))\"")
         }
+        guard settings.kind == .object || settings.kind == .null else {
+            let problem = "cannot unmarshal \(GoJSON.name(of: settings)) into Go value of type struct"
+            throw GatewayFault(400, "Invalid JSON: \"json: \(problem)\"")
+        }
+        return settings
     }
 
     private static func since(_ value: JSONValue?) -> String {

@@ -3,6 +3,8 @@ struct FeedReader {
     private let store: Store
     private let asked: ChangesRequest
     private let end: Int
+    /// Most rows; nil for no limit.
+    private let limit: Int?
     private let grants: [String: Int]?
     private let separator: String
     /// What is still to come, where only some channels are shown; nil before the first page.
@@ -25,8 +27,6 @@ struct FeedReader {
         grants = asked.selection.grants
         position = since
     }
-
-    private let limit: Int?
 
     mutating func next() async throws -> ChangesPage {
         let room = limit.map { $0 - count }

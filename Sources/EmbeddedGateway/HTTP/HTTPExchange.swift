@@ -11,11 +11,13 @@ struct HTTPExchange {
     private let head: HTTPRequestHead
     private(set) var inbound: Inbound
     private let outbound: Outbound
+    private let patience: Patience
     private var sawEnd = false
     private var continueDue: Bool
     private var mustClose = false
 
-    init(_ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound) {
+    init(_ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ patience: Patience) {
+        self.patience = patience
         self.head = head
         self.inbound = inbound
         self.outbound = outbound
@@ -62,6 +64,8 @@ struct HTTPExchange {
             continueDue = false
             try await outbound.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
         }
+        let end = patience.closing(after: \.body)
+        defer { end.cancel() }
         switch try await inbound.next() {
         case .body(let part): return part
         case .end:
@@ -89,6 +93,8 @@ struct HTTPExchange {
     private mutating func send(_ status: Int, _ fields: inout HTTPHeaders, _ body: [UInt8]) async throws {
         fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
         let head = head(status, &fields)
+        let end = patience.closing(after: \.writing)
+        defer { end.cancel() }
         if self.head.method == .HEAD || body.isEmpty {
             try await outbound.write(contentsOf: [.head(head), .end(nil)])
         } else {
@@ -112,8 +118,10 @@ struct HTTPExchange {
         }
         try await outbound.write(.head(head))
         let outbound = outbound
-        try await make { bytes in
+        try await make { [patience] bytes in
             guard !bytes.isEmpty else { return }
+            let end = patience.closing(after: \.writing)
+            defer { end.cancel() }
             try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
         }
         try await outbound.write(.end(nil))

@@ -8,6 +8,13 @@ struct HTTPField: Equatable {
         self.value = value
     }
 
+    func isNamed(_ other: String) -> Bool {
+        name.utf8.elementsEqual(other.utf8) { left, right in
+            left == right
+                || (left | 0x20 == right | 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20))
+        }
+    }
+
     /// Whether the value fits into a line: clients choose the content types and the names of revisions.
     var isSendable: Bool { value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

@@ -27,14 +27,16 @@ final class HTTPServer: Sendable {
     /// Binds and serves until ``stop()``.
     ///
     /// - Throws: `IOError` if the address can't be bound.
-    static func start(host: String, port: Int, respond: @escaping Respond) async throws -> HTTPServer {
+    static func start(
+        host: String, port: Int, limits: Patience.Limits = Patience.Limits(), respond: @escaping Respond
+    ) async throws -> HTTPServer {
         let connections = Connections()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 4_096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try accept(channel, connections, respond) }
+                channel.eventLoop.makeCompletedFuture { try accept(channel, connections, limits, respond) }
             }
             .bind(host: host, port: port).get()
         return HTTPServer(listener, connections)
@@ -48,7 +50,7 @@ final class HTTPServer: Sendable {
     }
 
     private static func accept(
-        _ channel: any Channel, _ connections: Connections, _ respond: @escaping Respond
+        _ channel: any Channel, _ connections: Connections, _ patience: Patience.Limits, _ respond: @escaping Respond
     ) throws {
         // Framing is set by HTTPExchange: the automatic one is wrong for HEAD.
         var framing = HTTPResponseEncoder.Configuration()
@@ -60,16 +62,17 @@ final class HTTPServer: Sendable {
             withEncoderConfiguration: framing, withDecoderLimitConfiguration: limits)
         let parts = try NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>(
             wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
-        connections.add(channel) { await serve(parts, respond) }
+        connections.add(channel) { await serve(parts, Patience(channel, patience), respond) }
     }
 
     private static func serve(
-        _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ respond: Respond
+        _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ patience: Patience,
+        _ respond: Respond
     ) async {
         // What is thrown here is a client that went away, or an answer that was cut: the connection ends either way.
         try? await channel.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
-            do { try await answerAll(&parts, outbound, respond) } catch let fault as HTTPParserError {
+            do { try await answerAll(&parts, outbound, patience, respond) } catch let fault as HTTPParserError {
                 try await refuse(fault, outbound)
             }
             // Leaving this closure closes at once and drops what is not sent yet. So: our end first, then whatever the
@@ -84,10 +87,11 @@ final class HTTPServer: Sendable {
     }
 
     private static func answerAll(
-        _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ respond: Respond
+        _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ patience: Patience,
+        _ respond: Respond
     ) async throws {
-        while case .head(let head)? = try await parts.next() {
-            var exchange = HTTPExchange(head, parts, outbound)
+        while let head = try await nextHead(&parts, patience) {
+            var exchange = HTTPExchange(head, parts, outbound, patience)
             let answer: Answer
             do {
                 answer = await respond(try await exchange.request(limit: bodyLimit))
@@ -100,6 +104,15 @@ final class HTTPServer: Sendable {
             while try await exchange.nextPart() != nil {}
             parts = exchange.inbound
         }
+    }
+
+    private static func nextHead(
+        _ parts: inout HTTPExchange.Inbound, _ patience: Patience
+    ) async throws -> HTTPRequestHead? {
+        let end = patience.closing(after: \.head)
+        defer { end.cancel() }
+        guard case .head(let head)? = try await parts.next() else { return nil }
+        return head
     }
 
     private static func refuse(_ fault: HTTPParserError, _ outbound: HTTPExchange.Outbound) async throws {

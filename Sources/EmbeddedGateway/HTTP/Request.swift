@@ -15,14 +15,15 @@ struct Request: Sendable {
 
     /// The first value of a field of the head; names are compared without regard to case.
     func field(_ name: String) -> String? {
-        fields.first { $0.name.utf8.elementsEqual(name.utf8, by: Self.equalIgnoringCase) }?.value
+        fields.first { $0.isNamed(name) }?.value
     }
 
     /// The segments of the path, percent-decoded one by one: an escaped slash stays inside its segment.
     ///
-    /// Nil if an escape is broken or the path is not UTF-8.
+    /// Nil if an escape is broken, the path is not UTF-8 or does not begin with a slash.
     var path: [String]? {
         let encoded = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        guard encoded.first == UInt8(ascii: "/") else { return nil }
         var segments: [String] = []
         for part in encoded.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let segment = PercentCoding.decode(part, plusIsSpace: false) else { return nil }
@@ -32,10 +33,6 @@ struct Request: Sendable {
     }
 
     var query: Query { Query(target) }
-
-    private static func equalIgnoringCase(_ left: UInt8, _ right: UInt8) -> Bool {
-        left == right || (left | 0x20 == right | 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20))
-    }
 }
 
 /// The parameters behind the question mark.

@@ -8,11 +8,26 @@ extension Router {
         throw GatewayFault(401, request.credentials == nil ? "Login required" : "Invalid login")
     }
 
-    /// The keyspace `_default._default` is the only one.
-    func checkKeyspace(_ keyspace: String) throws(GatewayFault) {
-        guard [database, "\(database)._default", "\(database)._default._default"].contains(keyspace) else {
-            throw GatewayFault(404, "keyspace \(keyspace) not found")
-        }
+    /// What is about the database has no keyspace.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1.
+    func checkName(_ name: String) throws(GatewayFault) {
+        guard name == database else { throw GatewayFault(400, "invalid database name \"\(name)\"") }
+    }
+
+    /// The collection that a keyspace names: `DB`, `DB.COLLECTION` or `DB.SCOPE.COLLECTION`.
+    ///
+    /// - Throws: ``GatewayFault`` 404.
+    func collection(of keyspace: String) throws(GatewayFault) -> Store {
+        let parts = keyspace.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
+        let name =
+            switch parts.count {
+            case 0: Self.defaultCollection
+            case 1: "_default.\(parts[1])"
+            default: parts.joined(separator: ".")
+            }
+        guard let collection = collections[name] else { throw GatewayFault(404, "keyspace \(keyspace) not found") }
+        return collection
     }
 
     /// Who makes the request: by name and password, by cookie, or GUEST.

@@ -78,7 +78,6 @@ extension Router {
         attachments.removeAll { $0 == name }
         var entries = attachments.map(IncomingAttachment.init(keeping:))
         if adding {
-            try request.checkEncoding()
             let type = request.field("Content-Type") ?? "application/octet-stream"
             entries.append(try IncomingAttachment(name: name, bytes: request.body, contentType: type))
         }

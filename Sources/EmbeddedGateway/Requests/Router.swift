@@ -4,16 +4,26 @@ internal import Logging
 /// Finds what a request asks for, and answers it. Knows no socket.
 struct Router: Sendable {
     let database: String
-    let store: Store
+    /// The collection that the request is for.
+    var store: Store
+    /// All collections, by `SCOPE.COLLECTION`.
+    let collections: [String: Store]
     let logger: Logger
     let started: Greeting
     let accounts: Accounts
     /// Who makes the request.
     var visitor = Visitor.nobody
 
-    init(database: String, store: Store, logger: Logger, started: Greeting, accounts: Accounts? = nil) {
+    static let defaultCollection = "_default._default"
+
+    /// - Parameter collections: Nil for the default one alone.
+    init(
+        database: String, store: Store, collections: [String: Store]? = nil, logger: Logger, started: Greeting,
+        accounts: Accounts? = nil
+    ) {
         self.database = database
         self.store = store
+        self.collections = collections ?? [Self.defaultCollection: store]
         self.logger = logger
         self.started = started
         self.accounts = accounts ?? Accounts(store)
@@ -38,10 +48,15 @@ struct Router: Sendable {
         var router = self
         let isSession = path.count == 2 && path[1] == "_session"
         router.visitor = try admitted(request, requiresLogin: !isSession)
-        try checkKeyspace(path[0])
-        var answer = try await router.inDatabase(request, path)
+        let isDatabase = path.count == 1 || (path.count == 2 && path[1].isEmpty && request.method != "POST")
+        if isDatabase || isSession {
+            try checkName(path[0])
+        } else {
+            router.store = try collection(of: path[0])
+        }
+        var answer = try await router.inDatabase(request.unpacked(), path)
         if let cookie = router.visitor.cookie { answer.fields.append(cookie) }
-        return answer
+        return answer.packed(for: request)
     }
 
     private func inDatabase(_ request: Request, _ path: [String]) async throws -> Answer {

@@ -12,11 +12,12 @@ struct CurrentDocument {
     /// Where it is.
     let channels: [String]
 
-    static func find(_ id: String, _ db: Database) throws -> CurrentDocument? {
+    static func find(_ id: String, in collection: Int64, _ db: Database) throws -> CurrentDocument? {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT d.key, d.leaves, r.deleted, r.key, r.revision, r.attachments, r.channels
-                FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ?
+                FROM documents d JOIN revisions r ON r.key = d.winner
+                WHERE d.collection = \(collection) AND d.id = ?
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [id]), let revision = RevisionID(row[4]) else {
             return nil

@@ -17,9 +17,8 @@ struct DocumentEdit: Sendable {
 extension Store {
     /// Writes documents in one transaction, in their order. Each has its own outcome: a refused one stops no other.
     func write(_ edits: [DocumentEdit]) async throws -> [Result<RevisionID, GatewayFault>] {
-        let rules = rules
-        let (outcomes, sequence) = try await database.write { db in
-            var writer = try DocumentWriter(db, rules)
+        let (outcomes, sequence) = try await database.write { [rules, collection] db in
+            var writer = try DocumentWriter(db, rules, collection: collection)
             var outcomes: [Result<RevisionID, GatewayFault>] = []
             outcomes.reserveCapacity(edits.count)
             for edit in edits {

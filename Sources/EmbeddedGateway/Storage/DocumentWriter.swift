@@ -5,12 +5,14 @@ internal import GRDB
 struct DocumentWriter {
     let db: Database
     let rules: WritingRules
+    private let collection: Int64
     private let firstSequence: Int
     private var sequence: Int
     private var revisionKey: Int64
 
-    init(_ db: Database, _ rules: WritingRules) throws {
+    init(_ db: Database, _ rules: WritingRules, collection: Int64) throws {
         self.db = db
+        self.collection = collection
         self.rules = rules
         sequence = try Store.lastSequence(db)
         firstSequence = sequence
@@ -32,7 +34,7 @@ struct DocumentWriter {
 
     /// - Throws: ``GatewayFault`` if the document is refused; nothing of it is written then.
     mutating func write(_ edit: DocumentEdit) throws -> RevisionID {
-        let current = try CurrentDocument.find(edit.id, db)
+        let current = try CurrentDocument.find(edit.id, in: collection, db)
         switch edit.kind {
         case .newEdit: return try writeNewEdit(edit, over: current)
         case .replicated(let history): return try writeReplicated(edit, history, over: current)
@@ -144,8 +146,8 @@ struct DocumentWriter {
     ) throws {
         revisionKey += 1
         sequence += 1
-        try db.cachedStatement(sql: "INSERT INTO documents (id, sequence, winner) VALUES (?, ?, ?)")
-            .execute(arguments: [edit.id, sequence, revisionKey])
+        try db.cachedStatement(sql: "INSERT INTO documents (collection, id, sequence, winner) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [collection, edit.id, sequence, revisionKey])
         let key = db.lastInsertedRowID
         try insert(edit.document, revision, attachments, parent: parent, of: key)
         try ChannelRouting(db: db).move(

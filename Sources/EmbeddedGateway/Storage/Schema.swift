@@ -2,7 +2,8 @@ internal import GRDB
 
 /// The whole schema of a gateway's file.
 ///
-/// - `documents`: one row per document id. `sequence` is that of its newest change, so that the changes feed is one walk
+/// - `collections`: `SCOPE.COLLECTION` by number; 0 is `_default._default`.
+/// - `documents`: one row per collection and document id. `sequence` is that of its newest change, so that the changes feed is one walk
 ///   over an index; `winner` is the key of its winning revision, `leaves` how many branches its tree has.
 /// - `revisions`: the revision tree of each document. `parent` is the key of the revision before, null at a root, and
 ///   names nothing where that revision has been pruned. `body` is null where only the name is known, from the history
@@ -31,6 +32,9 @@ enum Schema {
         migrator.registerMigration("3: channels, users, roles") { db in
             try db.execute(sql: channels)
             try ChannelRouting.routeStoredDocuments(db)
+        }
+        migrator.registerMigration("4: collections") { db in
+            try db.execute(sql: collections)
         }
         return migrator
     }
@@ -112,5 +116,36 @@ enum Schema {
             sequence INTEGER NOT NULL,
             PRIMARY KEY (principal, name)
         ) WITHOUT ROWID;
+        """
+
+    /// SQLite can't change what is unique: both tables are made anew.
+    private static let collections = """
+        CREATE TABLE collections (
+            key INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE
+        );
+        INSERT INTO collections VALUES (0, '_default._default');
+        CREATE TABLE collected_documents (
+            key INTEGER PRIMARY KEY,
+            collection INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            sequence INTEGER NOT NULL UNIQUE,
+            winner INTEGER NOT NULL,
+            leaves INTEGER NOT NULL DEFAULT 1,
+            UNIQUE (collection, id)
+        );
+        INSERT INTO collected_documents SELECT key, 0, id, sequence, winner, leaves FROM documents;
+        DROP TABLE documents;
+        ALTER TABLE collected_documents RENAME TO documents;
+        CREATE TABLE collected_local_documents (
+            collection INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY (collection, name)
+        ) WITHOUT ROWID;
+        INSERT INTO collected_local_documents SELECT 0, name, revision, body FROM local_documents;
+        DROP TABLE local_documents;
+        ALTER TABLE collected_local_documents RENAME TO local_documents;
         """
 }

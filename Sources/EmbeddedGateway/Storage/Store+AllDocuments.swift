@@ -39,7 +39,7 @@ extension Store {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner
-                    WHERE r.deleted = 0 AND d.id \(after == nil ? ">=" : ">") ?\(range.end == nil ? "" : " AND d.id <= ?")
+                    WHERE d.collection = \(collection) AND r.deleted = 0 AND d.id \(after == nil ? ">=" : ">") ?\(range.end == nil ? "" : " AND d.id <= ?")
                     ORDER BY d.id
                     """)
             var arguments: StatementArguments = [after ?? range.start ?? ""]
@@ -66,7 +66,7 @@ extension Store {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner
-                    WHERE d.id = ? AND r.deleted = 0
+                    WHERE d.collection = \(collection) AND d.id = ? AND r.deleted = 0
                     """)
             var page = DocumentsPage()
             for id in ids {

@@ -52,7 +52,7 @@ extension Store {
         try await database.read { db in
             var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
             let grant = selection.visitor.channels[Visitor.everything] ?? Self.guestSequence
-            let rows = try Self.rows(since: Self.floor(since, grant), through: end, selection, db)
+            let rows = try rows(since: Self.floor(since, grant), through: end, selection, db)
             var own = Self.ownPosition(selection, since: since, through: end)
             while page.hasRoom(limit), let row = try rows.next() {
                 let sequence: Int = row[ChangeColumns.sequence]
@@ -89,13 +89,13 @@ extension Store {
         return since.plainSequence >= grant ? since.plainSequence : 0
     }
 
-    private static func rows(
+    private func rows(
         since: Int, through end: Int, _ selection: ChangeSelection, _ db: Database
     ) throws -> RowCursor {
         let sql = """
             SELECT \(ChangeColumns.sql(selection))
             FROM documents d JOIN revisions r ON r.key = d.winner
-            WHERE d.sequence > ? AND d.sequence <= ?\(selection.activeOnly ? " AND r.deleted = 0" : "")\
+            WHERE d.sequence > ? AND d.sequence <= ? AND +d.collection = \(collection)\(selection.activeOnly ? " AND r.deleted = 0" : "")\
             \(selection.ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")
             ORDER BY d.sequence
             """

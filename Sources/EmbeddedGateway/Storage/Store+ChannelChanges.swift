@@ -2,7 +2,6 @@ internal import GRDB
 
 /// A document that has left channels of a visitor and is in none of his any more.
 struct Removal: Sendable {
-    let document: Int64
     let id: String
     let revision: String
     let isDeleted: Bool
@@ -34,7 +33,8 @@ extension Store {
             let newest = grants.values.max() ?? 0
             let isPast = since.trigger == nil && since.sequence >= newest
             let query = ChannelQuery(
-                floor: isPast ? since.sequence : 0, end: end, since: since, grants: grants, ids: selection.idList)
+                floor: isPast ? since.sequence : 0, end: end, since: since, grants: grants, ids: selection.idList,
+                collection: collection)
             var changes = try query.documents(db)
             if !selection.activeOnly { changes += try query.removals(db) }
             let own = FeedPosition(selection.visitor.sequence)
@@ -85,6 +85,7 @@ private struct ChannelQuery {
     let since: FeedPosition
     let grants: [String: Int]
     let ids: String?
+    let collection: Int64
 
     func documents(_ db: Database) throws -> [ChannelChange] {
         let rows = try cursor(
@@ -117,7 +118,7 @@ private struct ChannelQuery {
                 due[row[0]] = known
             } else if sequence > due[row[0]]?.sequence ?? 0 {
                 let removal = Removal(
-                    document: row[0], id: row[3], revision: row[4], isDeleted: row[5], channels: [row[2]])
+                    id: row[3], revision: row[4], isDeleted: row[5], channels: [row[2]])
                 due[row[0]] = (sequence, removal)
             }
         }
@@ -130,7 +131,7 @@ private struct ChannelQuery {
         let channels = ChangeSelection.list(grants.keys)
         let sql = """
             SELECT \(columns) FROM \(tables)
-            WHERE \(sequence) > ? AND \(sequence) <= ? AND c.channel IN (SELECT value FROM json_each(?))\
+            WHERE \(sequence) > ? AND \(sequence) <= ? AND +d.collection = \(collection) AND c.channel IN (SELECT value FROM json_each(?))\
             \(ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")\(condition)
             """
         var arguments: StatementArguments = [floor, end, channels]

@@ -4,19 +4,21 @@ internal import GRDB
 /// `_local` documents: revisions are counted, `0-1`, `0-2`, and a write must name the one it replaces.
 extension Store {
     func localDocument(_ name: String) async throws -> (revision: Int, body: [UInt8])? {
-        try await database.read { db in try Self.localDocument(name, db) }
+        try await database.read { db in try localDocument(name, db) }
     }
 
     /// - Returns: The new revision.
     /// - Throws: ``GatewayFault`` 409 if `revision` is not the current one.
     func writeLocalDocument(_ name: String, replacing revision: String?, body: [UInt8]) async throws -> Int {
         try await database.write { db in
-            let current = try Self.localDocument(name, db)?.revision
+            let current = try localDocument(name, db)?.revision
             guard revision == current.map({ "0-\($0)" }) else { throw GatewayFault.localConflict }
             let next = (current ?? 0) + 1
             try db.execute(
-                sql: "INSERT OR REPLACE INTO local_documents (name, revision, body) VALUES (?, ?, ?)",
-                arguments: [name, next, Data(body)])
+                sql: """
+                    INSERT OR REPLACE INTO local_documents (collection, name, revision, body) VALUES (?, ?, ?, ?)
+                    """,
+                arguments: [collection, name, next, Data(body)])
             return next
         }
     }
@@ -24,15 +26,17 @@ extension Store {
     /// - Throws: ``GatewayFault`` 404 or 409.
     func deleteLocalDocument(_ name: String, replacing revision: String?) async throws {
         try await database.write { db in
-            guard let current = try Self.localDocument(name, db)?.revision else { throw GatewayFault.missing }
+            guard let current = try localDocument(name, db)?.revision else { throw GatewayFault.missing }
             guard revision == "0-\(current)" else { throw GatewayFault.localConflict }
-            try db.execute(sql: "DELETE FROM local_documents WHERE name = ?", arguments: [name])
+            try db.execute(
+                sql: "DELETE FROM local_documents WHERE collection = ? AND name = ?", arguments: [collection, name])
         }
     }
 
-    private static func localDocument(_ name: String, _ db: Database) throws -> (revision: Int, body: [UInt8])? {
-        let statement = try db.cachedStatement(sql: "SELECT revision, body FROM local_documents WHERE name = ?")
-        guard let row = try Row.fetchOne(statement, arguments: [name]) else { return nil }
+    private func localDocument(_ name: String, _ db: Database) throws -> (revision: Int, body: [UInt8])? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT revision, body FROM local_documents WHERE collection = ? AND name = ?")
+        guard let row = try Row.fetchOne(statement, arguments: [collection, name]) else { return nil }
         return (row[0], Array(row[1] as Data))
     }
 }

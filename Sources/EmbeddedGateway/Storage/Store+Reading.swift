@@ -8,7 +8,8 @@ extension Store {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels
-                    FROM documents d JOIN revisions r ON r.key = d.winner WHERE d.id = ?
+                    FROM documents d JOIN revisions r ON r.key = d.winner
+                    WHERE d.collection = \(collection) AND d.id = ?
                     """)
             return try Row.fetchOne(statement, arguments: [id]).map(StoredDocument.init)
         }
@@ -21,7 +22,7 @@ extension Store {
                 sql: """
                     SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels
                     FROM documents d JOIN revisions r ON r.document = d.key
-                    WHERE d.id = ? AND r.revision = ? AND r.body IS NOT NULL
+                    WHERE d.collection = \(collection) AND d.id = ? AND r.revision = ? AND r.body IS NOT NULL
                     """)
             return try Row.fetchOne(statement, arguments: [id, revision]).map(StoredDocument.init)
         }
@@ -34,7 +35,7 @@ extension Store {
                 sql: """
                     WITH RECURSIVE line (revision, parent) AS (
                         SELECT r.revision, r.parent FROM documents d JOIN revisions r ON r.document = d.key
-                        WHERE d.id = ? AND r.revision = ?
+                        WHERE d.collection = \(collection) AND d.id = ? AND r.revision = ?
                         UNION ALL
                         SELECT r.revision, r.parent FROM line JOIN revisions r ON r.key = line.parent
                     )
@@ -52,7 +53,7 @@ extension Store {
                     SELECT a.content FROM documents d
                     JOIN attachments a ON a.digest = ?
                     JOIN document_attachments o ON o.document = d.key AND o.attachment = a.key
-                    WHERE d.id = ?
+                    WHERE d.collection = \(collection) AND d.id = ?
                     """)
             var contents: [String: [UInt8]] = [:]
             for digest in digests {

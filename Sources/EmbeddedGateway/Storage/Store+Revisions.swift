@@ -20,7 +20,8 @@ extension Store {
 
     func tree(of id: String) async throws -> RevisionTree? {
         try await database.read { db in
-            let statement = try db.cachedStatement(sql: "SELECT key FROM documents WHERE id = ?")
+            let statement = try db.cachedStatement(
+                sql: "SELECT key FROM documents WHERE collection = \(collection) AND id = ?")
             return try Int64.fetchOne(statement, arguments: [id]).map { try RevisionTree(of: $0, db) }
         }
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// The documents of one database, in a file or in memory.
+/// The documents of one collection of a database, in a file or in memory.
 ///
 /// Each call is one transaction. In a file readers and the writer do not wait for each other (write-ahead log). An
 /// acknowledged write survives the death of the process at any instant: the log is in the kernel's hands before the
@@ -17,10 +17,15 @@ final class Store: Sendable {
     /// Where the changes feed hears of commits.
     let signal: ChangeSignal
     let rules: WritingRules
+    private let lock: FileLock?
+    /// Which of the collections this is; 0 for `_default._default`.
+    let collection: Int64
 
-    /// - Throws: GRDB's `DatabaseError` if the file can't be opened or is no database.
+    /// - Throws: GRDB's `DatabaseError` if the file can't be opened or is no database; ``FileLock/Held`` if another gateway
+    ///   has it.
     init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
         self.rules = rules
+        collection = 0
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
@@ -28,16 +33,42 @@ final class Store: Sendable {
             try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000")
         }
         switch storage {
-        case .memory: database = try DatabaseQueue(configuration: configuration)
-        case .file(let path): database = try DatabasePool(path: path, configuration: configuration)
+        case .memory:
+            database = try DatabaseQueue(configuration: configuration)
+            lock = nil
+        case .file(let path):
+            database = try DatabasePool(path: path, configuration: configuration)
+            lock = try FileLock(besides: path)
         }
         try Schema.migrator.migrate(database)
         let sequence = try database.read { db in try Self.lastSequence(db) }
         signal = ChangeSignal(lastSequence: sequence)
     }
 
+    private init(_ other: Store, collection: Int64) {
+        database = other.database
+        signal = other.signal
+        rules = other.rules
+        lock = other.lock
+        self.collection = collection
+    }
+
+    /// The same database, another collection: documents of its own, sequences shared. Made if it is not there.
+    ///
+    /// - Parameter name: `SCOPE.COLLECTION`.
+    func collection(_ name: String) async throws -> Store {
+        let key = try await database.write { db in
+            try db.execute(sql: "INSERT OR IGNORE INTO collections (name) VALUES (?)", arguments: [name])
+            return try Int64.fetchOne(db, sql: "SELECT key FROM collections WHERE name = ?", arguments: [name]) ?? 0
+        }
+        return Store(self, collection: key)
+    }
+
     /// Ends the connections to the file. Later calls throw.
-    func close() throws { try database.close() }
+    func close() throws {
+        defer { lock?.release() }
+        try database.close()
+    }
 
     /// The highest sequence that was given out.
     static func lastSequence(_ db: Database) throws -> Int {

@@ -48,9 +48,12 @@ struct UsersFile {
     private func refuseFunctions(_ settings: JSONValue) throws(Fault) {
         for name in ["sync", "import_filter", "scopes"] {
             guard let value = settings[name] else { continue }
-            let what = name == "scopes" ? "scopes and collections" : "\"\(name)\" functions"
+            guard name != "scopes" else {
+                throw fault("\"scopes\" are not read from this file: collections are named to the gateway", at: value)
+            }
             throw fault(
-                "\(what) are not supported: documents go to the channels that their member \"channels\" names",
+                "\"\(name)\" functions are not supported: "
+                    + "documents go to the channels that their member \"channels\" names",
                 at: value)
         }
     }

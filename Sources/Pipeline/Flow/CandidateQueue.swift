@@ -1,14 +1,16 @@
 internal import GatewayClient
 
-/// Candidates on their way from the feed to the writers: changes of one document one at a time, in the order of the
-/// feed; all others as they come.
+/// Candidates on their way from where they were read to the writers: those of one document one at a time, in the order
+/// in which they came; all others as they come.
 ///
 /// There is no timer and no minimum: a writer with nothing to do takes what is there, be it one candidate; while all
 /// writers are busy, candidates gather. So an idle bot answers at once and a busy one writes in bulk.
 package actor CandidateQueue {
     private var ready: [Candidate] = []
-    /// Documents with a candidate ready or taken, and the candidates that wait behind it.
-    private var busy: [DocumentID: [Candidate]] = [:]
+    /// Documents that somebody works on: by how many candidates, ready or taken, and holds.
+    private var busy: [DocumentID: Int] = [:]
+    /// Candidates of busy documents.
+    private var waiting: [DocumentID: [Candidate]] = [:]
     private var isFinished = false
     private var isAborted = false
     private var idleWriters: [CheckedContinuation<Void, Never>] = []
@@ -18,10 +20,10 @@ package actor CandidateQueue {
     package func submit(_ candidates: [Candidate]) {
         for candidate in candidates {
             if busy[candidate.id] == nil {
-                busy[candidate.id] = []
+                busy[candidate.id] = 1
                 ready.append(candidate)
             } else {
-                busy[candidate.id]?.append(candidate)
+                waiting[candidate.id, default: []].append(candidate)
             }
         }
         wake()
@@ -52,15 +54,26 @@ package actor CandidateQueue {
     }
 
     /// These candidates are done with; the next of each document may go.
-    package func release(_ candidates: [Candidate]) {
-        for candidate in candidates {
-            guard var waiting = busy[candidate.id] else { continue }
-            if waiting.isEmpty {
-                busy[candidate.id] = nil
-            } else {
-                ready.append(waiting.removeFirst())
-                busy[candidate.id] = waiting
+    package func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
+
+    /// Keeps candidates of these documents from being taken until they are released: they are being written
+    /// for other documents' sake, and what is to be remembered of that is not on disk yet.
+    func hold(_ documents: some Collection<DocumentID>) {
+        for document in documents { busy[document, default: 0] += 1 }
+    }
+
+    func release(_ documents: some Collection<DocumentID>) {
+        for document in documents {
+            guard let count = busy[document] else { continue }
+            guard count == 1 else {
+                busy[document] = count - 1
+                continue
             }
+            busy[document] = nil
+            guard var candidates = waiting.removeValue(forKey: document) else { continue }
+            busy[document] = 1
+            ready.append(candidates.removeFirst())
+            if !candidates.isEmpty { waiting[document] = candidates }
         }
         wake()
     }

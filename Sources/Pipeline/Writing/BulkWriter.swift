@@ -32,10 +32,10 @@ package struct BulkWriter: Sendable {
     let settings: Delivery.Settings
     let logger: Logger
 
-    private var limits: Limits { settings.limits }
+    var limits: Limits { settings.limits }
 
     /// What one run of ``run()`` works with.
-    private struct Tools {
+    struct Tools {
         let planner: Planner
         var sender: BulkSender
         var others: OtherDocuments
@@ -96,85 +96,6 @@ package struct BulkWriter: Sendable {
         return again + postponed
     }
 
-    /// The writes of changed documents, once everything that comes before them is done; none in a preview.
-    private func decide(
-        _ open: inout [Candidate], _ tools: inout Tools, _ postponed: inout [Candidate]
-    ) async throws -> [PlannedWrite<Candidate>] {
-        let plans = try await plan(open, tools.planner, &postponed)
-        open = []
-        guard let preview = settings.preview else { return try await writeOthers(for: plans, &tools) }
-        try await show(plans, to: preview, &tools)
-        return []
-    }
-
-    /// The plans with something to write, or in a preview with something to show. All others are answered for, but for
-    /// those that could not be decided now.
-    private func plan(
-        _ candidates: [Candidate], _ planner: Planner, _ postponed: inout [Candidate]
-    ) async throws -> [Planner.Plan] {
-        var settled = Settlement()
-        var plans: [Planner.Plan] = []
-        let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
-        // A program that was stopped because the run is, is no fault of the document.
-        try Task.checkCancellation()
-        for plan in decided {
-            if plan.decision.fault?.isPassing == true {
-                postponed.append(plan.candidate)
-            } else if let fault = plan.decision.fault, settings.preview == nil {
-                settled.setAside(
-                    plan.candidate, plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
-            } else if plan.hasNews {
-                plans.append(plan)
-            } else {
-                settled.finished.append(plan.candidate)
-                if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
-            }
-        }
-        let firstTries = plans.count { $0.candidate.attempts == 0 }
-        let allowed = plans.count - firstTries + (await allowance.take(firstTries))
-        settled.finished += plans.dropFirst(allowed).map(\.candidate)
-        try await finish(settled)
-        return Array(plans.prefix(allowed))
-    }
-
-    /// A revision that this rule set wrote is not decided again, also after a restart.
-    private func withoutOwnRevisions(_ candidates: [Candidate]) async throws -> [Candidate] {
-        let revisions = candidates.map { (id: $0.id, revision: $0.revision ?? RevisionID("")) }
-        let own = try await ledger.ownRevisions(among: revisions)
-        guard !own.isEmpty else { return candidates }
-        var settled = Settlement()
-        settled.finished = own.map { candidates[$0] }
-        try await finish(settled)
-        return candidates.indices.filter { !own.contains($0) }.map { candidates[$0] }
-    }
-
-    /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of
-    /// those can't be written, the change is set aside whole.
-    private func writeOthers(
-        for plans: [Planner.Plan], _ tools: inout Tools
-    ) async throws -> [PlannedWrite<Candidate>] {
-        let failures = try await tools.others.settle(orders(of: plans))
-        var settled = Settlement()
-        var writes: [PlannedWrite<Candidate>] = []
-        for (index, plan) in plans.enumerated() {
-            if let reason = failures[index] {
-                settled.setAside(plan.candidate, plan.candidate.deadLetter(reason: reason))
-            } else if plan.decision.isChanged {
-                writes.append(plan.write)
-            } else {
-                settled.finished.append(plan.candidate)
-            }
-        }
-        try await finish(settled)
-        return writes
-    }
-
-    private func orders(of plans: [Planner.Plan]) -> [OtherDocuments.Order] {
-        plans.enumerated().flatMap { index, plan in
-            plan.decision.puts.map { OtherDocuments.Order(plan: index, effect: $0, home: gateway.url.keyspace) }
-        }
-    }
-
     /// Returns the candidates to be decided again, each as it is now.
     private func write(_ writes: [PlannedWrite<Candidate>], _ tools: inout Tools) async throws -> [Candidate] {
         var again: [Candidate] = []
@@ -225,24 +146,8 @@ package struct BulkWriter: Sendable {
         return open
     }
 
-    /// Shows what would be done, in the order of the candidates, and does nothing.
-    private func show(_ plans: [Planner.Plan], to preview: Preview, _ tools: inout Tools) async throws {
-        let wanted = Set(try await tools.others.wanted(orders(of: plans)).map(\.plan))
-        var settled = Settlement()
-        for (index, plan) in plans.enumerated() {
-            settled.finished.append(plan.candidate)
-            if let fault = plan.decision.fault {
-                settled.deadLetters.append(plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
-            }
-            guard plan.decision.isChanged || plan.decision.fault != nil || wanted.contains(index) else { continue }
-            try await preview.show(plan.report)
-            if plan.decision.fault == nil { settled.shown += 1 }
-        }
-        try await finish(settled)
-    }
-
     /// Remembers what must be remembered, then lets go: the order is what makes a crash harmless.
-    private func finish(_ settled: Settlement) async throws {
+    func finish(_ settled: Settlement) async throws {
         logger.report(settled.deadLetters)
         try await ledger.setAside(settled.deadLetters)
         try await ledger.recordOwnRevisions(settled.ownRevisions)

@@ -12,6 +12,18 @@ enum Action: Sendable {
     /// The keys that an action may have in a rule file.
     static let names = ["attach", "detach", "merge", "patch", "delete", "put"]
 
+    /// As rule files spell it.
+    var name: String {
+        switch self {
+        case .attach: "attach"
+        case .detach: "detach"
+        case .merge: "merge"
+        case .patch: "patch"
+        case .delete: "delete"
+        case .put: "put"
+        }
+    }
+
     /// The jq programs whose outputs ``apply(to:_:)`` needs, by their index in the ``ProgramList``.
     var programs: [Int] {
         switch self {

@@ -32,10 +32,20 @@ struct PatchAction: Sendable {
             source = .computed(template)
             return
         }
-        do throws(ActionFault) { source = .fixed(try Self.patch(literal)) } catch {
-            if case .failed(let reason) = error { reading.faults.report(at: node.position, "\(reason); correct it") }
+        do throws(OperationFault) { source = .fixed(try Self.patch(literal)) } catch {
+            var position = node.position
+            if case .list(let elements) = node.content, let index = error.operation, index < elements.count {
+                position = elements[index].position
+            }
+            reading.faults.report(at: position, "\(error.reason); correct it")
             return nil
         }
+    }
+
+    private struct OperationFault: Error {
+        /// From 0; nil if it is about the patch as a whole.
+        let operation: Int?
+        let reason: String
     }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
@@ -44,42 +54,41 @@ struct PatchAction: Sendable {
         case .fixed(let fixed): patch = fixed
         case .computed(let template):
             guard let value = try template.value(outputs, of: "patch") else { return }
-            patch = try Self.patch(value)
+            do throws(OperationFault) { patch = try Self.patch(value) } catch { throw .failed(error.reason) }
         }
         do throws(JSONPatchFault) { draft.document = try draft.document.applying(patch) } catch {
             if case .testFailed = error.reason { throw .doesNotApply }
-            throw .failed(error.description)
+            throw .failed("patch: \(error)")
         }
     }
 
-    private static func patch(_ json: JSONText) throws(ActionFault) -> JSONPatch {
+    private static func patch(_ json: JSONText) throws(OperationFault) -> JSONPatch {
         let patch: JSONPatch
-        do throws(JSONPatchFault) { patch = try JSONPatch(json.root) } catch { throw .failed(error.description) }
-        for operation in patch.operations { try check(operation) }
+        do throws(JSONPatchFault) { patch = try JSONPatch(json.root) } catch {
+            throw OperationFault(operation: error.operation, reason: "patch: \(error)")
+        }
+        for (index, operation) in patch.operations.enumerated() {
+            if let reason = fault(of: operation) { throw OperationFault(operation: index, reason: reason) }
+        }
         return patch
     }
 
     /// Attachments can be taken away by a patch, but not made: their content is not in the document.
-    private static func check(_ operation: JSONPatch.Operation) throws(ActionFault) {
+    private static func fault(of operation: JSONPatch.Operation) -> String? {
         switch operation {
-        case .test: break
-        case .remove(let pointer):
-            if pointer.tokens.first != "_attachments" { try check(pointer) }
-        case .add(let pointer, _), .replace(let pointer, _), .copy(_, let pointer): try check(pointer)
-        case .move(let origin, let pointer):
-            try check(origin)
-            try check(pointer)
+        case .test: nil
+        case .remove(let pointer): pointer.tokens.first == "_attachments" ? nil : fault(ofWriting: pointer)
+        case .add(let pointer, _), .replace(let pointer, _), .copy(_, let pointer): fault(ofWriting: pointer)
+        case .move(let origin, let pointer): fault(ofWriting: origin) ?? fault(ofWriting: pointer)
         }
     }
 
-    private static func check(_ pointer: JSONPointer) throws(ActionFault) {
+    private static func fault(ofWriting pointer: JSONPointer) -> String? {
         guard let first = pointer.tokens.first else {
-            throw .failed("patch can't replace the whole document; name what is to change")
+            return "patch can't replace the whole document; name what is to change"
         }
-        guard !first.hasPrefix("_") else {
-            let remedy =
-                first == "_attachments" ? "use attach and detach" : "members that begin with '_' are the gateway's"
-            throw .failed("patch can't touch '\(first)': \(remedy)")
-        }
+        guard first.hasPrefix("_") else { return nil }
+        return "patch can't touch '\(first)': "
+            + (first == "_attachments" ? "use attach and detach" : "members that begin with '_' are the gateway's")
     }
 }

@@ -12,6 +12,9 @@ enum ActionCheck {
                 if let message = message(action, on: rule.on) { warn(element.position, message) }
             }
         }
+        for text in texts(in: rule.source.member("then")) {
+            if let message = uncomputed(text.text) { warn(text.position, message) }
+        }
         for program in programs(in: rule.source) {
             for message in ProgramCheck.messages(program.text) { warn(program.position, message) }
         }
@@ -33,6 +36,27 @@ enum ActionCheck {
             return "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
                 + "use put to write another one"
         case .put: return nil
+        }
+    }
+
+    /// Texts that look like programs and are none.
+    private static func uncomputed(_ text: String) -> String? {
+        let isVariable = ["$now", "$change", "$match"].contains { name in
+            text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
+        }
+        let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")
+        guard isVariable || isQuoted else { return nil }
+        return
+            "'\(DisplayText.plain(text))' is text as it stands, not a program; write { jq: … } without quotes around it"
+    }
+
+    /// Texts that are not programs.
+    private static func texts(in node: SourceNode?) -> [(text: String, position: SourcePosition)] {
+        switch node?.content {
+        case .string(let text): return node.map { [(text, $0.position)] } ?? []
+        case .list(let elements): return elements.flatMap { texts(in: $0) }
+        case .object(let members): return node?.isComputed == true ? [] : members.flatMap { texts(in: $0.value) }
+        default: return []
         }
     }
 

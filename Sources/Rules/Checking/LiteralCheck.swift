@@ -12,6 +12,7 @@ enum LiteralCheck {
 
     /// `a.$exists` is a field, not an operator.
     private static func name(_ member: SourceNode.Member, _ rule: CheckedRule) -> [RuleWarning] {
+        if let message = missingDollar(member) { return [rule.warning(at: member.position, message)] }
         let parts = member.name.split(separator: ".")
         guard let index = parts.firstIndex(where: { $0.hasPrefix("$") }), index > 0 else { return [] }
         let path = parts[..<index].joined(separator: ".")
@@ -24,6 +25,13 @@ enum LiteralCheck {
         ]
     }
 
+    /// `{ regex: a }`: a field, most likely meant as an operator. Not for words that fields are named by.
+    private static func missingDollar(_ member: SourceNode.Member) -> String? {
+        let names = ["regex", "exists", "elemMatch", "allMatch", "beginsWith", "nin", "lt", "lte", "gt", "gte"]
+        guard names.contains(member.name) else { return nil }
+        return "'\(member.name)' is read as the name of a field; write '$\(member.name)' for the operator"
+    }
+
     // MARK: - Values
 
     private static func leaf(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> [RuleWarning] {
@@ -33,6 +41,14 @@ enum LiteralCheck {
         case ("$eq", .string), ("$ne", .string): return whiteSpace(leaf.argument, rule)
         case ("$in", .list(let values)), ("$nin", .list(let values)), ("$all", .list(let values)):
             return duplicates(values, rule) + values.flatMap { whiteSpace($0, rule) }
+        case ("$lt", .string), ("$lte", .string):
+            guard leaf.siblings.allSatisfy({ ["$lt", "$lte", "$ne", "$exists"].contains($0) }) else { return [] }
+            return [
+                rule.warning(
+                    at: leaf.position,
+                    "\(leaf.operatorName) with a text also holds for null, booleans and numbers, which are less than "
+                        + "any text; add a lower bound, $gte: \"\"")
+            ]
         case ("$regex", .string(let pattern)):
             return PatternCheck.messages(pattern).map { rule.warning(at: leaf.argument.position, $0) }
         default: return []

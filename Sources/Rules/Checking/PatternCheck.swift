@@ -39,10 +39,10 @@ enum PatternCheck {
 
     // MARK: - Anchors
 
-    /// `^one|two$`. Not `^\s|\s$`, which is how one asks for white space at either end.
+    /// `^one|two$`. Only of words: `^\s|[A-Z]|\s$` means what it says.
     private static func looseAnchor(_ outline: PatternOutline, _ pattern: String) -> String? {
         let alternatives = outline.alternatives
-        guard alternatives.count > 1 else { return nil }
+        guard alternatives.count > 1, !pattern.contains("\\"), !pattern.contains("[") else { return nil }
         let starts = alternatives.map { if case .start? = $0.first?.kind { true } else { false } }
         let ends = alternatives.map { if case .end? = $0.last?.kind { true } else { false } }
         let last = alternatives.count - 1

@@ -4,7 +4,7 @@ enum ProgramCheck {
         let words = ProgramWords(program).words
         var messages: [String] = []
         if !words.isDisjoint(with: ["$ENV", "env"]) {
-            messages.append("programs can't read the environment: trying to sets the document aside; remove it")
+            messages.append("programs can't read the environment: one that tries sets the document aside; remove it")
         }
         if !words.isDisjoint(with: ["input", "inputs", "input_filename", "input_line_number"]) {
             messages.append("programs have one document, '.', and no further input; remove it")

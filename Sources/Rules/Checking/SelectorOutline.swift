@@ -6,6 +6,8 @@ struct SelectorOutline {
         let argument: SourceNode
         /// Of the operator, or of the field where the operator is left out.
         let position: SourcePosition
+        /// The names of all members of the object that it stands in.
+        let siblings: [String]
     }
 
     private(set) var leaves: [Leaf] = []
@@ -14,10 +16,15 @@ struct SelectorOutline {
 
     /// - Parameter node: A selector without faults.
     init(_ node: SourceNode) {
-        if case .object(let members) = node.content { for member in members { add(member) } }
+        if case .object(let members) = node.content { add(members) }
     }
 
-    private mutating func add(_ member: SourceNode.Member) {
+    private mutating func add(_ members: [SourceNode.Member]) {
+        let names = members.map(\.name)
+        for member in members { add(member, siblings: names) }
+    }
+
+    private mutating func add(_ member: SourceNode.Member, siblings: [String]) {
         switch member.name {
         case "$and", "$or", "$nor":
             if case .list(let elements) = member.value.content {
@@ -25,7 +32,8 @@ struct SelectorOutline {
             }
         case "$not", "$elemMatch", "$allMatch", "$keyMapMatch": addValue(member.value, at: member.position)
         case let name where name.hasPrefix("$"):
-            leaves.append(Leaf(operatorName: name, argument: member.value, position: member.position))
+            leaves.append(
+                Leaf(operatorName: name, argument: member.value, position: member.position, siblings: siblings))
         default:
             names.append(member)
             addValue(member.value, at: member.position)
@@ -34,9 +42,9 @@ struct SelectorOutline {
 
     private mutating func addValue(_ node: SourceNode, at position: SourcePosition) {
         if case .object(let members) = node.content, !members.isEmpty {
-            for member in members { add(member) }
+            add(members)
         } else {
-            leaves.append(Leaf(operatorName: "$eq", argument: node, position: position))
+            leaves.append(Leaf(operatorName: "$eq", argument: node, position: position, siblings: []))
         }
     }
 }

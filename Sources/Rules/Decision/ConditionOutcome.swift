@@ -10,7 +10,7 @@ enum ConditionOutcome {
     /// As jq has it: everything but false and null is true. Nothing at all is false.
     init(_ outcome: JQOutcome) {
         switch outcome {
-        case .failed(let fault): self = .failed("jq: \(fault)", isPassing: fault.isPassing)
+        case .failed(let fault): self = .failed("if: \(fault)", isPassing: fault.isPassing)
         case .outputs(let outputs) where outputs.count > 1:
             self = .failed("if: the program gives \(outputs.count) values, not one", isPassing: false)
         case .outputs(let outputs):

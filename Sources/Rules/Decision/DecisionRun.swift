@@ -112,7 +112,9 @@ struct DecisionRun {
         // Gateways keep one of two members with the same name. Writing such a document would choose for them.
         if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
             throw Decision.Fault(
-                rule: attempt.rule.name, reason: JSONEditFault.duplicateMember(name: name).description)
+                rule: attempt.rule.name,
+                reason: "two members are named '\(name)': gateways keep one of them, and writing the document would "
+                    + "be a guess at which")
         }
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }

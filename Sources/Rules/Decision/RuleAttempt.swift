@@ -43,7 +43,8 @@ struct RuleAttempt {
             switch outcome {
             case .outputs(let texts): outputs.append(texts)
             case .failed(let fault):
-                throw Decision.Fault(rule: rule.name, reason: "jq: \(fault)", isPassing: fault.isPassing)
+                throw Decision.Fault(
+                    rule: rule.name, reason: "\(rule.then[done].name): \(fault)", isPassing: fault.isPassing)
             }
         }
         guard done < rule.then.count else { return .fires }

@@ -20,12 +20,22 @@ package struct RuleExplanation: Sendable {
         case undecided
     }
 
+    /// What came of the rule's actions.
+    package enum Consequence: Hashable, Sendable {
+        /// They were not tried, or did what they do.
+        case none
+        /// A `test` of a patch failed.
+        case testFailed
+        case failed(String)
+    }
+
     package let name: String
     package let when: SelectorExplanation
     /// Nil if the rule has none.
     package let unless: SelectorExplanation?
     /// To be set by whoever can ask jq. ``Condition/notAsked`` at first, if the rule has an `if:`.
     package var condition: Condition
+    package var consequence = Consequence.none
     /// Why the selectors did not even have to be asked.
     private let exclusion: String?
 
@@ -65,6 +75,15 @@ package struct RuleExplanation: Sendable {
         }
     }
 
+    private var firing: (outcome: Outcome, reason: String) {
+        switch consequence {
+        case .none: (.fires, "fires")
+        case .testFailed: (.doesNotFire, "does not fire: a `test` of its patch fails")
+        case .failed(let reason):
+            (.undecided, "would set the document aside: \(DisplayText.plain(reason, limit: 400))")
+        }
+    }
+
     /// Whether all but the `if:` let the rule fire.
     package var selectorsHold: Bool { earlyOutcome == nil }
 
@@ -76,7 +95,7 @@ package struct RuleExplanation: Sendable {
     private var decision: (outcome: Outcome, reason: String) {
         if let earlyOutcome { return earlyOutcome }
         return switch condition {
-        case .none, .holds: (.fires, "fires")
+        case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")
         case .notAsked: (.undecided, "fires if its `if` is true, which was not asked")
         case .failed(let reason): (.undecided, "can't be decided: `if`: \(DisplayText.plain(reason, limit: 400))")

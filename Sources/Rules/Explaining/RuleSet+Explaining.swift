@@ -18,15 +18,26 @@ extension RuleSet {
             calls += self.calls(
                 [condition], of: rule, document: input.document, matched: input.document, input, now: now, scratch)
         }
-        guard let jq, !calls.isEmpty else { return explanations }
-        for (index, outcome) in zip(asked, await jq.run(calls)) {
+        for (index, outcome) in zip(asked, await jq?.run(calls) ?? []) {
             switch ConditionOutcome(outcome) {
             case .holds: explanations[index].condition = .holds
             case .fails: explanations[index].condition = .fails
             case .failed(let reason, _): explanations[index].condition = .failed(reason)
             }
         }
+        for index in rules.indices where explanations[index].outcome == .fires {
+            explanations[index].consequence = await consequence(of: rules[index], input, now: now)
+        }
         return explanations
+    }
+
+    /// What comes of a rule whose conditions hold, when it is let loose on the document alone.
+    private func consequence(
+        of rule: Rule, _ input: DecisionInput, now: Int
+    ) async -> RuleExplanation.Consequence {
+        let decision = await RuleSet(rule, of: self).makeDecider().decide(on: [input], now: now).first
+        if let fault = decision?.fault { return .failed(fault.reason) }
+        return decision?.fired.isEmpty == false ? .none : .testFailed
     }
 
     /// The same without asking any program: ``RuleExplanation/condition`` stays open.

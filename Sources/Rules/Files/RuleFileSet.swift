@@ -14,9 +14,11 @@ package struct RuleFileSet: Sendable {
         var kind = RuleFilesError.Kind.missing
         var files: [RuleFile] = []
         let shared = RuleReading.Shared()
+        // A file may be named twice: by itself, and by its folder.
+        var seen: Set<String> = []
         for path in paths {
             do throws(FileFault) {
-                for path in try RulePath.files(at: path) {
+                for path in try RulePath.files(at: path) where seen.insert(try FileBytes.realPath(path)).inserted {
                     let bytes = try FileBytes.read(path, limit: RuleFile.lengthLimit)
                     let file = RuleFile(path: path, bytes: bytes, shared: shared)
                     files.append(file)

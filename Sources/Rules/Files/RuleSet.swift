@@ -33,6 +33,16 @@ package final class RuleSet: Sendable {
         hash = Digest.sha256.hex(writer.bytes)
     }
 
+    /// One rule of another set, with its programs.
+    init(_ rule: Rule, of set: RuleSet) {
+        rules = [rule]
+        filter = set.filter
+        index = RuleIndex([rule])
+        jq = set.jq
+        usesMatch = set.usesMatch
+        hash = set.hash
+    }
+
     package var count: Int { rules.count }
 
     /// The keyspaces that rules put documents into, beside the one they are run on. As the files have them.

@@ -137,12 +137,12 @@ struct YAMLSource {
         guard let error = error as? YamlError else { return faults.report(at: .start, "not YAML: \(error)") }
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _):
-            faults.report(at: position(mark), "not YAML: \(problem); quote texts that begin with special characters")
+            faults.report(at: position(mark), "not YAML: \(problem); \(remedy(for: problem))")
         case .composer(_, let problem, let mark, _) where problem.contains("undefined alias"):
             faults.report(
                 at: position(mark), "the alias (*name) has no anchor (&name) before it; write the value out")
-        case .composer(_, let problem, let mark, _):
-            faults.report(at: position(mark), "\(problem); a rule file is one YAML document: remove the '---'")
+        case .composer(_, _, let mark, _):
+            faults.report(at: position(mark), "a second YAML document begins; a rule file is one: remove the '---'")
         case .duplicatedKeysInMapping(let keys, let context):
             faults.report(
                 at: position(context.mark),
@@ -151,6 +151,25 @@ struct YAMLSource {
             faults.report(at: .start, "not YAML: \(problem); remove control characters")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             faults.report(at: .start, "not YAML: \(error)")
+        }
+    }
+
+    /// What most people who are told so have to do.
+    private static func remedy(for problem: String) -> String {
+        switch problem {
+        case _ where problem.contains("cannot start any token"):
+            "indent with spaces, not tabs, and quote texts that begin with @, ` or %"
+        case _ where problem.contains("unknown escape character"):
+            "in double quotes \\ begins an escape: use single quotes, '\\d+'"
+        case _ where problem.contains("could not find expected ':'"):
+            "write 'key: value', with a space behind the colon; or close the quotes that were opened before"
+        case _ where problem.contains("mapping values are not allowed"):
+            "indent it as deep as the lines that belong together, and quote texts with ': ' in them"
+        case _ where problem.contains("expected '-' indicator"), _ where problem.contains("expected key"):
+            "indent it as deep as the lines above that it belongs to"
+        case _ where problem.contains("expected ',' or"): "close the bracket, or write the comma, before it"
+        case _ where problem.contains("end of stream"): "close the quotes or brackets that were opened before"
+        default: "quote texts that begin with special characters"
         }
     }
 }

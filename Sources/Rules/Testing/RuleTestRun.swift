@@ -129,12 +129,13 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// Whether each member that this object names is the same in the other.
+    /// Whether each member that this object names is the same in the other, however deep. Recurses as deep as a rule file
+    /// may be nested.
     fileprivate func isPart(of other: JSONValue) -> Bool {
         guard kind == .object else { return isEquivalent(to: other) }
         return members.allSatisfy { member in
             guard let name = member.name.string, let value = other[name] else { return false }
-            return member.value.isEquivalent(to: value)
+            return member.value.isPart(of: value)
         }
     }
 }

@@ -39,8 +39,14 @@ final class ProgramList {
         return uses.compactMap { use in
             results[use.program].map { fault in
                 RuleFileFault(
-                    path: use.path, position: use.position, message: "not a jq program: \(fault); correct it")
+                    path: use.path, position: use.position,
+                    message: "not a jq program: \(fault); \(Self.remedy(for: fault))")
             }
         }
+    }
+
+    private static func remedy(for fault: JQCompileFault) -> String {
+        fault.description.contains("/0 is not defined")
+            ? "correct it; a text needs quotes of its own, jq: '\"text\"', a field a dot, jq: .field" : "correct it"
     }
 }

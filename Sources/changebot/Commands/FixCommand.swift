@@ -67,7 +67,7 @@ struct FixCommand: AsyncParsableCommand {
     private func progress(
         _ environment: Environment, _ settings: Delivery.Settings
     ) throws(CommandFailure) -> ProgressPacing {
-        let style = TerminalStyle(nil, environment: environment, stream: .standardError)
+        let style = try job.color.style(environment, of: .standardError)
         let showsDocuments = settings.preview != nil && TerminalStyle.isTerminal(.standardOutput)
         return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet") || showsDocuments)
     }

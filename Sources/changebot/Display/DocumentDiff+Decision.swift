@@ -21,6 +21,6 @@ extension DocumentDiff {
             }
         }
         detached = report.detached
-        otherDocuments = decision.puts.map { OtherDocument(id: $0.id, keyspace: $0.keyspace) }
+        otherDocuments = decision.puts.map { OtherDocument(id: $0.id, keyspace: $0.keyspace, document: $0.document) }
     }
 }

@@ -15,6 +15,8 @@ struct DocumentDiff {
         let id: String
         /// Nil: the same one.
         var keyspace: String?
+        /// What the rule wants it to be, or to have.
+        var document: JSONText?
     }
 
     enum Outcome {
@@ -41,7 +43,7 @@ struct DocumentDiff {
         [heading(style)] + body(style)
             + detached.map { style.red("- attachment \($0.visible)") }
             + attached.map { style.green("+ attachment \(Self.description(of: $0))") }
-            + otherDocuments.map { style.green("put \(Self.description(of: $0))") }
+            + otherDocuments.flatMap { Self.lines(of: $0).map(style.green) }
     }
 
     private func heading(_ style: TerminalStyle) -> String {
@@ -60,7 +62,8 @@ struct DocumentDiff {
 
     private static func indentedLines(_ document: JSONText) -> [String] {
         let bare = try? document.removing(JSONPointer(tokens: ["_attachments"]))
-        return (bare ?? document).root.indentedLines(indent: 2)
+        // A member that is no longer the last one gets a comma: no difference that anybody asked for.
+        return (bare ?? document).root.indentedLines(indent: 2).map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }
     }
 
     private static func description(of attachment: NewAttachment) -> String {
@@ -69,7 +72,9 @@ struct DocumentDiff {
         return "\(attachment.name.visible)  \(attachment.contentType.visible), \(size), sha256 \(digest)"
     }
 
-    private static func description(of document: OtherDocument) -> String {
-        document.id.visible + (document.keyspace.map { " in \($0.visible)" } ?? "")
+    private static func lines(of other: OtherDocument) -> [String] {
+        let keyspace = other.keyspace.map { " in \($0.visible)" } ?? ""
+        return ["put \(other.id.visible)\(keyspace)"]
+            + (other.document.map { $0.root.indentedLines(indent: 2).map { "  " + $0.visible } } ?? [])
     }
 }

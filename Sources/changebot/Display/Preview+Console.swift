@@ -2,9 +2,8 @@ internal import Pipeline
 internal import Rules
 
 extension Preview {
-    /// What would be done, on stdout: for people on a terminal, else one JSON object a line.
-    static func onConsole(_ color: TerminalStyle.Choice?, _ environment: Environment) -> Preview {
-        let style = TerminalStyle(color, environment: environment, stream: .standardOutput)
+    /// What would be done, on stdout: for people on a terminal, or if colours are asked for, else one JSON object a line.
+    static func onConsole(_ style: TerminalStyle) -> Preview {
         guard TerminalStyle.isTerminal(.standardOutput) || style.isColored else {
             return Preview { Console.print($0.line(withRevision: true)) }
         }

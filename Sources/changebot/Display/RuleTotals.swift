@@ -14,7 +14,7 @@ struct RuleTotals {
             String(repeating: " ", count: width - count.count + 2) + count + "  " + rule.visible
         }
         var parts = [
-            "\(Quantity.count(counters.changes)) documents looked at",
+            "\(Quantity.count(counters.changes)) \(counters.changes == 1 ? "document" : "documents") looked at",
             isDryRun
                 ? "\(Quantity.count(counters.shown)) would change" : "\(Quantity.count(counters.written)) written",
         ]

@@ -27,13 +27,10 @@ struct TerminalStyle: Sendable {
     /// Whether a line that stands there can be drawn anew: a terminal, and not a dumb one.
     let canRedraw: Bool
 
-    /// - Parameters:
-    ///   - choice: What the command line says; if nothing, `CHANGEBOT_COLOR`.
-    ///   - environment: `NO_COLOR`, if not empty, and `TERM=dumb` keep colours away unless they are asked for.
-    init(_ choice: Choice?, environment: Environment, stream: Stream) {
+    /// - Parameter environment: `NO_COLOR`, if not empty, and `TERM=dumb` keep colours away unless they are asked for.
+    init(_ choice: Choice, environment: Environment, stream: Stream) {
         self.init(
-            choice ?? environment["color"].flatMap(Choice.init(rawValue:)) ?? .auto,
-            isTerminal: Self.isTerminal(stream), noColor: environment.variable("NO_COLOR"),
+            choice, isTerminal: Self.isTerminal(stream), noColor: environment.variable("NO_COLOR"),
             terminal: environment.variable("TERM"))
     }
 

@@ -26,8 +26,7 @@ struct JobOptions: ParsableArguments {
     @Option(help: "How long a stopping run may take to finish what is under way. Default: 30s.")
     var shutdownGrace: TimeSpan?
 
-    @Option(help: "Colours in diffs: auto, always or never. Default: auto.")
-    var color: TerminalStyle.Choice?
+    @OptionGroup var color: ColorOption
 
     /// - Throws: ``CommandFailure`` with 64.
     func rulePaths(_ environment: Environment) throws(CommandFailure) -> [String] {
@@ -40,7 +39,8 @@ struct JobOptions: ParsableArguments {
 
     /// Where a dry run shows what it would do; nil if this is none.
     func preview(_ environment: Environment) throws(CommandFailure) -> Preview? {
-        try environment.isOn(dryRun, "dry-run") ? .onConsole(color, environment) : nil
+        guard try environment.isOn(dryRun, "dry-run") else { return nil }
+        return .onConsole(try color.style(environment, of: .standardOutput))
     }
 
     func grace(_ environment: Environment) throws(CommandFailure) -> Duration {

@@ -28,10 +28,19 @@ enum ExitStatus: Int32, CaseIterable {
 struct CommandFailure: Error {
     let code: ExitStatus
     let message: String?
+    /// The message is a list of places in files, one a line, for people and editors.
+    let isListing: Bool
 
-    init(_ code: ExitStatus, _ message: String? = nil) {
+    init(_ code: ExitStatus, _ message: String? = nil, isListing: Bool = false) {
         self.code = code
         self.message = message
+        self.isListing = isListing
+    }
+
+    /// Says what went wrong, on stderr.
+    func report() {
+        guard let message else { return }
+        isListing ? Console.complain(message) : Console.error(message)
     }
 
     /// Every error that a command may meet.
@@ -41,7 +50,7 @@ struct CommandFailure: Error {
         case let failure as RunFailure: self.init(ExitStatus(failure.code), failure.description)
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
-            self.init(ExitStatus(error.kind), error.description)
+            self.init(ExitStatus(error.kind), error.description, isListing: true)
         case let error as GatewayURLFault: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(error.code == .cannotOpenFile ? .cannotCreate : .unreachable, error.description)

@@ -43,6 +43,7 @@ struct InputLines {
     mutating func next() throws(CommandFailure) -> Line? {
         while let bytes = try nextBytes() {
             number += 1
+            let bytes = number == 1 ? Self.withoutMark(bytes) : bytes
             if !bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) {
                 return Line(number: number, bytes: bytes)
             }
@@ -93,6 +94,11 @@ struct InputLines {
     static func whole(_ path: String) throws(CommandFailure) -> [UInt8] {
         var lines = try InputLines(path)
         while !lines.isAtEnd { try lines.readOn() }
-        return lines.buffer
+        return withoutMark(lines.buffer)
+    }
+
+    /// Without the byte order mark that some editors put before the text.
+    private static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 }

@@ -41,14 +41,18 @@ struct Job {
         var failure: CommandFailure?
         do { try await work(report, make) } catch { failure = CommandFailure(error) }
         let counters = await report.counters()
-        whenDone(counters)
+        // What was under way when it was stopped has come to its end meanwhile.
+        if let limit = settings.errorLimit, limit.isExceeded(by: counters) {
+            failure = CommandFailure(RunFailure(limit, counters))
+        }
+        if failure == nil || counters.changes > 0 { whenDone(counters) }
         if failure == nil, isOneShot { failure = Self.shortfall(counters, settings.errorLimit) }
         let code = (failure?.code ?? .done).rawValue
         if let path = options.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
             do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
                 // The run's own failure, if there is one, is the one to end with.
-                if failure != nil, let message = error.message { Console.error(message) }
+                if failure != nil { error.report() }
                 failure = failure ?? error
             }
         }

@@ -18,15 +18,14 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var now: NowOption
 
-    @Option(help: "Colours: auto, always or never. Default: auto.")
-    var color: TerminalStyle.Choice?
+    @OptionGroup var color: ColorOption
 
     func run() async throws {
         do { try await explain() } catch { throw CommandFailure(error) }
     }
 
     private func explain() async throws {
-        let style = TerminalStyle(color, environment: Environment(), stream: .standardOutput)
+        let style = try color.style(Environment(), of: .standardOutput)
         let ruleSet = try files.load().ruleSet(only: rule.isEmpty ? nil : rule)
         let text = try Self.read(document)
         let input = DecisionInput(text, isDeleted: text.root["_deleted"]?.bool == true)

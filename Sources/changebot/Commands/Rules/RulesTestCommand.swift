@@ -10,19 +10,19 @@ struct RulesTestCommand: AsyncParsableCommand {
     @OptionGroup var files: RuleFileArguments
     @OptionGroup var now: NowOption
 
-    @Option(help: "Colours in diffs: auto, always or never. Default: auto.")
-    var color: TerminalStyle.Choice?
+    @OptionGroup var color: ColorOption
 
     func run() async throws {
         do { try await test() } catch { throw CommandFailure(error) }
     }
 
     private func test() async throws {
-        let style = TerminalStyle(color, environment: Environment(), stream: .standardOutput)
+        let style = try color.style(Environment(), of: .standardOutput)
         let results = try await files.load().runTests(now: now.seconds)
         for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
         let failed = results.count { !$0.hasPassed }
-        Console.print("\(Counted(results.count, "test")), \(failed == 0 ? "all passed" : "\(failed) failed")")
+        let verdict = results.isEmpty ? "" : failed == 0 ? ", all passed" : ", \(failed) failed"
+        Console.print("\(Counted(results.count, "test"))\(verdict)")
         if failed > 0 { throw CommandFailure(.incomplete) }
     }
 

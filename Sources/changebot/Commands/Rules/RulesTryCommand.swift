@@ -50,7 +50,7 @@ struct RulesTryCommand: AsyncParsableCommand {
                 bytes += line.bytes.count
             } catch {
                 bad += 1
-                if let message = error.message { Console.error(message) }
+                error.report()
             }
             if batch.count == Self.batchSize || bytes > Self.batchBytes { await decide() }
         }
@@ -64,8 +64,11 @@ struct RulesTryCommand: AsyncParsableCommand {
             if document.root.kind == .object { return document }
         } catch {
             throw CommandFailure(
-                .invalidData, "\(file):\(line.number):\(error.offset + 1): not JSON: \(error); correct the line")
+                .invalidData, "\(file):\(line.number):\(error.offset + 1): not JSON: \(error); correct the line",
+                isListing: true)
         }
-        throw CommandFailure(.invalidData, "\(file):\(line.number):1: a document must be an object; correct the line")
+        throw CommandFailure(
+            .invalidData, "\(file):\(line.number):1: a document must be an object; correct the line",
+            isListing: true)
     }
 }

@@ -1,0 +1,77 @@
+internal import NIOConcurrencyHelpers
+
+extension Answer {
+    /// The answer as it goes to a client that takes gzip.
+    ///
+    /// - Note: Source: recorded, and `NewEncodedResponseWriter` of Sync Gateway 4.1: JSON, text and `multipart/mixed`, never
+    ///   what PUT and DELETE answer, and `_bulk_get` only for clients that are known to understand it.
+    func packed(for request: Request) -> Answer {
+        guard let accepted = request.field("Accept-Encoding"), accepted.contains("gzip"), status < 300,
+            !["HEAD", "PUT", "DELETE"].contains(request.method), isPackable,
+            !request.target.contains("_bulk_get") || request.clientVersion >= (1, 2)
+        else { return self }
+        var answer = self
+        answer.fields.append(HTTPField("Content-Encoding", "gzip"))
+        switch body {
+        case .none: return self
+        case .whole(let bytes): answer.body = .whole(Gzip.pack(bytes))
+        case .streamed(let make): answer.body = .streamed { send in try await Self.pack(make, send) }
+        }
+        return answer
+    }
+
+    private var isPackable: Bool {
+        guard !fields.contains(where: { $0.name == "Content-Encoding" }),
+            let type = fields.first(where: { $0.name == "Content-Type" })?.value
+        else { return false }
+        return ["application/json", "text/", "multipart/mixed"].contains { type.hasPrefix($0) }
+    }
+
+    /// Each piece can be unpacked when it has come: a longpoll may be silent for long.
+    private static func pack(
+        _ make: @Sendable (@escaping Send) async throws -> Void, _ send: @escaping Send
+    ) async throws {
+        let stream = NIOLockedValueBox(GzipStream())
+        try await make { bytes in
+            guard !bytes.isEmpty else { return }
+            try await send(stream.withLockedValue { $0.pack(bytes) })
+        }
+        try await send(stream.withLockedValue { $0.finish() })
+    }
+}
+
+extension Request {
+    /// What the client says of its version, `CouchbaseLite/1.3`; (0, 0) if it says nothing.
+    fileprivate var clientVersion: (Int, Int) {
+        let numbers = (field("User-Agent") ?? "").drop { $0 != "/" }.dropFirst().split { !$0.isNumber }
+        return (numbers.first.flatMap { Int($0) } ?? 0, numbers.dropFirst().first.flatMap { Int($0) } ?? 0)
+    }
+
+    /// The request with its body unpacked.
+    ///
+    /// - Throws: ``GatewayFault`` in the words of the real gateway, and 413 for a body that would be too long.
+    func unpacked() throws(GatewayFault) -> Request {
+        guard let encoding = field("Content-Encoding"), !encoding.isEmpty, ["PUT", "POST"].contains(method) else {
+            return self
+        }
+        guard encoding == "gzip" else {
+            throw GatewayFault(415, "Unsupported Content-Encoding; use gzip")
+        }
+        do {
+            let plain = try Gzip.unpack(body, limit: HTTPServer.bodyLimit)
+            return Request(method, target, fields: fields.filter { !$0.isNamed("Content-Encoding") }, body: plain)
+        } catch {
+            throw Self.fault(error)
+        }
+    }
+
+    private static func fault(_ fault: Gzip.Fault) -> GatewayFault {
+        switch fault {
+        case .cutHeader: GatewayFault(500, "Internal error: unexpected EOF")
+        case .noHeader: GatewayFault(500, "Internal error: gzip: invalid header")
+        case .cut: GatewayFault(400, "Bad JSON: unexpected EOF")
+        case .corrupt: GatewayFault(400, "Bad JSON: flate: corrupt input")
+        case .tooLong: .documentTooLarge
+        }
+    }
+}

@@ -1,0 +1,28 @@
+internal import NIOCore
+
+/// How long a connection may make no headway before it is closed.
+struct Patience: Sendable {
+    /// - Note: Source: the first is `idle_timeout` of Sync Gateway. It has no others by default; these only end what will
+    ///   never go on, or hold memory for nobody.
+    struct Limits: Sendable {
+        /// For the next request to come, with its whole head.
+        var head = TimeAmount.seconds(90)
+        /// For the next piece of a body.
+        var body = TimeAmount.seconds(60)
+        /// For the client to take what was sent. A client that is busy with what it has read may let an answer wait.
+        var writing = TimeAmount.minutes(10)
+    }
+
+    private let channel: any Channel
+    private let limits: Limits
+
+    init(_ channel: any Channel, _ limits: Limits) {
+        self.channel = channel
+        self.limits = limits
+    }
+
+    /// Closes the connection when the time is over. Whoever got what he waited for cancels it.
+    func closing(after limit: KeyPath<Limits, TimeAmount>) -> Scheduled<Void> {
+        channel.eventLoop.scheduleTask(in: limits[keyPath: limit]) { channel.close(promise: nil) }
+    }
+}

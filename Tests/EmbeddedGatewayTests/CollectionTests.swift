@@ -1,0 +1,86 @@
+import GRDB
+import LosslessJSON
+import Testing
+
+@testable import EmbeddedGateway
+
+@Suite struct CollectionTests {
+    private func gateway() async throws -> TestGateway {
+        try await TestGateway(database: "open", collections: ["_default._default", "_default.lists", "shop.tasks"])
+    }
+
+    @Test func eachHasDocumentsOfItsOwn() async throws {
+        let gateway = try await gateway()
+        for (keyspace, value) in [("open", 1), ("open.lists", 2), ("open.shop.tasks", 3)] {
+            #expect(try await gateway.answer("PUT", "/\(keyspace)/a", "{\"v\":\(value)}").status == 201)
+        }
+        for (keyspace, value) in [("open._default._default", 1), ("open._default.lists", 2), ("open.shop.tasks", 3)] {
+            #expect(try await gateway.answer("GET", "/\(keyspace)/a").text.hasSuffix("\"v\":\(value)}"))
+            let list = try await gateway.answer("GET", "/\(keyspace)/_all_docs").text
+            #expect(list.contains(#""total_rows":1,"update_seq":4"#))
+        }
+    }
+
+    @Test func sequencesAreShared() async throws {
+        let gateway = try await gateway()
+        for (keyspace, id) in [("open", "a"), ("open.lists", "b"), ("open", "c")] {
+            _ = try await gateway.answer("PUT", "/\(keyspace)/\(id)", "{}")
+        }
+        let rows = { (keyspace: String) in
+            let answer = try await gateway.answer("GET", "/\(keyspace)/_changes?since=1")
+            return SmallJSON(answer.bytes)?["results"]?.elements?.compactMap { $0["seq"]?.integer } ?? []
+        }
+        #expect(try await rows("open") == [2, 4])
+        #expect(try await rows("open.lists") == [3])
+        #expect(try await rows("open.shop.tasks") == [])
+    }
+
+    @Test func localDocumentsStayInTheirs() async throws {
+        let gateway = try await gateway()
+        #expect(try await gateway.answer("PUT", "/open.lists/_local/x", #"{"v":1}"#).status == 201)
+        #expect(try await gateway.answer("GET", "/open/_local/x").status == 404)
+        #expect(try await gateway.answer("PUT", "/open/_local/x", #"{"v":2}"#).status == 201)
+        #expect(try await gateway.answer("DELETE", "/open/_local/x?rev=0-1").status == 200)
+        #expect(
+            try await gateway.answer("GET", "/open.lists/_local/x").text == #"{"_id":"_local/x","_rev":"0-1","v":1}"#)
+    }
+
+    @Test func channelsAreFilteredInEach() async throws {
+        let gateway = try await gateway()
+        for (keyspace, id) in [("open", "a"), ("open.lists", "b")] {
+            _ = try await gateway.answer("PUT", "/\(keyspace)/\(id)", #"{"channels":"A"}"#)
+        }
+        let query = "_changes?filter=sync_gateway/bychannel&channels=A&since=1"
+        #expect(try await gateway.answer("GET", "/open.lists/\(query)").text.contains(#""last_seq":"3""#))
+        #expect(try await gateway.answer("GET", "/open/\(query)").text.contains(#""last_seq":"2""#))
+    }
+
+    @Test(arguments: ["open.", "open..lists", "open.nope", "open.shop.lists", "open._default.lists.x"])
+    func whatIsNotThereIsTold(keyspace: String) async throws {
+        let answer = try await gateway().answer("GET", "/\(keyspace)/a")
+        #expect(answer.text == #"{"error":"not_found","reason":"keyspace \#(keyspace) not found"}"#)
+    }
+
+    @Test func aFileKeepsItsCollections() async throws {
+        try await withTemporaryFile { path in
+            for _ in 0..<2 {
+                let store = try Store(.file(path))
+                let keys = [
+                    try await store.collection("a.b").collection,
+                    try await store.collection("_default._default").collection,
+                ]
+                #expect(keys == [1, 0])
+                try store.close()
+            }
+        }
+    }
+
+    @Test func aNameOfACollectionStandsInAnAddress() async throws {
+        var configuration = EmbeddedGateway.Configuration(logger: .quiet)
+        configuration.collections = ["a.b", "c/d"]
+        let error = await #expect(throws: EmbeddedGatewayError.self) {
+            try await EmbeddedGateway(configuration).start()
+        }
+        #expect(error?.code == .invalidName)
+    }
+}

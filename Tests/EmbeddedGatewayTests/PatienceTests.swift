@@ -1,0 +1,69 @@
+import NIOCore
+import Testing
+
+@testable import EmbeddedGateway
+
+/// Connections on which nothing goes on.
+@Suite(.timeLimit(.minutes(1))) struct PatienceTests {
+    private func withServer(
+        _ limits: Patience.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
+        _ body: (HTTPServer) async throws -> Void
+    ) async throws {
+        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0, limits: limits, respond: respond)
+        do { try await body(server) } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    private static var short: Patience.Limits {
+        Patience.Limits(head: .milliseconds(20), body: .milliseconds(20), writing: .milliseconds(20))
+    }
+
+    @Test(arguments: [
+        "", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\n", "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n1234",
+    ])
+    func aRequestThatDoesNotGoOnEndsItsConnection(text: String) async throws {
+        try await withServer(Self.short) { server in
+            try await RawConnection.with(port: server.port) { connection in
+                if !text.isEmpty { try await connection.send(text) }
+                #expect(try await connection.readToEnd().isEmpty)
+            }
+        }
+    }
+
+    @Test func anAnswerThatNobodyReadsIsGivenUp() async throws {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let endless: HTTPServer.Respond = { _ in
+            Answer(
+                status: 200,
+                body: .streamed { send in
+                    defer { end.finish() }
+                    while true { try await send([UInt8](repeating: 0, count: 1 << 20)) }
+                })
+        }
+        try await withServer(Patience.Limits(writing: .milliseconds(20)), respond: endless) { server in
+            try await RawConnection.with(port: server.port) { connection in
+                try await connection.get("/")
+                for await _ in ends {}
+                // What is left in the sockets; a reset is an end too.
+                _ = try? await connection.readToEnd()
+            }
+        }
+    }
+
+    @Test func aFeedMayBeSilentForLonger() async throws {
+        let gateway = try TestGateway(database: "todo")
+        let router = gateway.router
+        let limits = Patience.Limits(body: .milliseconds(20), writing: .milliseconds(20))
+        let respond: HTTPServer.Respond = { await router.answer($0) }
+        try await withServer(limits, respond: respond) { server in
+            try await RawConnection.with(port: server.port) { feed in
+                try await feed.get("/todo/_changes?feed=longpoll&since=9&timeout=200")
+                #expect(try await feed.read(through: "0\r\n\r\n").contains("],\n\"last_seq\":\"9\"}\n"))
+            }
+        }
+    }
+}
