@@ -10,6 +10,8 @@ public final class Gateway: Sendable {
     let settings: GatewaySettings
     private let http: HTTPClient
     private let seenDialect: Locked<GatewayDialect?>
+    /// By the database that they are good for, of CouchDB by none.
+    let sessions: Locked<[String: GatewaySession]>
     private let ownsConnections: Bool
 
     public init(_ url: GatewayURL, settings: GatewaySettings = GatewaySettings()) {
@@ -18,12 +20,16 @@ public final class Gateway: Sendable {
         var configuration = HTTPClientConfiguration()
         configuration.tls.caFile = settings.caFile
         configuration.tls.isInsecure = settings.isInsecure
+        configuration.tls.certificate = settings.clientCertificate.map {
+            HTTPClientConfiguration.ClientCertificate(file: $0.file, keyFile: $0.keyFile, keyPassword: $0.keyPassword)
+        }
         configuration.userAgent = settings.userAgent
         // A quarter of the transport's default: rows are worked off as they come, and memory counts more than the last
         // bit of speed, which is far above any gateway's.
         configuration.bodies.highWaterMark = 256 << 10
         http = HTTPClient(configuration: configuration)
         seenDialect = Locked(settings.dialect)
+        sessions = Locked([:])
         ownsConnections = true
     }
 
@@ -32,6 +38,7 @@ public final class Gateway: Sendable {
         settings = other.settings
         http = other.http
         seenDialect = other.seenDialect
+        sessions = other.sessions
         ownsConnections = false
     }
 
@@ -72,6 +79,8 @@ struct GatewayRequest {
     var body: [[UInt8]]?
     var deadline: Duration?
     var silence: Duration?
+    var accept = "application/json"
+    var contentType = "application/json"
 }
 
 extension Gateway {
@@ -79,16 +88,43 @@ extension Gateway {
     ///
     /// - Throws: ``GatewayError`` for every status but 2xx, with the reason that the gateway gives.
     func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
+        var authorization = try await authorization()
+        var response = try await send(request, as: authorization)
+        if response.status == 401, drop(authorization) {
+            authorization = try await self.authorization()
+            response = try await send(request, as: authorization)
+        }
+        noteRenewal(response.headers, of: authorization)
+        guard (200..<300).contains(response.status) else {
+            throw await GatewayError(refusal: response, of: url)
+        }
+        return response
+    }
+
+    /// Sends a request and returns its answer, whatever its status. A GET follows up to five moves within this server:
+    /// never to another, since the credentials go along.
+    func send(_ request: GatewayRequest, as authorization: Authorization) async throws(GatewayError) -> HTTPResponse {
+        var address = address(of: request)
+        for _ in 0..<5 {
+            let response = try await send(request, to: address, as: authorization)
+            guard response.status == 301, request.method == "GET", let place = response.headers["Location"],
+                let next = url.address(ofMoveTo: place)
+            else { return response }
+            address = next
+        }
+        return try await send(request, to: address, as: authorization)
+    }
+
+    private func send(
+        _ request: GatewayRequest, to address: String, as authorization: Authorization
+    ) async throws(GatewayError) -> HTTPResponse {
         let response: HTTPResponse
         do throws(HTTPTransportError) {
-            response = try await http.send(httpRequest(request))
+            response = try await http.send(httpRequest(request, to: address, as: authorization))
         } catch {
             throw GatewayError(error)
         }
         if let dialect = GatewayDialect(serverHeader: response.headers["Server"]) { learn(dialect) }
-        guard (200..<300).contains(response.status) else {
-            throw await GatewayError(refusal: response, of: url)
-        }
         return response
     }
 
@@ -113,7 +149,7 @@ extension Gateway {
         seenDialect.withLock { if $0 == nil { $0 = dialect } }
     }
 
-    private func httpRequest(_ request: GatewayRequest) -> HTTPRequest {
+    private func address(of request: GatewayRequest) -> String {
         var address =
             switch request.place {
             case .server(let path): "\(url.base)/\(path)"
@@ -123,14 +159,25 @@ extension Gateway {
         for (index, item) in request.query.enumerated() {
             address += "\(index == 0 ? "?" : "&")\(item.name)=\(item.value.percentEncoded)"
         }
-        var headers = [(name: "Accept", value: "application/json")]
-        if request.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
+        return address
+    }
+
+    private func httpRequest(
+        _ request: GatewayRequest, to address: String, as authorization: Authorization
+    ) -> HTTPRequest {
+        var headers = [(name: "Accept", value: request.accept)]
+        if request.body != nil { headers.append((name: "Content-Type", value: request.contentType)) }
+        var credentials: HTTPCredentials?
+        switch authorization {
+        case .credentials(let given): credentials = given.map(HTTPCredentials.init)
+        case .session(let session): headers.append((name: "Cookie", value: session.cookie))
+        }
         return HTTPRequest(
             method: request.method,
             url: address,
             headers: headers,
             body: request.body.map { .segments($0) } ?? .none,
-            credentials: settings.credentials.map(HTTPCredentials.init),
+            credentials: credentials,
             deadline: request.deadline,
             idleTimeout: request.silence)
     }

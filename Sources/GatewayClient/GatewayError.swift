@@ -9,6 +9,7 @@ public struct GatewayError: Error, Sendable {
             case cannotConnect, tlsFailed, connectionLost, timedOut, cancelled
             case unauthorized, forbidden, notFound, conflict, badRequest, tooLarge
             case tooManyRequests, unavailable, serverError, malformedAnswer, invalidRequest, notOffered
+            case digestMismatch
         }
 
         private let name: Name
@@ -46,6 +47,8 @@ public struct GatewayError: Error, Sendable {
         public static let invalidRequest = Code(name: .invalidRequest)
         /// The gateway is there, but does not do this, or not for this user: go another way.
         public static let notOffered = Code(name: .notOffered)
+        /// The bytes of an attachment are not those that the gateway stores.
+        public static let digestMismatch = Code(name: .digestMismatch)
     }
 
     public var code: Code
@@ -66,7 +69,7 @@ public struct GatewayError: Error, Sendable {
     public var isRetryable: Bool {
         switch code {
         case .cannotConnect, .connectionLost, .timedOut, .tooManyRequests, .unavailable, .serverError,
-            .malformedAnswer:
+            .malformedAnswer, .digestMismatch:
             true
         default: false
         }

@@ -13,7 +13,27 @@ public struct GatewaySettings: Sendable {
         public init() {}
     }
 
+    /// A certificate that proves who the client is, in PEM.
+    public struct ClientCertificate: Sendable {
+        public var file: String
+        /// Nil if the key stands in `file`.
+        public var keyFile: String?
+        public var keyPassword: String?
+
+        public init(file: String, keyFile: String? = nil, keyPassword: String? = nil) {
+            self.file = file
+            self.keyFile = keyFile
+            self.keyPassword = keyPassword
+        }
+    }
+
     public var credentials: GatewayCredentials?
+    /// Asked before each request, so that a password file can be read anew; ``credentials`` count where it gives none.
+    /// Must be quick. What it throws ends the request as `.unauthorized`, its description in the message.
+    public var credentialsSource: (@Sendable () throws -> GatewayCredentials?)?
+    /// Logs in with name and password once and sends a cookie from then on, renewed before it expires and after a 401.
+    public var usesSession = false
+    public var clientCertificate: ClientCertificate?
     /// Overrides what the server says of itself.
     public var dialect: GatewayDialect?
     public var deadlines = Deadlines()
@@ -22,6 +42,9 @@ public struct GatewaySettings: Sendable {
     /// Takes any certificate. For tests and emergencies.
     public var isInsecure = false
     public var userAgent = "changebot"
+
+    /// What time it is, for the age of sessions.
+    var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
     public init() {}
 }

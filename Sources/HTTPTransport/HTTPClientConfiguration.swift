@@ -26,8 +26,24 @@ package struct HTTPClientConfiguration: Sendable {
         package var caFile: String?
         /// Accepts any certificate for any host. Default false.
         package var isInsecure = false
+        /// Shown to servers that ask for one. Default nil.
+        package var certificate: ClientCertificate?
 
         package init() {}
+    }
+
+    /// A certificate of the client, in PEM.
+    package struct ClientCertificate: Sendable {
+        package var file: String
+        /// Nil if the key stands in `file`.
+        package var keyFile: String?
+        package var keyPassword: String?
+
+        package init(file: String, keyFile: String? = nil, keyPassword: String? = nil) {
+            self.file = file
+            self.keyFile = keyFile
+            self.keyPassword = keyPassword
+        }
     }
 
     package var connections = Connections()

@@ -98,6 +98,8 @@ extension HTTPTransportError {
         case badCertificate
         /// The file with the authorities is missing or holds none.
         case authorityFile
+        /// The client's own certificate or key can't be read, or they do not belong together.
+        case clientCertificate
         /// The two sides did not come to terms, or the connection was cut meanwhile.
         case handshake
     }

@@ -10,7 +10,7 @@ package final class JQPool: Sendable {
         /// What one call may take.
         package var deadline: Duration = .seconds(2)
         /// Bytes of one call's outputs; each output counts 64 more.
-        package var outputLimit = 32 << 20
+        package var outputLimit = 24 << 20
         /// Bytes of address space that programs may use in one process.
         package var memoryLimit = 1 << 30
         /// Processes at the same time, at most.

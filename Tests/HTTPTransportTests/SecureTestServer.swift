@@ -59,12 +59,15 @@ final class SecureTestServer: Sendable {
     private let process: ChildProcess
     private let certificate: TestCertificate
 
-    /// - Parameter answers: Whether it answers; without, it reads and prints.
-    init(_ certificate: TestCertificate, answers: Bool = true) throws {
+    /// - Parameters:
+    ///   - answers: Whether it answers; without, it reads and prints.
+    ///   - client: Whose certificate it wants to see.
+    init(_ certificate: TestCertificate, answers: Bool = true, client: TestCertificate? = nil) throws {
         self.certificate = certificate
         process = try ChildProcess(
             [try #require(TestCertificate.openSSL), "s_server", "-accept", "127.0.0.1:0"]
-                + ["-cert", certificate.file, "-key", certificate.keyFile] + (answers ? ["-www"] : []))
+                + ["-cert", certificate.file, "-key", certificate.keyFile] + (answers ? ["-www"] : [])
+                + (client.map { ["-Verify", "1", "-verify_return_error", "-CAfile", $0.file] } ?? []))
         // "ACCEPT 127.0.0.1:43211"
         var line = process.readLine()
         while let other = line, !other.hasPrefix("ACCEPT") { line = process.readLine() }

@@ -54,6 +54,27 @@ struct TLSTests {
         await expect(.authorityFile, words: "/no/such/file", from: server, caFile: "/no/such/file")
     }
 
+    @Test func aClientShowsItsCertificate() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let server = try SecureTestServer(certificate, client: certificate)
+        await #expect(throws: HTTPTransportError.self) { try await send(to: server) { $0.isInsecure = true } }
+        let status = try await send(to: server) { tls in
+            tls.caFile = certificate.file
+            tls.certificate = .init(file: certificate.file, keyFile: certificate.keyFile)
+        }
+        #expect(status == 200)
+    }
+
+    @Test func aMissingCertificateOfTheClientIsSaid() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let server = try SecureTestServer(certificate)
+        let error = await #expect(throws: HTTPTransportError.self) {
+            try await send(to: server) { $0.certificate = .init(file: "/no/such/file") }
+        }
+        #expect(error?.code == .tlsFailed(.clientCertificate))
+        #expect(error?.isRetryable == false)
+    }
+
     @Test func plainServerIsNoSecureOne() async throws {
         let server = try TestServer { connection in
             _ = try connection.read(1)

@@ -22,7 +22,7 @@ struct JQPoolTests {
         let pool = pool([program, ".+1"]) { $0.deadline = .seconds(20) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2")])
         #expect(outcomes[0].texts == ["2"])
-        #expect(outcomes[1].fault == .tooMuchOutput(limit: 32 << 20) || outcomes[1].fault == .crashed)
+        #expect(outcomes[1].fault == .tooMuchOutput(limit: 24 << 20) || outcomes[1].fault == .crashed)
         #expect(outcomes[2].texts == ["3"])
     }
 

@@ -90,7 +90,7 @@ import Testing
     ])
     func patchesThatCantBeAreFaultsOfTheFile(patch: String, message: String) {
         let found = faults("version: 1\nrules:\n  - {name: a, when: {}, then: [{patch: \(patch)}]}\n")
-        #expect(found.count == 1 && found[0].hasPrefix("r.yaml:3:40: ") && found[0].contains(message), "\(found)")
+        #expect(found.count == 1 && found[0].hasPrefix("r.yaml:3:41: ") && found[0].contains(message), "\(found)")
     }
 
     @Test func aPatchMayReadWhatItMayNotTouch() throws {

@@ -41,7 +41,7 @@ import Testing
             #"merge: { jq: '{_rev: "2-b"}' }"#,
             "merge can't touch '_rev'; take it out of what the program gives: del(._rev)"
         ),
-        (#"merge: { jq: '{a: error("no")}' }"#, "jq: "),
+        (#"merge: { jq: '{a: error("no")}' }"#, "merge: the program fails: no"),
         (#"merge: { jq: '{a: .big}' }"#, "which jq can't hold exactly"),
         (#"merge: { jq: '{a: $ENV.HOME}' }"#, "environment"),
         (#"patch: { jq: '[{op: "replace", path: "/_id", value: "y"}]' }"#, "patch can't touch '_id'"),
@@ -82,7 +82,9 @@ import Testing
     @Test func anIfThatFailsSetsTheDocumentAside() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {}, if: '.a.b', then: []", "name: b, when: {}, if: '1, 2', then: []")
-        #expect(try await set.decided(#"{"a":1}"#).fault?.description.hasPrefix("rule 'a': jq: ") == true)
+        #expect(
+            try await set.decided(#"{"a":1}"#).fault?.description.hasPrefix("rule 'a': if: the program fails: ") == true
+        )
         #expect(try await set.decided("{}").fault?.description == "rule 'b': if: the program gives 2 values, not one")
     }
 

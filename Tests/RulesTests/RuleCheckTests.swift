@@ -197,7 +197,7 @@ import Testing
                 "name: done, when: {done: true, doneAt: {$exists: false}}, then: [{merge: {doneAt: {jq: $now}}}]",
                 "name: not-done, when: {done: false, doneAt: {$exists: true}}, then: [{merge: {doneAt: null}}]",
                 "name: move, when: {title: {$exists: true}}, then: [{patch: [{op: move, from: /title, path: /task}]}]",
-                "name: old, when: {type: task, dueAt: {$lt: '2020-01-01'}}, if: .done, then: [{delete: {}}]",
+                "name: old, when: {type: task, dueAt: {$gte: '', $lt: '2020-01-01'}}, if: .done, then: [{delete: {}}]",
                 "name: log, on: [delete], when: {_id: {$gt: task}}, then: [{put: {id: x, document: {a: 1}}}]",
                 "name: count, when: {type: task, tags: {$elemMatch: {$in: [red, green]}}}, then: []",
             ]) == [])

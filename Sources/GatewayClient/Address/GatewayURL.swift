@@ -47,6 +47,15 @@ public struct GatewayURL: Hashable, Sendable {
         GatewayURL(base: base, keyspace: keyspace, userInfo: userInfo)
     }
 
+    /// The address that a `Location` names, if it is one of this server: scheme, host and port are the same.
+    func address(ofMoveTo location: String) -> String? {
+        guard let scheme = base.range(of: "://") else { return nil }
+        let path = base[scheme.upperBound...].firstIndex(of: "/") ?? base.endIndex
+        let origin = base[..<path]
+        if location.hasPrefix("/"), !location.hasPrefix("//"), !location.hasPrefix("/\\") { return origin + location }
+        return location.hasPrefix("\(origin)/") ? location : nil
+    }
+
     private static func fault(scheme: String) -> GatewayURLFault {
         switch scheme {
         case "ws", "wss":

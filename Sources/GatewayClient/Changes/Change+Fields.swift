@@ -12,6 +12,8 @@ extension Change {
         var id: Int32 = -1
         var revision: Int32 = -1
         var document: Int32 = -1
+        var changes: Int32 = -1
+        var removed: Int32 = -1
         var flags: Flags = []
 
         init(start: Int32, end: Int32) {
@@ -46,10 +48,14 @@ extension Change.Fields {
         } else if tape.isString(name, "doc", in: bytes) {
             if kind == .object { document = index }
         } else if tape.isString(name, "changes", in: bytes) {
+            if kind == .array { changes = index }
+            if kind == .array { changes = index }
             revision = Self.firstRevision(ofChangesAt: value, on: tape, in: bytes)
         } else if tape.isString(name, "deleted", in: bytes) {
             if kind == .true { flags.insert(.deleted) }
         } else if tape.isString(name, "removed", in: bytes) {
+            if kind == .array { removed = index }
+            if kind == .array { removed = index }
             if kind != .null { flags.insert(.removed) }
         } else if tape.isString(name, "revoked", in: bytes) {
             if kind == .true { flags.insert(.revoked) }

@@ -48,6 +48,15 @@ public struct Change: Sendable {
     /// The winning revision; nil for principals.
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
 
+    /// The leaf revisions that the row names, the winner first; only the winner unless
+    /// ``ChangesRequest/listsAllLeaves`` was asked for. None for principals.
+    public var revisions: [RevisionID] {
+        value(fields.changes)?.elements.compactMap { $0["rev"]?.string.map(RevisionID.init) } ?? []
+    }
+
+    /// The channels that a ``Kind/removed`` document has left.
+    public var leftChannels: [String] { value(fields.removed)?.elements.compactMap(\.string) ?? [] }
+
     /// The body as it stands in the answer; nil unless one came.
     public var document: JSONValue? { value(fields.document) }
 

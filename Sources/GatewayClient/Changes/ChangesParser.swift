@@ -1,19 +1,62 @@
 internal import LosslessJSON
 
-/// Takes the answer of `_changes` apart: `{"results":[ROW,ROW,…],"last_seq":SEQ,…}`.
+/// Takes the answer of `_changes` apart: `{"results":[ROW,ROW,…],"last_seq":SEQ,…}`, or one row a line.
 struct ChangesParser {
-    private var parser = RowsParser<Change.Fields>()
+    private enum Form {
+        case answer(RowsParser<Change.Fields>)
+        case lines(ChangeLinesParser)
+    }
 
-    /// `last_seq`: where the next request goes on. Nil until it came.
-    var lastSequence: SequenceID? { parser.keptValue.flatMap { SequenceID($0.root) } }
+    private var form: Form
 
-    /// The closing bracket came: nothing is missing.
-    var isComplete: Bool { parser.isComplete }
+    init(isContinuous: Bool = false) { form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser()) }
 
-    mutating func append(_ chunk: [UInt8]) { parser.append(chunk) }
+    /// `last_seq`: where the next request goes on. Nil until it came; of a continuous feed, that of the last row.
+    var lastSequence: SequenceID? {
+        switch form {
+        case .answer(let parser): parser.keptValue.flatMap { SequenceID($0.root) }
+        case .lines(let parser): parser.lastSequence
+        }
+    }
+
+    /// The closing bracket came, or a continuous feed is between two lines: nothing is missing.
+    var isComplete: Bool {
+        switch form {
+        case .answer(let parser): parser.isComplete
+        case .lines(let parser): parser.isAtLineEnd
+        }
+    }
+
+    mutating func append(_ chunk: [UInt8]) {
+        // Taken out and put back, so that the buffer in it has one owner and is not copied.
+        switch form {
+        case .answer(var parser):
+            form = .lines(ChangeLinesParser())
+            parser.append(chunk)
+            form = .answer(parser)
+        case .lines(var parser):
+            form = .answer(RowsParser())
+            parser.append(chunk)
+            form = .lines(parser)
+        }
+    }
 
     /// All complete rows that have arrived and were not handed out before; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if this is no answer of `_changes`; its offset counts from the last batch.
-    mutating func nextBatch() throws(JSONFault) -> ChangesBatch? { try parser.nextBatch().map(ChangesBatch.init) }
+    /// - Throws: ``JSONFault`` if this is no answer of `_changes`; its offset counts from the last batch. Nothing can be
+    ///   read from it afterwards.
+    mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
+        switch form {
+        case .answer(var parser):
+            form = .lines(ChangeLinesParser())
+            let rows = try parser.nextBatch()
+            form = .answer(parser)
+            return rows.map(ChangesBatch.init)
+        case .lines(var parser):
+            form = .answer(RowsParser())
+            let batch = try parser.nextBatch()
+            form = .lines(parser)
+            return batch
+        }
+    }
 }

@@ -57,11 +57,13 @@ extension Gateway {
         return RevisionID(revision)
     }
 
-    private func optional(_ place: GatewayRequest.Place) async throws(GatewayError) -> JSONText? {
+    func optional(
+        _ place: GatewayRequest.Place, query: [(name: String, value: String)] = []
+    ) async throws(GatewayError) -> JSONText? {
         let body: [UInt8]
         do throws(GatewayError) {
             body = try await collect(
-                GatewayRequest(place: place, deadline: settings.deadlines.bulk), limit: 128 << 20)
+                GatewayRequest(place: place, query: query, deadline: settings.deadlines.bulk), limit: 128 << 20)
         } catch {
             if error.code == .notFound { return nil }
             throw error

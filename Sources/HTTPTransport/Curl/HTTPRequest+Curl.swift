@@ -26,6 +26,11 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
         ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
         ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
+    if let certificate = configuration.tls.certificate {
+        ccurl_setopt_str(easy, CURLOPT_SSLCERT, certificate.file)
+        ccurl_setopt_str(easy, CURLOPT_SSLKEY, certificate.keyFile ?? certificate.file)
+        if let password = certificate.keyPassword { ccurl_setopt_str(easy, CURLOPT_KEYPASSWD, password) }
+    }
 }
 
 /// Sockets that programs started meanwhile do not inherit: they would keep a closed connection open. libcurl 7.88 itself

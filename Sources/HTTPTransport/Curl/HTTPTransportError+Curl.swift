@@ -34,6 +34,7 @@ extension HTTPTransportError.Code {
             self = .connectionClosed
         case CURLE_PEER_FAILED_VERIFICATION: self = .tlsFailed(.init(verifyResult: verifyResult, words: words))
         case CURLE_SSL_CACERT_BADFILE: self = .tlsFailed(.authorityFile)
+        case CURLE_SSL_CERTPROBLEM: self = .tlsFailed(.clientCertificate)
         case CURLE_SSL_CONNECT_ERROR: self = .tlsFailed(.handshake)
         case CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS: self = .tlsFailed(.badCertificate)
         default: self = .other(Int(result.rawValue))

@@ -8,7 +8,8 @@ struct GatewayCommand: AsyncParsableCommand {
         commandName: "gateway",
         abstract: "Serve a small gateway of our own, for development, demos and tests.",
         discussion: """
-            It speaks Sync Gateway's REST API on a SQLite file. Anybody who can connect may read and write everything.
+            It speaks Sync Gateway's REST API on a SQLite file. Without --config anybody who can connect may read and \
+            write everything.
 
             Example: changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
             """)
@@ -24,6 +25,12 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "The SQLite file that holds the documents. Default: in memory, gone at the end.")
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Users, roles and GUEST, as Sync Gateway's configuration has them: databases.NAME.users and so on.",
+            valueName: "file"))
+    var config: String?
+
     @Option(help: "How long a stopping gateway may take. Default: 30s.")
     var shutdownGrace: TimeSpan?
 
@@ -38,13 +45,25 @@ struct GatewayCommand: AsyncParsableCommand {
         OpenFiles.raiseLimit()
         let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985")
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
-        let service = EmbeddedGatewayService(
-            gateway: EmbeddedGateway(
-                EmbeddedGateway.Configuration(
-                    database: database ?? environment["database"] ?? "todo",
-                    storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
-                    host: place.host, port: place.port, logger: logger)))
+        var configuration = EmbeddedGateway.Configuration(
+            database: database ?? environment["database"] ?? "todo",
+            storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
+            host: place.host, port: place.port, logger: logger)
+        if let file = config ?? environment["config"] {
+            configuration.users = try Self.users(file, of: configuration.database)
+        }
+        let service = EmbeddedGatewayService(gateway: EmbeddedGateway(configuration))
         try await StoppableService.run(service, grace: grace?.duration ?? .seconds(30), logger: logger)
+    }
+
+    /// - Throws: ``CommandFailure`` with 66 if the file can't be read, 78 if it is not valid.
+    private static func users(_ file: String, of database: String) throws(CommandFailure) -> EmbeddedGateway.Users {
+        let text = try InputLines.whole(file)
+        do throws(EmbeddedGateway.UsersFault) {
+            return try EmbeddedGateway.Users.parse(text, database: database)
+        } catch {
+            throw CommandFailure(.badConfiguration, "\(file):\(error)", isListing: true)
+        }
     }
 }
 

@@ -1,0 +1,104 @@
+internal import HTTPTransport
+internal import LosslessJSON
+
+/// The bytes of an attachment, read as they arrive.
+///
+/// While nobody asks for more the transfer is paused. Dropping it unread closes the connection.
+public struct AttachmentAnswer {
+    public let contentType: String?
+    /// `gzip` if the attachment is stored so: Sync Gateway sends it as it is, whatever was asked for.
+    public let contentEncoding: String?
+    /// Nil if the gateway does not tell.
+    public let byteCount: Int?
+    /// What the bytes are checked against; nil if there is nothing to check them against.
+    public let digest: AttachmentDigest?
+
+    private let body: HTTPBody
+    private let url: GatewayURL
+    private var check: BlockDigest?
+
+    init(_ response: HTTPResponse, expected: AttachmentDigest?, url: GatewayURL) {
+        body = response.body
+        self.url = url
+        contentType = response.headers["Content-Type"]
+        contentEncoding = response.headers["Content-Encoding"]
+        byteCount = response.headers["Content-Length"].flatMap(Int.init)
+        let digest = expected ?? AttachmentDigest(entityTag: response.headers["ETag"])
+        let isComparable = digest?.algorithm != .md5 || contentEncoding != nil || !Self.isStoredCompressed(contentType)
+        self.digest = isComparable ? digest : nil
+        check = self.digest.map { BlockDigest($0.algorithm) }
+    }
+
+    /// The next bytes; nil at the end, once they have passed the check.
+    ///
+    /// - Throws: `.digestMismatch` at the end: what was read is damaged. `.connectionLost` if it is cut short.
+    public mutating func next() async throws(GatewayError) -> [UInt8]? {
+        let bytes: [UInt8]?
+        do throws(HTTPTransportError) { bytes = try await body.next() } catch { throw GatewayError(error) }
+        if let bytes {
+            check?.update(bytes)
+            return bytes
+        }
+        guard var check, let digest else { return nil }
+        self.check = nil
+        guard check.finish().base64 == digest.base64 else {
+            throw GatewayError(.digestMismatch, "\(url): an attachment's bytes do not have its digest")
+        }
+        return nil
+    }
+
+    /// CouchDB compresses such attachments when it stores them; the digest is that of the compressed bytes then, and not
+    /// of those that it sends.
+    private static func isStoredCompressed(_ type: String?) -> Bool {
+        guard let type = type?.lowercased() else { return false }
+        return ["text/", "application/json", "application/xml", "application/javascript"].contains {
+            type.hasPrefix($0)
+        }
+    }
+}
+
+extension Gateway {
+    /// Opens an attachment; nil if the document has none of this name.
+    ///
+    /// - Parameters:
+    ///   - revision: Nil for the winning one.
+    ///   - digest: That of the attachment's stub. Nil: the one that the answer names, if it does.
+    /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
+    public func openAttachment(
+        _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil
+    ) async throws(GatewayError) -> AttachmentAnswer? {
+        var request = GatewayRequest(place: Self.place(of: name, id), silence: settings.deadlines.silence)
+        if let revision { request.query = [("rev", revision.text)] }
+        do throws(GatewayError) {
+            return AttachmentAnswer(try await open(request), expected: digest, url: url)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+    }
+
+    /// Writes an attachment: a new revision of its document.
+    ///
+    /// - Parameters:
+    ///   - revision: The current one. Nil makes a new document; both servers refuse it for one that exists.
+    ///   - segments: The bytes, sent one behind the other; at most 20 MiB in all on Sync Gateway.
+    /// - Throws: `.conflict` if `revision` is not the current one, `.tooLarge`.
+    /// - Note: Source: `PUT /{keyspace}/{id}/{attachment}`.
+    @discardableResult
+    public func putAttachment(
+        _ name: String, of id: DocumentID, revision: RevisionID?, contentType: String, segments: [[UInt8]]
+    ) async throws(GatewayError) -> RevisionID {
+        var request = GatewayRequest(
+            method: "PUT", place: Self.place(of: name, id), body: segments, deadline: settings.deadlines.bulk)
+        request.contentType = contentType
+        if let revision { request.query = [("rev", revision.text)] }
+        guard let written = try await answer(request)["rev"]?.string else {
+            throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
+        }
+        return RevisionID(written)
+    }
+
+    private static func place(of name: String, _ id: DocumentID) -> GatewayRequest.Place {
+        .keyspace("\(id.text.percentEncoded)/\(name.percentEncoded)")
+    }
+}

@@ -1,0 +1,75 @@
+internal import LosslessJSON
+
+/// Takes a continuous changes feed apart: one row a line, empty lines as heartbeats, and lines with nothing but
+/// `last_seq`, after which rows may go on.
+struct ChangeLinesParser {
+    /// Beyond any document that a gateway stores; what is longer is no row.
+    private static let lineLimit = 1 << 27
+
+    /// Bytes of lines that no batch has taken yet.
+    private var buffer: [UInt8] = []
+    /// Up to where the buffer has no line feed.
+    private var searched = 0
+
+    /// Where the feed stands: that of the last row or `last_seq` line, whichever came later.
+    private(set) var lastSequence: SequenceID?
+
+    /// Nothing of a line waits for its end.
+    var isAtLineEnd: Bool { buffer.isEmpty }
+
+    mutating func append(_ chunk: [UInt8]) {
+        if buffer.isEmpty { buffer = chunk } else { buffer += chunk }
+    }
+
+    /// All rows whose line is complete; nil if there are none.
+    ///
+    /// - Throws: ``JSONFault`` if a line is no row; its offset counts from the last batch.
+    mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
+        guard let end = buffer[searched...].lastIndex(of: UInt8(ascii: "\n")) else {
+            searched = buffer.count
+            guard searched <= Self.lineLimit else { throw JSONFault(.tooLong(limit: Self.lineLimit), at: 0) }
+            return nil
+        }
+        let lines = Array(buffer[...end])
+        buffer = Array(buffer[(end + 1)...])
+        searched = buffer.count
+        return try batch(of: lines)
+    }
+
+    private mutating func batch(of lines: [UInt8]) throws(JSONFault) -> ChangesBatch? {
+        var builder = BatchBuilder<Change.Fields>(expectedBytes: lines.count)
+        var at = skipWhitespace(lines.span, from: 0)
+        var answered: SequenceID?
+        while at < lines.count {
+            let line = at..<(lines[at...].firstIndex(of: UInt8(ascii: "\n")) ?? lines.count)
+            let end = try Self.end(ofObjectIn: lines, line)
+            answered = Self.lastSequence(in: lines[at..<end])
+            if answered == nil { try builder.appendFramedRow(in: lines, at..<end) }
+            at = skipWhitespace(lines.span, from: line.upperBound)
+        }
+        let batch = builder.rows.isEmpty ? nil : ChangesBatch(builder.batch(of: lines))
+        lastSequence = answered ?? batch?.last?.sequence ?? lastSequence
+        return batch
+    }
+
+    /// The end of the object that fills the line, but for white space.
+    private static func end(ofObjectIn lines: [UInt8], _ line: Range<Int>) throws(JSONFault) -> Int {
+        let text = lines.span.extracting(0..<line.upperBound)
+        guard text[line.lowerBound] == UInt8(ascii: "{") else {
+            throw JSONFault(.unexpectedByte(text[line.lowerBound], expected: .value), at: line.lowerBound)
+        }
+        var frame = JSONFrame(start: line.lowerBound)
+        guard let end = frame.findEnd(in: text) else { throw JSONFault(.unexpectedEnd, at: line.upperBound) }
+        let next = skipWhitespace(text, from: end)
+        guard next == line.upperBound else {
+            throw JSONFault(.unexpectedByte(text[next], expected: .endOfText), at: next)
+        }
+        return end
+    }
+
+    /// What `{"last_seq":…,"pending":0}` says; nil for a row.
+    private static func lastSequence(in line: ArraySlice<UInt8>) -> SequenceID? {
+        guard line.starts(with: #"{"last_seq""#.utf8), let text = try? JSONText(Array(line)) else { return nil }
+        return text.root["last_seq"].flatMap { SequenceID($0) }
+    }
+}

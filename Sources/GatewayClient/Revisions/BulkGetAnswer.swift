@@ -1,0 +1,118 @@
+internal import HTTPTransport
+internal import LosslessJSON
+
+/// The answer to one `_bulk_get` request, read as it arrives.
+///
+/// Memory holds one revision or attachment, and the read-ahead of the transfer. Dropping it unread, or cancelling the
+/// reading task, closes the connection.
+public struct BulkGetAnswer {
+    private enum Form {
+        case parts(BulkGetParts)
+        case rows(RowsParser<BulkGetRow>)
+    }
+
+    private let body: HTTPBody
+    private let url: GatewayURL
+    private var form: Form
+    private var items: ArraySlice<BulkGetItem> = []
+
+    init(_ response: HTTPResponse, url: GatewayURL) {
+        body = response.body
+        self.url = url
+        form =
+            MultipartReader(contentType: response.headers["Content-Type"]).map { .parts(BulkGetParts($0)) }
+            ?? .rows(RowsParser())
+    }
+
+    /// The next revision, attachment or refusal; nil once the answer has come to its proper end.
+    ///
+    /// - Throws: `.connectionLost` if the answer is cut short, `.malformedAnswer` if this is none of `_bulk_get`.
+    public mutating func next() async throws(GatewayError) -> BulkGetItem? {
+        while true {
+            if let item = try nextItem() { return item }
+            let chunk: [UInt8]?
+            do throws(HTTPTransportError) { chunk = try await body.next() } catch { throw GatewayError(error) }
+            guard let chunk else {
+                guard isComplete else {
+                    throw GatewayError(.connectionLost, "\(url): the answer of _bulk_get is cut short")
+                }
+                return nil
+            }
+            append(chunk)
+        }
+    }
+
+    private var isComplete: Bool {
+        switch form {
+        case .parts(let parts): parts.isComplete
+        case .rows(let rows): rows.isComplete
+        }
+    }
+
+    private mutating func append(_ chunk: [UInt8]) {
+        switch form {
+        case .parts(var parts):
+            form = .rows(RowsParser())
+            parts.append(chunk)
+            form = .parts(parts)
+        case .rows(var rows):
+            rows.append(chunk)
+            form = .rows(rows)
+        }
+    }
+
+    private mutating func nextItem() throws(GatewayError) -> BulkGetItem? {
+        if let item = items.popFirst() { return item }
+        switch form {
+        case .parts(var parts):
+            form = .rows(RowsParser())
+            defer { form = .parts(parts) }
+            do throws(BulkGetParts.Fault) { return try parts.next() } catch { throw malformed(error) }
+        case .rows(var rows):
+            do throws(JSONFault) {
+                items = try rows.nextBatch()?.items()[...] ?? []
+                form = .rows(rows)
+                return items.popFirst()
+            } catch { throw malformed(error) }
+        }
+    }
+
+    private func malformed(_ fault: any Error) -> GatewayError {
+        GatewayError(.malformedAnswer, "\(url): _bulk_get answers with what is no list of revisions: \(fault)")
+    }
+}
+
+extension Gateway {
+    /// Reads revisions by id. Returns when the answer begins.
+    ///
+    /// - Parameters:
+    ///   - keys: A key may come more than once, with other revisions.
+    ///   - includesHistory: With `_revisions`, the ancestors of each.
+    ///   - includesAttachments: With the attachments' bytes, inline or as ``BulkGetItem/attachment(_:)``.
+    /// - Note: Source: `POST /{keyspace}/_bulk_get`. Sync Gateway answers in multipart only and with 406 to who wants
+    ///   JSON; CouchDB answers in JSON when asked.
+    public func bulkGet(
+        _ keys: [BulkGetKey], includesHistory: Bool = false, includesAttachments: Bool = false
+    ) async throws(GatewayError) -> BulkGetAnswer {
+        var body = JSONWriter()
+        body.object { body in
+            body.name("docs")
+            body.array { body in
+                for key in keys {
+                    body.object { body in
+                        body.member("id", string: key.id.text)
+                        if let revision = key.revision { body.member("rev", string: revision.text) }
+                    }
+                }
+            }
+        }
+        var query: [(name: String, value: String)] = []
+        if includesHistory { query.append(("revs", "true")) }
+        if includesAttachments { query.append(("attachments", "true")) }
+        let request = GatewayRequest(
+            method: "POST", place: .keyspace("_bulk_get"), query: query, body: [body.bytes],
+            silence: settings.deadlines.silence,
+            accept: dialect == .couchDB ? "application/json" : "multipart/mixed")
+        return BulkGetAnswer(try await open(request), url: url)
+    }
+}

@@ -1,0 +1,100 @@
+internal import HTTPTransport
+internal import LosslessJSON
+
+/// Gathers the revisions and attachments of a multipart answer of `_bulk_get`, one at a time.
+///
+/// A part is a revision, an error (`error="true"` in its type), or `multipart/related`: a revision and its attachments.
+struct BulkGetParts {
+    /// Beyond any document with its attachments inline that a gateway stores.
+    static let partLimit = 256 << 20
+
+    enum Fault: Error {
+        case multipart(MultipartReader.Fault)
+        case partTooLong
+        case nestedPartCutShort
+        case notJSON(JSONFault)
+    }
+
+    private var outer: MultipartReader
+    private var inner: MultipartReader?
+    private var headers = HTTPHeaders()
+    private var bytes: [UInt8] = []
+    /// In the inner body, the first part is the revision.
+    private var hasRevision = false
+
+    init(_ outer: MultipartReader) { self.outer = outer }
+
+    var isComplete: Bool { outer.isComplete }
+
+    mutating func append(_ chunk: [UInt8]) { outer.append(chunk) }
+
+    mutating func next() throws(Fault) -> BulkGetItem? {
+        while true {
+            if let item = try nextInner() { return item }
+            guard let piece = try Self.next(of: &outer) else { return nil }
+            switch piece {
+            case .part(let headers):
+                inner = MultipartReader(contentType: headers["Content-Type"])
+                begin(headers)
+                hasRevision = false
+            case .data(let data):
+                if inner == nil { try gather(data) } else { inner?.append(data) }
+            case .partEnd where inner != nil:
+                guard inner?.isComplete == true else { throw .nestedPartCutShort }
+                inner = nil
+            case .partEnd: return try item()
+            }
+        }
+    }
+
+    private mutating func nextInner() throws(Fault) -> BulkGetItem? {
+        guard inner != nil else { return nil }
+        while true {
+            let piece: MultipartReader.Piece?
+            do throws(MultipartReader.Fault) { piece = try inner?.next() } catch { throw .multipart(error) }
+            switch piece {
+            case .part(let headers)?: begin(headers)
+            case .data(let data)?: try gather(data)
+            case .partEnd?: return try item()
+            case nil: return nil
+            }
+        }
+    }
+
+    private static func next(of reader: inout MultipartReader) throws(Fault) -> MultipartReader.Piece? {
+        do throws(MultipartReader.Fault) { return try reader.next() } catch { throw .multipart(error) }
+    }
+
+    private mutating func begin(_ headers: HTTPHeaders) {
+        self.headers = headers
+        bytes = []
+    }
+
+    private mutating func gather(_ data: [UInt8]) throws(Fault) {
+        guard bytes.count + data.count <= Self.partLimit else { throw .partTooLong }
+        if bytes.isEmpty { bytes = data } else { bytes += data }
+    }
+
+    private mutating func item() throws(Fault) -> BulkGetItem {
+        let content = bytes
+        bytes = []
+        guard inner == nil || !hasRevision else { return .attachment(attachment(content)) }
+        hasRevision = true
+        let text: JSONText
+        do throws(JSONFault) { text = try JSONText(content) } catch { throw .notJSON(error) }
+        let isRefusal = headers["Content-Type"]?.lowercased().contains("error=\"true\"") == true
+        return isRefusal ? .unavailable(BulkGetRefusal(text.root)) : .revision(text)
+    }
+
+    private func attachment(_ content: [UInt8]) -> BulkGetAttachment {
+        BulkGetAttachment(
+            name: headers["Content-Disposition"].flatMap(Self.filename), contentType: headers["Content-Type"],
+            contentEncoding: headers["Content-Encoding"], bytes: content)
+    }
+
+    /// `attachment; filename="f.txt"`
+    private static func filename(in disposition: String) -> String? {
+        guard let start = disposition.range(of: "filename=\"")?.upperBound else { return nil }
+        return String(disposition[start...].prefix { $0 != "\"" })
+    }
+}

@@ -1,0 +1,154 @@
+public import LosslessJSON
+
+/// What `_revs_diff` says of one document.
+public struct RevisionDifference: Sendable, Equatable {
+    public let id: DocumentID
+    /// Revisions that the gateway has not; none if it has them all.
+    public let missing: [RevisionID]
+    /// Revisions of its own from which the missing ones may stem.
+    public let possibleAncestors: [RevisionID]
+}
+
+/// A revision as it goes into `_bulk_docs` with `new_edits:false`, its `_rev` and `_revisions` in the body.
+public struct RevisionToStore: Sendable {
+    public let document: BulkDocument
+    public let revision: RevisionID
+
+    public init(_ document: BulkDocument, revision: RevisionID) {
+        self.document = document
+        self.revision = revision
+    }
+}
+
+/// What `open_revs` says of one revision.
+public enum OpenRevision: Sendable {
+    case found(JSONText)
+    case missing(RevisionID)
+}
+
+/// What a document is to come with.
+public struct DocumentOptions: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// `_revisions`: the ancestors.
+    public static let history = DocumentOptions(rawValue: 1)
+    /// `_conflicts`: the leaves that did not win. CouchDB, and Sync Gateway where conflicts are allowed.
+    public static let conflicts = DocumentOptions(rawValue: 2)
+    /// The attachments' bytes inline, in base64.
+    public static let attachments = DocumentOptions(rawValue: 4)
+
+    var query: [(name: String, value: String)] {
+        [(DocumentOptions.history, "revs"), (.conflicts, "conflicts"), (.attachments, "attachments")]
+            .filter { contains($0.0) }.map { (name: $0.1, value: "true") }
+    }
+}
+
+extension Gateway {
+    /// One document, or one revision of it, a deleted one too; nil if the gateway has none.
+    ///
+    /// - Parameter revision: Nil for the winning one, which must not be deleted.
+    /// - Note: Source: `GET /{keyspace}/{id}`.
+    public func document(
+        _ id: DocumentID, revision: RevisionID? = nil, with options: DocumentOptions
+    ) async throws(GatewayError) -> JSONText? {
+        var query = options.query
+        if let revision { query.append(("rev", revision.text)) }
+        return try await optional(.keyspace(id.text.percentEncoded), query: query)
+    }
+
+    /// The leaves of a document, deleted ones too, or the `revisions` that are named.
+    ///
+    /// - Throws: `.notFound` if there is no such document.
+    /// - Note: Source: `GET /{keyspace}/{id}?open_revs=…`.
+    public func openRevisions(
+        of id: DocumentID, _ revisions: [RevisionID]? = nil
+    ) async throws(GatewayError) -> [OpenRevision] {
+        var wanted = JSONWriter()
+        wanted.array { wanted in
+            for revision in revisions ?? [] { wanted.string(revision.text) }
+        }
+        let value = revisions == nil ? "all" : String(decoding: wanted.bytes, as: UTF8.self)
+        let request = GatewayRequest(
+            place: .keyspace(id.text.percentEncoded), query: [("open_revs", value)], deadline: settings.deadlines.bulk)
+        let answer = try await text(request)
+        return answer.root.elements.compactMap { row in
+            if let body = row["ok"]?.copied() { return .found(body) }
+            return row["missing"]?.string.map { .missing(RevisionID($0)) }
+        }
+    }
+
+    /// Which of these revisions the gateway has not.
+    ///
+    /// - Returns: One difference per document, in the order of `documents`.
+    /// - Note: Source: `POST /{keyspace}/_revs_diff`; what it does not mention it has.
+    public func revisionDifferences(
+        _ documents: [(id: DocumentID, revisions: [RevisionID])]
+    ) async throws(GatewayError) -> [RevisionDifference] {
+        var body = JSONWriter()
+        body.object { body in
+            for document in documents {
+                body.name(document.id.text)
+                body.array { body in
+                    for revision in document.revisions { body.string(revision.text) }
+                }
+            }
+        }
+        let request = GatewayRequest(
+            method: "POST", place: .keyspace("_revs_diff"), body: [body.bytes], deadline: settings.deadlines.bulk)
+        let answer = try await text(request)
+        guard answer.root.kind == .object else { throw .notJSON(Array(answer.bytes), from: url) }
+        var differences: [DocumentID: JSONValue] = [:]
+        for member in answer.root.members { differences[DocumentID(member.name.string ?? "")] = member.value }
+        return documents.map { id, _ in
+            func revisions(_ name: String) -> [RevisionID] {
+                differences[id]?[name]?.elements.compactMap { $0.string.map(RevisionID.init) } ?? []
+            }
+            return RevisionDifference(
+                id: id, missing: revisions("missing"), possibleAncestors: revisions("possible_ancestors"))
+        }
+    }
+
+    /// Stores revisions as they are, with their ids and histories; a document may come with several leaves.
+    ///
+    /// Doing it again changes nothing. If the call throws, any part of them may have been stored: send them again.
+    ///
+    /// - Returns: One outcome per revision, in the order of `revisions`. Sync Gateway refuses a second leaf as
+    ///   `.conflict` unless conflicts are allowed.
+    /// - Note: Source: `POST /{keyspace}/_bulk_docs` with `"new_edits":false`. Sync Gateway answers a row for each in the
+    ///   order of the request; CouchDB names failures only, and answers `[]` if there are none.
+    public func storeRevisions(_ revisions: [RevisionToStore]) async throws(GatewayError) -> [BulkOutcome] {
+        var body: [[UInt8]] = [Array(#"{"new_edits":false,"docs":["#.utf8)]
+        for (index, revision) in revisions.enumerated() {
+            if index > 0 { body.append(Array(",\n".utf8)) }
+            body.append(contentsOf: revision.document.segments)
+        }
+        body.append(Array("]}".utf8))
+        let request = GatewayRequest(
+            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk)
+        let answer = try await collect(request, limit: (1 << 20) + revisions.count * 4096)
+        guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
+        if rows.count == revisions.count {
+            return zip(revisions, rows).map { revision, row in
+                DocumentID(row["id"]?.string ?? "") == revision.document.id ? BulkOutcome(row: row) : .unmentioned
+            }
+        }
+        return revisions.map { revision in
+            let row = rows.first { row in
+                DocumentID(row["id"]?.string ?? "") == revision.document.id
+                    && (row["rev"]?.string ?? revision.revision.text) == revision.revision.text
+            }
+            if let row { return BulkOutcome(row: row) }
+            return dialect == .couchDB ? .written(revision.revision) : .unmentioned
+        }
+    }
+
+    private func text(_ request: GatewayRequest) async throws(GatewayError) -> JSONText {
+        let bytes = try await collect(request, limit: 256 << 20)
+        // The answer nests each document two levels deeper than a feed's limit knows it.
+        guard let text = try? JSONText(bytes, limits: JSONLimits(depth: JSONLimits.documents.depth + 2)) else {
+            throw .notJSON(bytes, from: url)
+        }
+        return text
+    }
+}

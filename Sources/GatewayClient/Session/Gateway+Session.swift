@@ -1,0 +1,78 @@
+internal import HTTPTransport
+internal import Locking
+internal import LosslessJSON
+
+/// With what one request proves its sender.
+enum Authorization {
+    case credentials(GatewayCredentials?)
+    case session(GatewaySession)
+}
+
+extension Gateway {
+    /// A session where one is wanted and there is a password to begin it with, else the credentials as they are now.
+    func authorization() async throws(GatewayError) -> Authorization {
+        let credentials: GatewayCredentials?
+        do { credentials = try settings.credentialsSource?() ?? settings.credentials } catch {
+            throw GatewayError(.unauthorized, "\(url): the credentials can't be read: \(error)")
+        }
+        guard settings.usesSession, case .basic(let name, let password)? = credentials else {
+            return .credentials(credentials)
+        }
+        if let session = sessions.withLock({ $0[sessionPlace] }), session.renewal > settings.now() {
+            return .session(session)
+        }
+        return .session(try await logIn(name, password))
+    }
+
+    /// The gateway does not know this session any longer. False if there is none: logging in again won't help.
+    func drop(_ authorization: Authorization) -> Bool {
+        guard case .session(let session) = authorization else { return false }
+        sessions.withLock { sessions in
+            if sessions[sessionPlace]?.cookie == session.cookie { sessions[sessionPlace] = nil }
+        }
+        return true
+    }
+
+    /// Takes over a cookie that an answer renews.
+    func noteRenewal(_ headers: HTTPHeaders, of authorization: Authorization) {
+        guard case .session = authorization,
+            let session = GatewaySession(headers.values(of: "Set-Cookie"), at: settings.now())
+        else { return }
+        sessions.withLock { $0[sessionPlace] = session }
+    }
+
+    /// - Throws: `.unauthorized` also if the gateway takes the sender for somebody else, or nobody.
+    /// - Note: Source: `POST /{db}/_session` on Sync Gateway, `POST /_session` on CouchDB. The first answers with
+    ///   `{"userCtx":{"name"}}`, the second with `{"name"}`.
+    private func logIn(_ name: String, _ password: String) async throws(GatewayError) -> GatewaySession {
+        if !knowsDialect {
+            // Whatever it answers, its header says who it is.
+            let greeting = GatewayRequest(place: .server(""), deadline: settings.deadlines.small)
+            _ = try await send(greeting, as: .credentials(nil))
+        }
+        var body = JSONWriter()
+        body.object { body in
+            body.member("name", string: name)
+            body.member("password", string: password)
+        }
+        let began = settings.now()
+        let request = GatewayRequest(
+            method: "POST", place: dialect == .couchDB ? .server("_session") : .database("_session"),
+            body: [body.bytes], deadline: settings.deadlines.small)
+        let response = try await send(request, as: .credentials(nil))
+        guard response.status == 200 else { throw await GatewayError(refusal: response, of: url) }
+        let answer: [UInt8]
+        do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {
+            throw GatewayError(error)
+        }
+        guard let json = SmallJSON(answer) else { throw .notJSON(answer, from: url) }
+        guard json["userCtx"]?["name"]?.string ?? json["name"]?.string == name,
+            let session = GatewaySession(response.headers.values(of: "Set-Cookie"), at: began)
+        else { throw GatewayError(.unauthorized, "\(url): the gateway begins no session for this user") }
+        sessions.withLock { $0[sessionPlace] = session }
+        return session
+    }
+
+    /// Sessions of Sync Gateway are those of a database.
+    private var sessionPlace: String { dialect == .couchDB ? "" : url.keyspace.database }
+}

@@ -1,0 +1,36 @@
+internal import HTTPTransport
+
+/// A login that a gateway remembers under a cookie. Kept in memory only, never printed.
+struct GatewaySession: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// `NAME=VALUE`, as it is sent back.
+    let cookie: String
+    /// When to log in anew: an expired cookie must not be sent, it would be one of nobody.
+    let renewal: Instant
+
+    /// Sync Gateway's; CouchDB names its own in `Max-Age`.
+    private static let usualLifetime = 24 * 60 * 60
+
+    /// - Parameter fields: The values of `Set-Cookie`. Nil if none of them begins a session.
+    init?(_ fields: [String], at now: Instant) {
+        for field in fields {
+            let parts = field.split(separator: ";").map { $0.drop { $0 == " " } }
+            guard let cookie = parts.first, let equals = cookie.firstIndex(of: "="),
+                !cookie[equals...].dropFirst().isEmpty,
+                ["SyncGatewaySession", "AuthSession"].contains(String(cookie[..<equals]))
+            else { continue }
+            let age = parts.first { $0.lowercased().hasPrefix("max-age=") }.flatMap { Int($0.dropFirst(8)) }
+            let lifetime = min(max(0, age ?? Self.usualLifetime), Self.usualLifetime)
+            self.cookie = String(cookie)
+            renewal = now + .seconds(lifetime) * 0.9
+            return
+        }
+        return nil
+    }
+}
+
+extension GatewaySession: CustomStringConvertible, CustomReflectable {
+    var description: String { "session" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}

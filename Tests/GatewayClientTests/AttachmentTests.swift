@@ -1,0 +1,106 @@
+import TestKit
+import Testing
+
+@testable import GatewayClient
+
+@Suite struct BlockDigestTests {
+    private func digest(_ algorithm: BlockDigest.Algorithm, _ pieces: [[UInt8]]) -> String {
+        var digest = BlockDigest(algorithm)
+        for piece in pieces { digest.update(piece) }
+        return digest.finish().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// From RFC 3174, section 7.3, and RFC 1321, section A.5.
+    @Test(arguments: [
+        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d", "900150983cd24fb0d6963f7d28e17f72"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "84983e441c3bd26ebaae4aa1f95129e5e54670f1",
+            "8215ef0796a20bcaaae116d3876c664a"
+        ),
+        (
+            "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
+            "50abf5706a150990a08b2c5ea40fa0e585554732", "57edf4a22be3c955ac49da2e2107b67a"
+        ),
+    ])
+    func knownDigests(text: String, sha1: String, md5: String) {
+        let bytes = Array(text.utf8)
+        #expect(digest(.sha1, [bytes]) == sha1)
+        #expect(digest(.md5, [bytes]) == md5)
+        #expect(digest(.sha1, bytes.map { [$0] }) == sha1)
+        #expect(digest(.md5, bytes.map { [$0] }) == md5)
+    }
+
+    @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
+    func base64IsThatOfRFC4648(text: String, base64: String) {
+        #expect(Array(text.utf8).base64 == base64)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct AttachmentTests {
+    private static let hello = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
+
+    private func read(_ body: String, headers: [String], digest: String? = nil) async throws -> (
+        String, AttachmentAnswer
+    ) {
+        let scripted = try ScriptedGateway { connection, request in
+            #expect(request.target == "/todo/att1/hello.txt?rev=1-a")
+            try connection.answer(headers: headers, body: body)
+        }
+        let opened = try await scripted.gateway.openAttachment(
+            "hello.txt", of: "att1", revision: RevisionID("1-a"), digest: digest.flatMap { AttachmentDigest($0) })
+        var answer = try #require(opened)
+        var bytes: [UInt8] = []
+        while let part = try await answer.next() { bytes += part }
+        #expect(try await answer.next() == nil)
+        return (String(decoding: bytes, as: UTF8.self), answer)
+    }
+
+    @Test(arguments: ["\"\(hello)\"", nil])
+    func bytesThatHaveTheirDigestPass(tag: String?) async throws {
+        let headers = ["Content-Type: text/plain"] + (tag.map { ["ETag: \($0)"] } ?? [])
+        let (text, answer) = try await read("Hello, World", headers: headers, digest: tag == nil ? Self.hello : nil)
+        #expect(text == "Hello, World")
+        #expect(answer.contentType == "text/plain")
+        #expect(answer.byteCount == 12)
+        #expect(answer.digest?.description == Self.hello)
+    }
+
+    @Test(arguments: [["ETag: \"sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70=\""], ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\""]])
+    func bytesThatHaveAnotherDigestAreAnError(headers: [String]) async throws {
+        let error = await #expect(throws: GatewayError.self) {
+            _ = try await read("Hello, Wurld", headers: headers + ["Content-Type: image/png"])
+        }
+        #expect(error?.code == .digestMismatch)
+    }
+
+    /// CouchDB's digest of a text may be that of its compressed form.
+    @Test(arguments: [["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: text/plain"], ["ETag: \"1-a\""], []])
+    func whatCannotBeCheckedPasses(headers: [String]) async throws {
+        let (text, answer) = try await read("Hello", headers: headers)
+        #expect(text == "Hello")
+        #expect(answer.digest == nil)
+    }
+
+    @Test func anAttachmentIsWrittenAsItIs() async throws {
+        let scripted = try ScriptedGateway { connection, request in
+            #expect(request.method == "PUT")
+            #expect(request.target == "/todo/att1/pic.png?rev=6-8d")
+            #expect(request.values(of: "content-type") == ["image/png"])
+            #expect(request.text == "PNG fake")
+            try connection.answer(201, headers: syncGateway, body: #"{"id":"att1","ok":true,"rev":"7-a0"}"#)
+        }
+        let revision = try await scripted.gateway.putAttachment(
+            "pic.png", of: "att1", revision: RevisionID("6-8d"), contentType: "image/png",
+            segments: [Array("PNG".utf8), Array(" fake".utf8)])
+        #expect(revision.text == "7-a0")
+    }
+
+    @Test func anAttachmentThatIsMissingIsNone() async throws {
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(
+                404, headers: syncGateway, body: #"{"error":"not_found","reason":"missing attachment x"}"#)
+        }
+        #expect(try await scripted.gateway.openAttachment("x", of: "a") == nil)
+    }
+}

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import Rules
+
+/// What `rules check` says of actions and programs.
+@Suite struct ActionCheckTests {
+    private func messages(_ rule: String) throws -> [String] {
+        let shared = RuleReading.Shared()
+        let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules:\n  - {\(rule)}\n".utf8), shared: shared)
+        try #require(file.faults.isEmpty, "\(file.faults)")
+        return file.rules.flatMap(ActionCheck.warnings).map(\.description)
+    }
+
+    @Test(arguments: [
+        (
+            "when: {}, then: [patch: [{op: remove, path: /_attachments/a}]]",
+            "3:32: warning: rule 'a': the patch takes an"
+        ),
+        ("when: {}, on: [delete], then: [merge: {a: 1}]", "would write to a deleted document"),
+        ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is text as it stands"),
+        ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is text as it stands"),
+        ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is text as it stands, not a program"),
+        ("when: {}, then: [merge: {jq: '{a: $ENV.HOME}'}]", "can't read the environment"),
+        ("when: {}, if: 'env | has(\"A\")', then: []", "can't read the environment"),
+        ("when: {}, if: 'input', then: []", "no further input"),
+        ("when: {}, then: [put: {id: x, document: {at: {jq: now}}}]", "'now' is the same as $now here; write $now"),
+        ("when: {}, if: 'if .a then halt else . end', then: []", "use empty to do nothing"),
+    ])
+    func warnsOf(rule: String, message: String) throws {
+        let found = try messages("name: a, " + rule)
+        #expect(found.count == 1 && found[0].contains(message), "\(found)")
+    }
+
+    @Test(arguments: [
+        "when: {now: 1, input: {$exists: true}}, then: [merge: {env: production, now: soon}]",
+        #"when: {}, if: '.env == "now" and .input.halt != {now: 1}', then: []"#,
+        "when: {}, if: '$now > .input # now halt', then: [merge: {price: $5}]",
+        "when: {}, then: [merge: {a: {jq: $now}}, detach: now]",
+        "when: {}, on: [change, delete], then: [merge: {a: 1}]",
+        "when: {}, on: [delete], then: [put: {id: x, document: {}}]",
+    ])
+    func isSilentAbout(rule: String) throws {
+        #expect(try messages("name: a, " + rule) == [])
+    }
+}
