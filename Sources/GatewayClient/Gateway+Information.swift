@@ -9,6 +9,9 @@ public struct DatabaseInfo: Sendable {
     public let documentCount: Int?
     /// Sync Gateway: `Online`, `Offline`, `Starting` …; nil on CouchDB.
     public let state: String?
+    /// Since when there is this database; another one if it was deleted and made again, on Sync Gateway also after it was
+    /// offline. Opaque. Restricted users see it too.
+    public let instance: String?
 
     /// ``updateSequence`` where it can be relied on: Sync Gateway says 0 while it is not online.
     public var newestSequence: SequenceID? {
@@ -36,9 +39,14 @@ extension Gateway {
             case .number(let text), .string(let text): SequenceID(text)
             default: nil
             }
+        let instance: String? =
+            switch answer["instance_start_time"] {
+            case .number(let text), .string(let text): text
+            default: nil
+            }
         return DatabaseInfo(
             name: name, updateSequence: sequence, documentCount: answer["doc_count"]?.integer,
-            state: answer["state"]?.string)
+            state: answer["state"]?.string, instance: instance)
     }
 
     /// Asks the server who it is, unless an answer's `Server` header or the settings have told already.

@@ -28,6 +28,7 @@ extension GatewayError {
         let status = response.status
         let code = Code(status: status, isGatewayAnswer: answer?["error"] != nil)
         self.init(code, "\(url): \(reason)", status: status, retryAfter: Self.retryAfter(response.headers))
+        name = answer?["error"]?.string
         switch code {
         case .unauthorized where response.headers["WWW-Authenticate"] == nil:
             message += "; the user name or password is wrong, or there is no database '\(url.keyspace.database)'"

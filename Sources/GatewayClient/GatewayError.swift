@@ -55,6 +55,8 @@ public struct GatewayError: Error, Sendable {
     /// For people: what happened and, where there is one, the remedy.
     public var message: String
     public var status: Int?
+    /// The gateway's own name for it, as it stands in `error`: `missing_stub`, `Not Acceptable`; nil if it gave none.
+    public var name: String?
     /// What the gateway asked for in `Retry-After`.
     public var retryAfter: Duration?
 
