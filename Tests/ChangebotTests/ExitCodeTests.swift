@@ -4,7 +4,7 @@ import Testing
 
 @testable import changebot
 
-@Suite(.timeLimit(.minutes(2))) struct ExitCodeTests {
+@Suite(.timeLimit(.minutes(5))) struct ExitCodeTests {
     private static let noGateway = "http://127.0.0.1:1/todo"
 
     /// Rule files that are wrong, each with where and how.

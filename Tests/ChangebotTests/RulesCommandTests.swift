@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct RulesCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct RulesCommandTests {
     private static let rules = """
         version: 1
         rules:

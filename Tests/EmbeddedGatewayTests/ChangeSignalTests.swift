@@ -2,7 +2,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-@Suite(.timeLimit(.minutes(1))) struct ChangeSignalTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeSignalTests {
     @Test func whoComesLateDoesNotWait() async {
         let signal = ChangeSignal(lastSequence: 5)
         await signal.wait(past: 4)

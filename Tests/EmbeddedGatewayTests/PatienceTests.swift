@@ -4,7 +4,7 @@ import Testing
 @testable import EmbeddedGateway
 
 /// Connections on which nothing goes on.
-@Suite(.timeLimit(.minutes(1))) struct PatienceTests {
+@Suite(.timeLimit(.minutes(5))) struct PatienceTests {
     private func withServer(
         _ limits: Patience.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
         _ body: (HTTPServer) async throws -> Void

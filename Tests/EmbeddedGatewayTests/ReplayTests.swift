@@ -13,7 +13,7 @@ import Testing
 @Suite struct ReplayTests {
     private static let folder = ProcessInfo.processInfo.environment["CHANGEBOT_WIRE"]
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
     func theDatabaseOpenAnswersAsRecorded() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.open)
@@ -24,7 +24,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
     func whatNeedsNoSyncFunctionAnswersAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let gateway = try TestGateway(database: "todo")
@@ -39,7 +39,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
     func theDatabaseOpenAnswersAsTheVersionBeforeDoes() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.older)
@@ -50,7 +50,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
     func collectionsAnswerAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let names = ["lists", "tasks", "users"].map { "_default.\($0)" }
@@ -62,7 +62,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
     func conflictsAnswerAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let gateway = try TestGateway(database: "conf", rules: WritingRules(allowsConflicts: true))

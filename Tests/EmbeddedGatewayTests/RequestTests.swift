@@ -3,7 +3,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-@Suite(.timeLimit(.minutes(1))) struct RequestTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestTests {
     private static let deep = String(repeating: #"{"a":"#, count: 20_000)
 
     @Test(arguments: [

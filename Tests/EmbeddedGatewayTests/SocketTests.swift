@@ -3,7 +3,7 @@ import Testing
 @testable import EmbeddedGateway
 
 /// What only a socket shows.
-@Suite(.timeLimit(.minutes(1))) struct SocketTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketTests {
     private func withGateway(
         _ body: (EmbeddedGateway, EmbeddedGateway.Address) async throws -> Void
     ) async throws {

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func pagesTogetherHoldEveryDocumentOnce() async throws {
+    @Test(.timeLimit(.minutes(5))) func pagesTogetherHoldEveryDocumentOnce() async throws {
         let store = try Store(.memory)
         _ = try await store.write((0..<2_500).map { try edit("doc-\($0)", "{}") })
         var since = FeedPosition.start

@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct AttachmentTests {
+@Suite(.timeLimit(.minutes(5))) struct AttachmentTests {
     private static let hello = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
 
     private func read(_ body: String, headers: [String], digest: String? = nil) async throws -> (

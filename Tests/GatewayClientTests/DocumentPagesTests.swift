@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 /// The requests and answers of a gateway's list of documents.
-@Suite(.timeLimit(.minutes(1))) struct DocumentPagesTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentPagesTests {
     private static func row(_ id: String) -> String {
         var name: [UInt8] = []
         name.appendJSONString(id.utf8)
@@ -180,7 +180,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct SiblingGatewayTests {
+@Suite(.timeLimit(.minutes(5))) struct SiblingGatewayTests {
     @Test func aSiblingSharesTheConnectionAndLeavesItOpen() async throws {
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "amy", password: "s3cr:et")

@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayClient
 
 /// What gateways say when they refuse, and what it is here.
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     @Test(arguments: [
         (401, "Unauthorized", "Session Invalid", "unauthorized"),
         (401, "Unauthorized", "Login required", "unauthorized"),

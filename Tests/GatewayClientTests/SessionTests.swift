@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionTests {
     private static let answer = #"{"db_name":"todo","update_seq":7,"state":"Online"}"#
     private static let login = #"{"ok":true,"userCtx":{"channels":{"!":1},"name":"amy"}}"#
 
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct CredentialsSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialsSourceTests {
     private struct NoFile: Error {}
 
     @Test func credentialsAreReadAnewForEachRequest() async throws {
@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MovedTests {
+@Suite(.timeLimit(.minutes(5))) struct MovedTests {
     @Test func aMoveWithinTheServerIsFollowed() async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.target == "/todo/a" {

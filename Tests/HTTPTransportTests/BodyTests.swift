@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(2))) struct BodyTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyTests {
     private static let size = 12 << 20
 
     private static func largeBody(chunked: Bool) throws -> TestServer {

@@ -6,7 +6,7 @@ import Rules
 import Testing
 import Worker
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct BotTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct BotTests {
     @Test func tasksGetTheirPictureAndTheSecondRunWritesNothing() async throws {
         try await BotBench.with { bench in
             try await bench.load([

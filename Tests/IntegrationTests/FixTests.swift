@@ -6,7 +6,7 @@ import Rules
 import Testing
 import Worker
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct FixTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct FixTests {
     private static let rules = """
         version: 1
         rules:

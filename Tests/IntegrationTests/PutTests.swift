@@ -8,7 +8,7 @@ import Testing
 import Worker
 
 /// Rules that write other documents.
-@Suite(.timeLimit(.minutes(2)), .serialized) struct PutTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct PutTests {
     private func summaries(_ more: String = "") -> String {
         """
         version: 1

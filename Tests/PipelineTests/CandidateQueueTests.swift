@@ -61,7 +61,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(4)])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func anIdleWriterGetsACandidateAtOnce() async {
         let queue = CandidateQueue()
         async let taken = queue.take(limit: 9, byteLimit: 1000)
@@ -69,7 +69,7 @@ import Testing
         #expect(await taken.map(\.id) == ["a"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aFinishedQueueEndsOnlyWhenTheLastCandidateIsReleased() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "a"]))
@@ -83,7 +83,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func abortingEndsAllWaiting() async {
         let queue = CandidateQueue()
         await withTaskGroup { group in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func cancellingATaskThatWaitsEndsItsWait() async {
         let queue = CandidateQueue()
         let task = Task { await queue.take(limit: 9, byteLimit: 1000) }
@@ -106,7 +106,7 @@ import Testing
 }
 
 @Suite struct MemoryBudgetTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func readingWaitsUntilThereIsRoom() async throws {
         let budget = MemoryBudget(bytes: 100, documents: 10)
         await budget.take(bytes: 250, documents: 1)
@@ -115,7 +115,7 @@ import Testing
         try await room
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func manySmallDocumentsAreToldByTheirNumber() async throws {
         let budget = MemoryBudget(bytes: 100, documents: 10)
         await budget.take(bytes: 10, documents: 10)
@@ -124,7 +124,7 @@ import Testing
         try await room
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func cancellingEndsTheWait() async {
         let budget = MemoryBudget(bytes: 100, documents: 10)
         await budget.take(bytes: 100, documents: 1)
