@@ -81,7 +81,13 @@ extension CompiledProgram {
             "input_filename": "a program has no input file", "input_line_number": "a program has no input file",
             "get_search_list": "a program can't use modules",
         ]
-        let definitions = refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
+        // Digits in a text are a number that jq may round; a null is no reason for jq 1.6 to fail.
+        let inexact = "a text with more digits than jq can hold exactly is no number here"
+        let mended =
+            "def __tonumber: tonumber; def tonumber: if type == \"string\" and length > 15 then error(\"\(inexact)\") else __tonumber end; "
+            + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") else __fromjson end; "
+            + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "
+        let definitions = mended + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
         return Array(
             (". as [$__document, $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; def debug: .; def debug($_): .; def stderr: .; "
                 + definitions + " $__document | (").utf8)

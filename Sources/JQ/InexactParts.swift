@@ -39,9 +39,10 @@ struct InexactParts: Sendable {
     }
 
     /// How many variants there are beside the document itself: all parts lower, all higher, all large numbers 2^53 - 1
-    /// (beyond it, no double is odd, and jq's `%` takes what is too large for one number), and for each binary digit
-    /// of the identities those that have it higher. So any two different parts differ in one variant.
-    var variantCount: Int { 3 + (Int.bitWidth - (identities.count - 1).leadingZeroBitCount) }
+    /// (beyond it, no double is odd, and jq's `%` takes what is too large for one number), all numbers as texts of their
+    /// digits (what counts with them fails then, and what compares their digits as text finds the right ones), and for
+    /// each binary digit of the identities those that have it higher. So any two different parts differ in one variant.
+    var variantCount: Int { 4 + (Int.bitWidth - (identities.count - 1).leadingZeroBitCount) }
 
     /// The document with its parts replaced. `number` counts from 0; -1 is the document as jq reads it.
     func variant(_ number: Int) -> [UInt8] {
@@ -57,7 +58,7 @@ struct InexactParts: Sendable {
         return result
     }
 
-    private enum Shift { case none, lower, higher, small }
+    private enum Shift { case none, lower, higher, small, text }
 
     private func shift(of part: Part, in variant: Int) -> Shift {
         switch variant {
@@ -65,7 +66,8 @@ struct InexactParts: Sendable {
         case 0: .lower
         case 1: .higher
         case 2: .small
-        default: part.identity >> (variant - 3) & 1 == 1 ? .higher : .none
+        case 3: .text
+        default: part.identity >> (variant - 4) & 1 == 1 ? .higher : .none
         }
     }
 
@@ -80,6 +82,7 @@ struct InexactParts: Sendable {
         case .higher: return NumberText.text(of: double.nextUp)
         case .small where double.magnitude >= 0x1p53:
             return NumberText.text(of: double < 0 ? -(0x1p53 - 1) : 0x1p53 - 1)
+        case .text: return [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
         case .small, .none: return Array(bytes)
         }
     }

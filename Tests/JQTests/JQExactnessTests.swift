@@ -22,6 +22,26 @@ struct JQExactnessTests {
         }
     }
 
+    @Test(
+        "fail also where their digits are compared as text, or stand in a text",
+        arguments: [
+            ("(.id | tostring) != .ref", "{\"id\":9007199254740993,\"ref\":\"9007199254740993\"}"),
+            (".table[.id | tostring] // 0", "{\"id\":9007199254740993,\"table\":{\"9007199254740993\":1}}"),
+            ("(.ref | tonumber) % 10", "{\"ref\":\"9007199254740993\"}"),
+            ("(.ref | fromjson) % 10", "{\"ref\":\"9007199254740993\"}"),
+            (".v + 1 > 0", "{\"v\":0.12345678901234567890123}"),
+        ])
+    func digits(program: String, document: String) async throws {
+        #expect(try await outcome(program, document).fault != nil)
+    }
+
+    @Test("Errors without a message are errors")
+    func errorWithoutMessage() async throws {
+        #expect(try await outcome("error(null)", "{}").fault == .programError("null"))
+        #expect(try await outcome("try error(\"a\") catch .", "{}").texts == ["\"a\""])
+        #expect(try await outcome("\"12.5\" | tonumber", "{}").texts == ["12.5"])
+    }
+
     @Test("do no harm where the result does not depend on them")
     func independent() async throws {
         let document = #"{"big":12345678901234567890,"tiny":0.12345678901234567890123,"y":7,"odd":"\ud800"}"#

@@ -24,7 +24,6 @@ struct JQProgramTests {
             (".a", #"{"a":1,"a":2}"#, ["2"]),
             ("nan", "null", ["null"]),
             ("1 | debug | stderr", "null", ["1"]),
-            ("error(null)", "null", []),
             ("label $out | 1, break $out, 2", "null", ["1"]),
             ("try error(\"x\") catch .", "null", [#""x""#]),
             ("path(..)", #"{"a":1}"#, ["[]", #"["a"]"#]),

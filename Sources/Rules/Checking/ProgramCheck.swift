@@ -9,6 +9,9 @@ enum ProgramCheck {
         if !words.isDisjoint(with: ["input", "inputs", "input_filename", "input_line_number"]) {
             messages.append("programs have one document, '.', and no further input; remove it")
         }
+        if words.contains(where: { $0.count > 15 && $0.allSatisfy(\.isNumber) }) {
+            messages.append("the program has a number with more digits than jq can hold exactly; compare it as text")
+        }
         if words.contains("now") {
             messages.append("'now' is the same as $now here; write $now, which tests and --now can set")
         }

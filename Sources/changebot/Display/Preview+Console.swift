@@ -5,10 +5,10 @@ extension Preview {
     /// What would be done, on stdout: for people on a terminal, or if colours are asked for, else one JSON object a line.
     static func onConsole(_ style: TerminalStyle) -> Preview {
         guard TerminalStyle.isTerminal(.standardOutput) || style.isColored else {
-            return Preview { Console.print($0.line(withRevision: true)) }
+            return Preview { try Console.write($0.line(withRevision: true)) }
         }
         return Preview { report in
-            Console.print(DocumentDiff(report).lines(style).joined(separator: "\n") + "\n")
+            try Console.write(Array((DocumentDiff(report).lines(style).joined(separator: "\n") + "\n").utf8))
         }
     }
 }

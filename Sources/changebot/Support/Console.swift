@@ -4,8 +4,18 @@ internal import Foundation
 enum Console {
     static func print(_ line: String) { write(Data((line + "\n").utf8), to: FileHandle.standardOutput) }
 
-    /// One line of data.
-    static func print(_ line: [UInt8]) { write(Data(line + [UInt8(ascii: "\n")]), to: FileHandle.standardOutput) }
+    /// One line of data, which somebody counts on.
+    ///
+    /// - Throws: ``CommandFailure`` with 74.
+    static func write(_ line: [UInt8]) throws(CommandFailure) {
+        var failure: (any Error)?
+        StandardErrorOutput.shared.steppingAside {
+            do { try FileHandle.standardOutput.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) } catch {
+                failure = error
+            }
+        }
+        if failure != nil { throw CommandFailure(.cannotWrite, "can't write to stdout: it is full, or closed") }
+    }
 
     /// `message` may have several lines; each stands on its own.
     static func error(_ message: String) { complain("changebot: error: \(message)") }

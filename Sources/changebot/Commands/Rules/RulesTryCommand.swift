@@ -35,10 +35,10 @@ struct RulesTryCommand: AsyncParsableCommand {
         var bad = 0
         var batch: [DecisionInput] = []
         var bytes = 0
-        func decide() async {
+        func decide() async throws(CommandFailure) {
             for (input, decision) in zip(batch, await decider.decide(on: batch, now: now.seconds)) {
                 let report = DecisionReport(input.document, decision, names: ruleSet.names)
-                Console.print(report.line())
+                try Console.write(report.line())
             }
             batch = []
             bytes = 0
@@ -52,9 +52,9 @@ struct RulesTryCommand: AsyncParsableCommand {
                 bad += 1
                 error.report()
             }
-            if batch.count == Self.batchSize || bytes > Self.batchBytes { await decide() }
+            if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
         }
-        await decide()
+        try await decide()
         if bad > 0 { throw CommandFailure(.invalidData) }
     }
 
