@@ -57,15 +57,18 @@ let package = Package(
         // No pkg-config file comes with it.
         .systemLibrary(name: "CJQ", providers: [.apt(["libjq-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
         .target(name: "Locking", swiftSettings: settings),
+        .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Locking"], swiftSettings: settings),
         .target(name: "JQ", dependencies: ["CJQ", "LosslessJSON", "Locking"], swiftSettings: settings),
         .target(
-            name: "GatewayClient", dependencies: ["HTTPTransport", "Locking", "LosslessJSON"], swiftSettings: settings),
+            name: "GatewayClient", dependencies: ["Compression", "HTTPTransport", "Locking", "LosslessJSON"],
+            swiftSettings: settings),
         .target(
             name: "Rules", dependencies: ["JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
             swiftSettings: settings),
@@ -78,7 +81,8 @@ let package = Package(
         .target(
             name: "EmbeddedGateway",
             dependencies: [
-                "LosslessJSON", "CCrypto", .grdb, .logging, .nioConcurrencyHelpers, .nioCore, .nioHTTP1, .nioPosix,
+                "Compression", "LosslessJSON", "CCrypto", .grdb, .logging, .nioConcurrencyHelpers, .nioCore, .nioHTTP1,
+                .nioPosix,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -99,9 +103,10 @@ let package = Package(
         .testTarget(
             name: "ChangebotTests", dependencies: ["changebot", "GatewayClient", "LosslessJSON", "TestKit"],
             swiftSettings: settings),
+        .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
         .testTarget(
             name: "EmbeddedGatewayTests",
-            dependencies: ["EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix],
+            dependencies: ["Compression", "EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix],
             swiftSettings: settings),
         .testTarget(
             name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON", "TestKit"],

@@ -1,0 +1,90 @@
+internal import CZlib
+
+/// Unpacks a text while it comes: one gzip text, or several one after the other. Bounded memory but for what it is asked
+/// to hand out.
+package struct GzipReader: ~Copyable {
+    private static let pieceSize = 64 << 10
+    private static let headerSize = 10
+    /// zlib keeps the address: it must not move.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var piece = [UInt8](repeating: 0, count: Self.pieceSize)
+    private var left: Int
+    /// Bytes read of the gzip text that is being read; 0 between two.
+    private var readOfMember = 0
+    private var hasBegun = false
+    private var bytesOut = 0
+
+    /// - Parameter limit: Most bytes that may come out in all.
+    package init(limit: Int = .max) {
+        left = limit
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let code = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        // Only out of memory can make it fail, as any allocation.
+        precondition(code == Z_OK, "zlib has no memory")
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Appends what `packed`, the next stretch of any size, holds.
+    ///
+    /// - Throws: ``GzipFault``; what came before the fault has been appended.
+    package mutating func read(_ packed: ArraySlice<UInt8>, to text: inout [UInt8]) throws(GzipFault) {
+        var rest = packed
+        while !rest.isEmpty {
+            // zlib counts in 32 bits.
+            rest = rest.dropFirst(try inflate(rest.prefix(1 << 30), to: &text))
+        }
+    }
+
+    /// To be called after the last stretch.
+    ///
+    /// - Throws: ``GzipFault`` if the text ends before its end.
+    package func finish() throws(GzipFault) {
+        if !hasBegun { throw .cutHeader }
+        guard readOfMember > 0 else { return }
+        throw readOfMember <= Self.headerSize && bytesOut == 0 ? .cutHeader : .cut
+    }
+
+    /// Returns how many bytes of `packed` were taken: up to the end of one gzip text.
+    private mutating func inflate(
+        _ packed: ArraySlice<UInt8>, to text: inout [UInt8]
+    ) throws(GzipFault) -> Int {
+        hasBegun = true
+        var taken = 0
+        while true {
+            let (code, read, written) = inflateOnce(packed.dropFirst(taken))
+            taken += read
+            readOfMember += read
+            bytesOut += written
+            guard written <= left else { throw .tooLong }
+            left -= written
+            text.append(contentsOf: piece[..<written])
+            switch code {
+            case Z_STREAM_END:
+                inflateReset(stream)
+                readOfMember = 0
+                return taken
+            case Z_OK where written == piece.count || taken < packed.count: continue
+            case Z_OK, Z_BUF_ERROR: return taken
+            default: throw readOfMember <= Self.headerSize && bytesOut == 0 ? .noHeader : .corrupt
+            }
+        }
+    }
+
+    private mutating func inflateOnce(_ packed: ArraySlice<UInt8>) -> (code: Int32, read: Int, written: Int) {
+        packed.withUnsafeBufferPointer { packed in
+            piece.withUnsafeMutableBufferPointer { piece in
+                stream.pointee.next_in = packed.baseAddress.map { UnsafeMutablePointer(mutating: $0) }
+                stream.pointee.avail_in = UInt32(packed.count)
+                stream.pointee.next_out = piece.baseAddress
+                stream.pointee.avail_out = UInt32(piece.count)
+                let code = CZlib.inflate(stream, Z_NO_FLUSH)
+                return (code, packed.count - Int(stream.pointee.avail_in), piece.count - Int(stream.pointee.avail_out))
+            }
+        }
+    }
+}
