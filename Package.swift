@@ -73,7 +73,7 @@ let package = Package(
             name: "Rules", dependencies: ["JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
             swiftSettings: settings),
         .target(
-            name: "Pipeline", dependencies: ["GatewayClient", "LosslessJSON", "Rules", .grdb, .logging],
+            name: "Pipeline", dependencies: ["GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging],
             swiftSettings: settings),
         .target(
             name: "Worker", dependencies: ["Pipeline", "GatewayClient", "Rules", .logging, .serviceLifecycle],

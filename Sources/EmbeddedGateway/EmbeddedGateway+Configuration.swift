@@ -56,8 +56,11 @@ extension EmbeddedGateway {
 
         /// `http://127.0.0.1:4984/todo`.
         package var url: String {
-            "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/\(database)"
+            "http://\(Self.text(host: host, port: port))/\(database)"
         }
+
+        /// `127.0.0.1:4984`, `[::1]:4984`.
+        static func text(host: String, port: Int) -> String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
     }
 }
 

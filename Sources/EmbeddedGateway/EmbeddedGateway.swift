@@ -60,7 +60,7 @@ package final class EmbeddedGateway: Sendable {
 
     /// Ends open longpolls, closes the connections and the file. Does nothing if the gateway is not running.
     ///
-    /// Acknowledged writes are in the file. The gateway can be started again; what was in memory is gone then.
+    /// Acknowledged writes are in the file, and nothing is left beside it but its lock. The gateway can be started again; what was in memory is gone then.
     package func stop() async {
         let running = state.withLockedValue { state -> Running? in
             guard case .running(let running) = state else { return nil }
@@ -155,8 +155,8 @@ package final class EmbeddedGateway: Sendable {
             }
         } catch {
             try? store.close()
-            throw EmbeddedGatewayError(
-                .cannotListen, "can't listen on \(configuration.host):\(configuration.port): \(error)")
+            let fault = ListenFault(host: configuration.host, port: configuration.port, error)
+            throw EmbeddedGatewayError(.cannotListen, fault.description)
         }
     }
 

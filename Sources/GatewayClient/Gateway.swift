@@ -96,7 +96,7 @@ extension Gateway {
         }
         noteRenewal(response.headers, of: authorization)
         guard (200..<300).contains(response.status) else {
-            throw await GatewayError(refusal: response, of: url)
+            throw await GatewayError(refusal: response, to: request, of: url, dialect: dialect)
         }
         return response
     }

@@ -20,22 +20,35 @@ extension GatewayError {
     }
 
     /// An answer whose status is not a success. Reads as much of its body as names the reason.
-    init(refusal response: HTTPResponse, of url: GatewayURL) async {
+    init(
+        refusal response: HTTPResponse, to request: GatewayRequest, of url: GatewayURL, dialect: GatewayDialect
+    ) async {
         let body = (try? await response.body.collect(upTo: 64 << 10)) ?? []
         let answer = SmallJSON(body)
-        var reason = answer.flatMap { $0["reason"]?.string ?? $0["error"]?.string } ?? "no reason given"
+        let (name, status) = (answer?["error"]?.string, response.status)
+        let reasons = [answer?["reason"]?.string, name].compactMap(\.self)
+        var reason = reasons.first { !$0.isEmpty } ?? "no reason given"
         if reason.hasSuffix(".") { reason.removeLast() }
-        let status = response.status
-        let code = Code(status: status, isGatewayAnswer: answer?["error"] != nil)
-        self.init(code, "\(url): \(reason)", status: status, retryAfter: Self.retryAfter(response.headers))
-        name = answer?["error"]?.string
-        switch code {
-        case .unauthorized where response.headers["WWW-Authenticate"] == nil:
-            message += "; the user name or password is wrong, or there is no database '\(url.keyspace.database)'"
-        case .unauthorized: message += "; check the user name and password"
-        case .malformedAnswer: message = "\(url): what answers there is no gateway"
+        // An empty body is a gateway's only if it says so itself: one that answers a HEAD.
+        let isEmptyAnswer = body.isEmpty && GatewayDialect(serverHeader: response.headers["Server"]) != nil
+        let code = Code(status: status, isGatewayAnswer: name != nil || isEmptyAnswer)
+        self.init(code, "\(url): \(reason)", status: status, retryAfter: response.headers.retryAfter())
+        self.name = name
+        guard code != .malformedAnswer else {
+            message = "\(url): what answers there is no gateway"
+            return
+        }
+        cause = Cause(
+            status: status, name: name ?? "", reason: reason, of: request.subject,
+            isChallenge: response.headers["WWW-Authenticate"] != nil, dialect: dialect)
+        switch cause {
+        // The request's fault, even where Sync Gateway stumbles over it (500).
+        case .badSequence?: self.code = .badRequest
+        // CouchDB says 412 of a node in maintenance.
+        case .databaseOffline?: self.code = .unavailable
         default: break
         }
+        if let remedy = cause?.remedy(for: url) { message += "; \(remedy)" }
     }
 
     static func notJSON(_ body: [UInt8], from url: GatewayURL) -> GatewayError {
@@ -44,11 +57,6 @@ extension GatewayError {
             ? "an HTML page" : SmallJSON(body) == nil ? "something that is not JSON" : "JSON that no gateway sends"
         return GatewayError(
             .malformedAnswer, "\(url) answers with \(found): a proxy or another server, not a gateway?")
-    }
-
-    /// Seconds only; a date is left to the usual back-off.
-    private static func retryAfter(_ headers: HTTPHeaders) -> Duration? {
-        headers["Retry-After"].flatMap(Int.init).map { .seconds(max(0, min($0, 3600))) }
     }
 }
 
@@ -69,6 +77,21 @@ extension GatewayError.Code {
         case 500...599: self = .serverError
         case 400..<500: self = .badRequest
         default: self = .malformedAnswer
+        }
+    }
+}
+
+extension GatewayRequest {
+    /// What it is about, as far as the answer's meaning depends on it.
+    var subject: KnownAnswer.Subject {
+        switch place {
+        case .server: return .server
+        case .database: return .database
+        case .keyspace("_changes"): return .changes
+        case .keyspace("_bulk_docs"): return .bulkDocuments
+        case .keyspace(let path) where path.hasPrefix("_local/"): return .localDocument
+        case .keyspace(let path) where path.hasPrefix("_"): return .other
+        case .keyspace(let path): return path.utf8.contains(UInt8(ascii: "/")) ? .attachment : .document
         }
     }
 }

@@ -57,6 +57,8 @@ public struct GatewayError: Error, Sendable {
     public var status: Int?
     /// The gateway's own name for it, as it stands in `error`: `missing_stub`, `Not Acceptable`; nil if it gave none.
     public var name: String?
+    /// What exactly it says, if that is one of the answers that gateways are known to give.
+    public var cause: Cause?
     /// What the gateway asked for in `Retry-After`.
     public var retryAfter: Duration?
 

@@ -17,12 +17,16 @@ package struct Delivery: Sendable {
         package var errorLimit: ErrorLimit?
         /// How many documents may be changed. Nil: any number.
         package var changeLimit: Int?
+        /// Ends what writes the same documents over and over. Nil for a pass over documents, which can't.
+        package var ownWriteLimit: OwnWriteLimit?
         /// Set for a dry run: nothing is written, what would be is shown here.
         package var preview: Preview?
         /// What programs know as `$now`: seconds since 1970.
         package var now: @Sendable () -> Int = { Timestamp.secondsNow }
         /// Whether a later run is to go on where this one ends. A full pass has no such place.
         package var savesCheckpoint = true
+        /// How writers wait before they try again; a run that can be stopped ends them early.
+        package var pauses = Pauses()
         /// How long finished work may wait for its checkpoint. Killed in between, it is looked at again.
         package var checkpointInterval: Duration = .seconds(1)
 
@@ -40,11 +44,13 @@ package struct Delivery: Sendable {
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
 
-    /// - Parameter start: Where the feed is read from; any sequence if it is no feed.
+    /// - Parameters:
+    ///   - start: Where the feed is read from; any sequence if it is no feed.
+    ///   - counters: What the run has done before.
     /// - Throws: ``RunFailure`` if a rule writes to what is no keyspace.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start, settings: Settings,
-        logger: Logger
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
+        counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
     ) throws(RunFailure) {
         self.gateway = gateway
         self.ruleSet = ruleSet
@@ -52,7 +58,7 @@ package struct Delivery: Sendable {
         self.settings = settings
         self.logger = logger
         siblings = try Self.siblings(of: gateway, ruleSet)
-        progress = RunProgress(start: start)
+        progress = RunProgress(start: start, counters: counters)
         allowance = ChangeAllowance(limit: settings.changeLimit)
         budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
     }
@@ -127,7 +133,7 @@ package struct Delivery: Sendable {
     private func write() async throws {
         let writer = BulkWriter(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, settings: settings, logger: logger)
+            budget: budget, allowance: allowance, pace: WritePace(), settings: settings, logger: logger)
         // What is shown, and which documents a limit lets through, must not depend on who is faster.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
@@ -188,6 +194,7 @@ package struct Delivery: Sendable {
     private func keepCheckpoint() async throws {
         while settings.savesCheckpoint, let sequence = await progress.nextUnsaved() {
             try await ledger.saveCheckpoint(sequence)
+            CrashPoint.checkpointSaved.pass()
             await progress.noteSaved(sequence)
             try await Task.sleep(for: settings.checkpointInterval)
         }

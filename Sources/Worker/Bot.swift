@@ -6,8 +6,9 @@ internal import ServiceLifecycle
 
 /// `changebot run`: follows the feed of one keyspace and does what the rules say.
 ///
-/// On graceful shutdown it stops reading, answers for what it has taken in, saves the checkpoint and returns. When
-/// cancelled it drops what is under way; the checkpoint is where everything before it is finished.
+/// On graceful shutdown it stops reading, answers for what it has taken in, saves the checkpoint and returns; what waits
+/// for another attempt is left for the next run. When cancelled it drops what is under way; the checkpoint is where
+/// everything before it is finished.
 package struct Bot: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
@@ -15,6 +16,7 @@ package struct Bot: Service {
     private let settings: BotSettings
     private let logger: Logger
     private let report: RunReport
+    private let watch: DatabaseWatch
 
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: BotSettings, report: RunReport, logger: Logger
@@ -25,33 +27,75 @@ package struct Bot: Service {
         self.settings = settings
         self.report = report
         self.logger = logger
+        watch = DatabaseWatch(
+            gateway: gateway, ledger: ledger, name: settings.name, isReadOnly: settings.delivery.preview != nil,
+            logger: logger, pace: settings.watchPace)
     }
 
     /// - Throws: ``RunFailure`` or ``StateError``. Returns after the end of a one-shot run or a graceful shutdown.
     package func run() async throws {
         do {
-            let checkpoint = try ledger.checkpoint()
-            let info = try await cancelWhenGracefulShutdown { try await firstContact(isResuming: checkpoint != nil) }
-            let start = startSequence(checkpoint, info)
-            try await follow(from: start, info: info)
+            while true {
+                let beginning = try await cancelWhenGracefulShutdown { try await begin() }
+                do { return try await follow(beginning) } catch let reset as DatabaseReset {
+                    _ = try await beginAnew(reset)
+                }
+            }
         } catch is CancellationError {
             // Asked to stop.
         }
     }
 
-    private func firstContact(isResuming: Bool) async throws -> DatabaseInfo {
-        let contact = FirstContact(
-            gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
-        return try await contact.make(needsNewest: settings.since == .now && !isResuming)
+    private struct Beginning {
+        let info: DatabaseInfo
+        let start: SequenceID
+        /// Whether this user may keep a mark in the database.
+        let isMarked: Bool
     }
 
-    private func startSequence(
-        _ checkpoint: (sequence: SequenceID, ruleSetHash: String)?, _ info: DatabaseInfo
-    ) -> SequenceID {
-        if let checkpoint {
+    /// Finds out where to start, once the gateway answers.
+    private func begin() async throws -> Beginning {
+        let contact = FirstContact(
+            gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
+        let isResuming = try ledger.checkpoint() != nil
+        let info = try await contact.make(needsNewest: settings.since == .now && !isResuming)
+        guard settings.channels == nil || gateway.dialect == .syncGateway else {
+            throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
+        }
+        switch try await contact.ask(watch.look) {
+        case .same(let mark):
+            return Beginning(info: info, start: try startSequence(info, copy: mark), isMarked: true)
+        case .reset(let reset):
+            let start = try await beginAnew(reset)
+            return Beginning(info: info, start: start, isMarked: true)
+        case .unknowable(let reason):
+            logger.notice(
+                "a reset of the database can't be noticed: this user may not keep local documents",
+                metadata: ["reason": "\(reason)"])
+            return Beginning(info: info, start: try startSequence(info, copy: nil), isMarked: false)
+        }
+    }
+
+    /// Forgets the database that was.
+    private func beginAnew(_ reset: DatabaseReset) async throws -> SequenceID {
+        guard settings.onReset == .restart else {
+            throw RunFailure(
+                .databaseReset,
+                "\(reset.reason); to handle its documents from the beginning, run with --on-reset restart")
+        }
+        logger.warning("starting again at the beginning", metadata: ["reason": "\(reset.reason)"])
+        try await ledger.beginAnew(identity: reset.mark?.identity, at: .start, reason: reset.reason)
+        CrashPoint.stateForgotten.pass()
+        if reset.mark == nil { _ = try await watch.leaveMark() }
+        return .start
+    }
+
+    /// The checkpoint; else what was asked for; else the copy of a checkpoint of the same rules; else the beginning.
+    private func startSequence(_ info: DatabaseInfo, copy: DatabaseMark?) throws -> SequenceID {
+        if let checkpoint = try ledger.checkpoint() {
             if settings.since != nil {
                 logger.notice(
-                    "ignoring --since: there is a checkpoint; use another --name to start elsewhere",
+                    "ignoring --since: there is a checkpoint; 'changebot checkpoint set' moves it",
                     metadata: ["checkpoint": "\(checkpoint.sequence)"])
             }
             if checkpoint.ruleSetHash != ruleSet.hash {
@@ -60,37 +104,74 @@ package struct Bot: Service {
             return checkpoint.sequence
         }
         switch settings.since {
-        case nil, .beginning: return .start
+        case .beginning: return .start
         case .sequence(let sequence): return sequence
         case .now: return info.updateSequence ?? .start
+        case nil: return try copied(copy) ?? .start
         }
     }
 
-    private func follow(from start: SequenceID, info: DatabaseInfo) async throws {
+    private func copied(_ mark: DatabaseMark?) throws -> SequenceID? {
+        guard let mark, let sequence = mark.checkpoint, !(try ledger.isCheckpointReset()) else { return nil }
+        guard mark.ruleSetHash == ruleSet.hash else {
+            logger.notice("the database holds a checkpoint of other rules: starting at the beginning")
+            return nil
+        }
+        logger.notice(
+            "there is no checkpoint here: going on at the copy in the database",
+            metadata: ["checkpoint": "\(sequence)", "saved_at": "\(mark.savedAt)"])
+        return sequence
+    }
+
+    /// - Throws: Also ``DatabaseReset``.
+    private func follow(_ beginning: Beginning) async throws {
+        var delivering = settings.delivery
+        delivering.pauses = .endedByGracefulShutdown
+        delivering.ownWriteLimit = settings.ownWriteLimit
         let delivery = try Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, settings: settings.delivery,
-            logger: logger)
+            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: beginning.start,
+            counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await report.watch(delivery.progress)
-        logger.info("following the feed", metadata: ["since": "\(start)", "rules": "\(ruleSet.count)"])
-        try await delivery.run { try await read(from: start, info: info, into: delivery) }
+        logger.info(
+            "following the feed", metadata: ["since": "\(beginning.start)", "rules": "\(ruleSet.count)"])
+        try await delivery.run { try await read(beginning, into: delivery) }
+        if beginning.isMarked { await copyCheckpoint() }
+    }
+
+    /// The run is at its end: a gateway in trouble must not hold it.
+    private func copyCheckpoint() async {
+        do { try await watch.copyCheckpoint() } catch {
+            logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])
+        }
     }
 
     /// Returns at the end of a one-shot run, and when a graceful shutdown begins.
-    private func read(from start: SequenceID, info: DatabaseInfo, into delivery: Delivery) async throws {
-        let progress = delivery.progress
-        let reader = FeedReader(
-            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: info.newestSequence) : .never,
-            patience: settings.delivery.patience, logger: logger,
-            noteRetry: { await progress.count { $0.retries += 1 } })
+    private func read(_ beginning: Beginning, into delivery: Delivery) async throws {
         do {
             try await cancelWhenGracefulShutdown {
-                let intake = delivery.makeIntake()
-                try await reader.read(from: start) { rows, reached in
-                    try await intake.take(rows, reached: reached)
+                try await withThrowingTaskGroup { group in
+                    group.addTask { try await readFeed(beginning, into: delivery) }
+                    if beginning.isMarked { group.addTask { try await watch.run() } }
+                    defer { group.cancelAll() }
+                    try await group.next()
                 }
             }
         } catch is CancellationError where !Task.isCancelled {
             logger.info("stopping: finishing what is under way")
+        }
+    }
+
+    private func readFeed(_ beginning: Beginning, into delivery: Delivery) async throws {
+        let progress = delivery.progress
+        var reader = FeedReader(
+            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: beginning.info.newestSequence) : .never,
+            patience: settings.delivery.patience, logger: logger,
+            noteRetry: { await progress.count { $0.retries += 1 } })
+        reader.following = settings.following
+        reader.channels = settings.channels
+        let intake = delivery.makeIntake()
+        try await reader.read(from: beginning.start) { rows, reached in
+            try await intake.take(rows, reached: reached)
         }
     }
 }

@@ -15,6 +15,15 @@ package struct BotSettings: Sendable {
     package var isOneShot = false
     /// Where to start if there is no checkpoint. Nil: the beginning.
     package var since: Start?
+    /// Of the bot: what it keeps in the database is named after it.
+    package var name = "changebot"
+    package var following = FeedReader.Following.longpoll
+    /// Only what is in these channels of a Sync Gateway. Nil: all that the user may see.
+    package var channels: [String]?
+    package var ownWriteLimit: OwnWriteLimit? = OwnWriteLimit()
+    package var onReset = ResetPolicy.restart
+    /// How often a look is taken at what is kept in the database.
+    var watchPace = DatabaseWatch.Pace()
     package var delivery = Delivery.Settings()
 
     package init() {}

@@ -12,19 +12,30 @@ struct FirstContact {
     /// - Parameter needsNewest: The gateway's newest sequence must be known, or there is no place to start.
     /// - Throws: ``RunFailure``, `CancellationError`.
     func make(needsNewest: Bool = false) async throws -> DatabaseInfo {
-        var patience = Patience(patience)
+        let info = try await patiently(Patience(patience)) {
+            let info = try await gateway.databaseInfo()
+            if needsNewest, !(info.isOnline && info.updateSequence != nil) {
+                throw GatewayError(
+                    .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
+            }
+            return info
+        }
+        logger.info(
+            "connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+        return info
+    }
+
+    /// One more question, to a gateway that has answered already.
+    func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
+        try await patiently(Patience(patience, hasSucceeded: true), question)
+    }
+
+    private func patiently<Answer: Sendable>(
+        _ start: Patience, _ question: () async throws -> Answer
+    ) async throws -> Answer {
+        var patience = start
         while true {
-            do throws(GatewayError) {
-                let info = try await gateway.databaseInfo()
-                if needsNewest, !(info.isOnline && info.updateSequence != nil) {
-                    throw GatewayError(
-                        .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
-                }
-                logger.info(
-                    "connected",
-                    metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
-                return info
-            } catch {
+            do { return try await question() } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 switch patience.verdict(on: error) {
                 case .end(let failure): throw failure

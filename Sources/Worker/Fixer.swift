@@ -15,17 +15,20 @@ package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
     private let ledger: Ledger
+    private let name: String
     private let settings: Delivery.Settings
     private let report: RunReport
     private let logger: Logger
 
+    /// - Parameter name: Of the state; what is kept in the database is named after it.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: Delivery.Settings, report: RunReport,
-        logger: Logger
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, name: String = "fix-changebot",
+        settings: Delivery.Settings, report: RunReport, logger: Logger
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
         self.ledger = ledger
+        self.name = name
         self.settings = settings
         self.report = report
         self.logger = logger
@@ -37,7 +40,10 @@ package struct Fixer: Service {
             let contact = FirstContact(
                 gateway: gateway, patience: settings.patience, report: report, logger: logger)
             let info = try await cancelWhenGracefulShutdown { try await contact.make() }
+            try await cancelWhenGracefulShutdown { try await knowDatabase(contact) }
             await report.expect(documents: info.documentCount)
+            var settings = settings
+            settings.pauses = .endedByGracefulShutdown
             let delivery = try Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
@@ -45,6 +51,16 @@ package struct Fixer: Service {
         } catch is CancellationError {
             // Asked to stop.
         }
+    }
+
+    /// What is remembered of a database that was reset counts no longer.
+    private func knowDatabase(_ contact: FirstContact) async throws {
+        let watch = DatabaseWatch(
+            gateway: gateway, ledger: ledger, name: name, isReadOnly: settings.preview != nil, logger: logger)
+        guard case .reset(let reset) = try await contact.ask(watch.look) else { return }
+        logger.notice("forgetting what was done in the database before", metadata: ["reason": "\(reset.reason)"])
+        try await ledger.forgetDatabase(identity: reset.mark?.identity)
+        if reset.mark == nil { _ = try await watch.leaveMark() }
     }
 
     private func read(info: DatabaseInfo, into delivery: Delivery) async throws {

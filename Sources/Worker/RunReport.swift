@@ -22,8 +22,11 @@ package actor RunReport {
 
     func noteContactRetry() { contactRetries += 1 }
 
+    /// What the deliveries of this run have done; the next one counts on from there.
+    func deliveredSoFar() async -> RunCounters { await progress?.counters ?? RunCounters() }
+
     package func counters() async -> RunCounters {
-        var counters = await progress?.counters ?? RunCounters()
+        var counters = await deliveredSoFar()
         counters.retries += contactRetries
         return counters
     }

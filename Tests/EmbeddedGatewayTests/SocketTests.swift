@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import EmbeddedGateway
@@ -124,6 +125,9 @@ import Testing
                     #expect(try await connection.readAnswer().body.contains("\"update_seq\":\(count + 1),"))
                 }
                 await gateway.stop()
+                let folder = URL(filePath: path).deletingLastPathComponent().path
+                let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+                #expect(Set(files) == ["gateway.sqlite", "gateway.sqlite-lock"])
             }
         }
     }
@@ -141,8 +145,23 @@ import Testing
             let second = EmbeddedGateway(.init(port: address.port, logger: .quiet))
             let error = await #expect(throws: EmbeddedGatewayError.self) { try await second.start() }
             #expect(error?.code == .cannotListen)
-            #expect(error?.description.contains("127.0.0.1:\(address.port)") == true)
+            #expect(
+                error?.description
+                    == "can't listen on 127.0.0.1:\(address.port): another program listens there; stop it, or choose "
+                    + "another port (0 picks a free one)")
         }
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "can't listen on 192.0.2.1:0: this is no address of this machine; write 127.0.0.1"),
+        ("2001:db8::1", "can't listen on [2001:db8::1]:0: "),
+        ("no such host", "can't listen on no such host:0: the host"),
+    ])
+    func anAddressThatIsNotOursIsNamed(host: String, beginning: String) async throws {
+        let gateway = EmbeddedGateway(.init(host: host, logger: .quiet))
+        let error = await #expect(throws: EmbeddedGatewayError.self) { try await gateway.start() }
+        #expect(error?.code == .cannotListen)
+        #expect(error?.description.hasPrefix(beginning) == true, "\(error?.description ?? "")")
     }
 
     @Test(arguments: ["/nowhere/at/all/gateway.sqlite", "/etc/passwd"])

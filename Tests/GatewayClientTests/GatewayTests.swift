@@ -288,7 +288,8 @@ struct ScriptedGateway {
         #expect(try await gateway.attachment("my image.png", of: "t1") == Array("PNG".utf8))
         #expect(try await gateway.attachment("none", of: "t1") == nil)
         #expect(try await gateway.localDocument("changebot.x") == nil)
-        #expect(try await gateway.putLocalDocument("changebot.x", body: Array(#"{"last":"29:13"}"#.utf8)).text == "0-1")
+        let body = Array(#"{"last":"29:13"}"#.utf8)
+        #expect(try await gateway.saveLocalDocument("changebot.x", body: body).text == "0-1")
     }
 
     @Test(arguments: [

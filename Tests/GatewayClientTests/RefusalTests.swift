@@ -1,3 +1,4 @@
+import LosslessJSON
 import TestKit
 import Testing
 
@@ -5,45 +6,95 @@ import Testing
 
 /// What gateways say when they refuse, and what it is here.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
-    @Test(arguments: [
-        (401, "Unauthorized", "Session Invalid", "unauthorized"),
-        (401, "Unauthorized", "Login required", "unauthorized"),
-        (401, "unauthorized", "You are not authorized to access this db.", "unauthorized"),
-        (403, "Forbidden", "sg missing role", "forbidden"),
-        (404, "not_found", "Database does not exist.", "notFound"),
-        (404, "not_found", "keyspace todo._default.nope not found", "notFound"),
-        (404, "not_found", "Document revision is not accessible", "notFound"),
-        (405, "Method Not Allowed", "", "badRequest"),
-        (406, "Not Acceptable", "Response is multipart", "badRequest"),
-        (409, "conflict", "Cannot modify attachments without a specific rev ID", "conflict"),
-        (412, "missing_stub", "Invalid attachment stub in t2 for image", "conflict"),
-        (412, "Precondition Failed", "Database already exists", "conflict"),
-        (413, "Request Entity Too Large", "Attachment too large", "tooLarge"),
-        (415, "Unsupported Media Type", "Unsupported Content-Encoding; use gzip", "badRequest"),
-        (400, "illegal_docid", "Only reserved document ids may start with underscore.", "badRequest"),
-        (400, "bad_request", "Malformed sequence supplied in 'since' parameter.", "badRequest"),
-        (400, "Bad Request", "Filter '_doc_ids' is only valid for feed=normal replications", "badRequest"),
-        (500, "Internal Server Error", "Internal error: unexpected EOF", "serverError"),
-        (503, "Service Unavailable", "DB is currently under maintenance", "unavailable"),
-        (503, "Service Unavailable", "Replication limit exceeded. Try again later.", "unavailable"),
-    ])
-    func eachHasACodeAndKeepsItsName(status: Int, name: String, reason: String, code: String) async throws {
-        let scripted = try ScriptedGateway { connection, _ in
-            try connection.answer(
-                status, headers: syncGateway, body: #"{"error":"\#(name)","reason":"\#(reason)"}"#)
-        }
-        let error = await #expect(throws: GatewayError.self) { _ = try await scripted.gateway.databaseInfo() }
-        #expect(error?.code.description == code)
-        #expect(error?.name == name)
-        #expect(error?.status == status)
-        #expect(error?.isRetryable == (status >= 500))
+    @Test func theTableIsRead() {
+        #expect(RecordedRefusal.all.count == RecordedRefusal.table.split(separator: "\n").count)
     }
 
-    @Test(arguments: [(#"1795208996707529"#, "1795208996707529"), (#""1795208634""#, "1795208634"), ("null", nil)])
-    func aDatabaseTellsSinceWhenThereIsOne(json: String, instance: String?) async throws {
+    @Test(arguments: RecordedRefusal.all)
+    func eachHasACodeAndACause(refusal: RecordedRefusal) async throws {
+        let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
+        #expect(error?.code.description == refusal.code)
+        #expect(error?.cause?.description == refusal.cause)
+        #expect(error?.name == refusal.name)
+        #expect(error?.status == refusal.status)
+        let said = refusal.reason.hasSuffix(".") ? String(refusal.reason.dropLast()) : refusal.reason
+        #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
+        #expect(error?.isRetryable == ["unavailable", "serverError"].contains(refusal.code))
+    }
+
+    /// What to do about it: without that a message leaves people alone.
+    @Test(arguments: [
+        ("wrongCredentials", "check the user name and password"), ("loginRequired", "give a user name and password"),
+        ("databaseMissing", "is there a database 'todo'?"), ("databaseOffline", "online again"),
+        ("missingStub", "send the attachment itself"), ("localDocumentConflict", "send its current revision"),
+        ("unknownDatabaseOrLogin", "or there is no database 'todo'"),
+    ])
+    func messagesNameTheRemedy(cause: String, remedy: String) async throws {
+        let refusal = try #require(RecordedRefusal.all.first { $0.cause == cause })
+        let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
+        #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func anAnswerThatIsNotKnownHasNoCause() async throws {
         let scripted = try ScriptedGateway { connection, _ in
-            try connection.answer(headers: syncGateway, body: #"{"db_name":"todo","instance_start_time":\#(json)}"#)
+            try connection.answer(400, headers: syncGateway, body: #"{"error":"Bad Request","reason":"No, thanks"}"#)
         }
-        #expect(try await scripted.gateway.databaseInfo().instance == instance)
+        let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+        #expect(error?.code == .badRequest)
+        #expect(error?.cause == nil)
+    }
+
+    /// Sync Gateway's answer to a HEAD that it does not take, as recorded; the same from a firewall is no gateway's.
+    @Test(arguments: [(syncGateway, GatewayError.Code.badRequest), ([], .malformedAnswer)])
+    func anEmptyBodyIsAGatewaysIfItSaysSo(headers: [String], code: GatewayError.Code) async throws {
+        let scripted = try ScriptedGateway { connection, _ in try connection.answer(400, headers: headers) }
+        let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+        #expect(error?.code == code)
+    }
+
+    @Test func rowsOfABulkWriteKeepWhatTheySay() throws {
+        let rows: [(String, BulkOutcome)] = [
+            (
+                #"{"error":"bad_request","reason":"Bad _revisions","status":400}"#,
+                .rejected(status: 400, reason: "bad_request: Bad _revisions")
+            ),
+            (
+                #"{"error":"413","reason":"Attachment too large","status":413}"#,
+                .rejected(status: 413, reason: "413: Attachment too large")
+            ),
+            (
+                #"{"error":"500","reason":"Internal error: illegal base64 data at input byte 0","status":500}"#,
+                .rejected(status: 500, reason: "500: Internal error: illegal base64 data at input byte 0")
+            ),
+            (#"{"error":"conflict","reason":"Document update conflict."}"#, .conflict),
+        ]
+        for (json, outcome) in rows { #expect(BulkOutcome(row: try #require(SmallJSON(Array(json.utf8)))) == outcome) }
+    }
+}
+
+extension RecordedRefusal {
+    /// Asks a gateway that answers so.
+    fileprivate func meet() async throws {
+        var body = JSONWriter()
+        body.object { body in
+            body.member("error", string: name)
+            body.member("reason", string: reason)
+        }
+        let headers = dialect == .couchDB ? couchDB : syncGateway + (isChallenge ? ["WWW-Authenticate: Basic"] : [])
+        let scripted = try ScriptedGateway {
+            [body = String(decoding: body.bytes, as: UTF8.self), status] connection, _ in
+            try connection.answer(status, headers: headers, body: body)
+        }
+        let (gateway, object) = (scripted.gateway, Array("{}".utf8))
+        switch question {
+        case .database: _ = try await gateway.databaseInfo()
+        case .changes: _ = try await gateway.changes(ChangesRequest())
+        case .revisions: _ = try await gateway.openRevisions(of: "a")
+        case .document: try await gateway.put("a", body: object)
+        case .local: try await gateway.saveLocalDocument("a", body: object)
+        case .attachment:
+            try await gateway.putAttachment("x", of: "a", revision: nil, contentType: "text/plain", segments: [])
+        case .bulk: _ = try await gateway.bulkDocs([BulkDocument(id: "a", segments: [object])])
+        }
     }
 }

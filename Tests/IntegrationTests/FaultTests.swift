@@ -79,8 +79,8 @@ import Testing
             #expect(counters.written == 4)
             #expect(counters.retries == 1)
             let asked = server.requests("/todo/_changes").map(\.target)
-            #expect(asked.count == 2)
-            #expect(asked.last?.hasPrefix("/todo/_changes?since=2&") == true)
+            #expect(asked.count == 3)
+            #expect(asked.dropFirst().first?.hasPrefix("/todo/_changes?since=2&") == true)
         }
     }
 
@@ -89,11 +89,11 @@ import Testing
             let server = try ScriptedServer { request, number in
                 guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
                 return number == 0
-                    ? ScriptedServer.feed([ScriptedServer.row(1), #"{"id":"","changes":null,"err":{}}"#], last: 1)
+                    ? ScriptedServer.feed([ScriptedServer.row(1), #"{"id":"","changes":null,"err":{}}"#], last: 9)
                     : ScriptedServer.feed([ScriptedServer.row(2)], last: 2)
             }
             #expect(try await server.runOnce(directory).counters.written == 2)
-            #expect(server.requests("/todo/_changes").last?.target.contains("since=1&") == true)
+            #expect(server.requests("/todo/_changes")[1].target.contains("since=1&"))
         }
     }
 

@@ -23,6 +23,7 @@ final class ScriptedServer: Sendable {
 
     let server: TestServer
     private let seen: Monitor<[TestRequest]>
+    private static let noMark = Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
 
     static let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
 
@@ -35,18 +36,20 @@ final class ScriptedServer: Sendable {
     ) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
+        let marks = Monitor<[String: [UInt8]]>([:])
+        let reached = Monitor<String?>(nil)
         server = try TestServer { connection in
             try connection.serve { request in
                 let number = seen.with { requests in
                     defer { requests.append(request) }
                     return requests.count { $0.path == request.path }
                 }
-                guard
-                    let answer = request.path == "/todo/"
-                        ? Answer(headers: headers, body: information) : script(request, number)
-                else {
-                    throw Hangup()
-                }
+                let own =
+                    request.path == "/todo/"
+                    ? Answer(headers: headers, body: information) : Self.answerOfLocal(request, marks)
+                let end = reached.with { Self.isBehind($0, request) ? $0 : nil }.map { Self.feed([], last: $0) }
+                guard let answer = own ?? end ?? script(request, number) else { throw Hangup() }
+                if answer.cutAfter == nil { reached.with { $0 = Self.lastSequence(answer) ?? $0 } }
                 let length = answer.body.utf8.count
                 let head = ["HTTP/1.1 \(answer.status) X", "Content-Length: \(length)"] + answer.headers
                 let body = Array(answer.body.utf8).prefix(answer.cutAfter ?? length)
@@ -57,6 +60,30 @@ final class ScriptedServer: Sendable {
     }
 
     private struct Hangup: Error {}
+
+    /// `last_seq` of an answer that is a feed, as it is sent back.
+    private static func lastSequence(_ answer: Answer) -> String? {
+        (try? JSONText(answer.body))?.root["last_seq"].flatMap { SequenceID($0) }?.queryValue
+    }
+
+    /// Whether the request asks for what comes behind everything: there is nothing, as a script need not say.
+    private static func isBehind(_ reached: String?, _ request: TestRequest) -> Bool {
+        guard let reached, request.path == "/todo/_changes", !request.target.contains("feed=") else { return false }
+        return request.target.contains("since=\(reached.percentEncodedForTests)&")
+    }
+
+    /// Keeps local documents as a gateway does; nil for any other request.
+    private static func answerOfLocal(_ request: TestRequest, _ marks: Monitor<[String: [UInt8]]>) -> Answer? {
+        guard request.path.contains("/_local/") else { return nil }
+        guard request.method == "PUT" else {
+            guard let body = marks.with({ $0[request.path] }) else { return noMark }
+            return Answer(body: #"{"_rev":"0-1","# + String(decoding: body.dropFirst(), as: UTF8.self))
+        }
+        let body = (try? JSONText(request.body))?.root.members.filter { $0.name.string != "_rev" } ?? []
+        let members = body.map { String(decoding: $0.range.isEmpty ? [] : request.body[$0.range], as: UTF8.self) }
+        marks.with { $0[request.path] = Array("{\(members.joined(separator: ","))}".utf8) }
+        return Answer(status: 201, body: #"{"id":"_local/mark","ok":true,"rev":"0-1"}"#)
+    }
 
     /// The requests of one path, such as `/todo/_bulk_docs`, in order.
     func requests(_ path: String) -> [TestRequest] { seen.with { $0.filter { $0.path == path } } }
@@ -116,7 +143,7 @@ final class ScriptedServer: Sendable {
     }
 
     /// A feed with these rows and a proper end.
-    static func feed(_ rows: [String], last: Int) -> Answer {
+    static func feed(_ rows: [String], last: some CustomStringConvertible) -> Answer {
         Answer(body: "{\"results\":[\r\n" + rows.joined(separator: "\n,") + "\n],\n\"last_seq\":\"\(last)\"}\n")
     }
 
@@ -133,6 +160,12 @@ final class ScriptedServer: Sendable {
     static func ids(in request: TestRequest) -> [String] {
         guard let docs = try? JSONText(request.body).root["docs"] else { return [] }
         return docs.elements.compactMap { $0["_id"]?.string }
+    }
+}
+
+extension String {
+    fileprivate var percentEncodedForTests: String {
+        addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~"))) ?? self
     }
 }
 

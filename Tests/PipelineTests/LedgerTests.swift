@@ -1,127 +1,222 @@
 import Foundation
+import GRDB
 import GatewayClient
-import Pipeline
 import Testing
 
+@testable import Pipeline
+
 @Suite struct LedgerTests {
-    /// Opens a state, and gives it free when `body` is done: a task that ended a moment ago may still hold the ledger.
-    private func using<Result>(
-        _ directory: String, rules: String = "r1", _ body: (Ledger) async throws -> Result
-    ) async throws -> Result {
-        let ledger = try open(directory, rules: rules)
-        defer { ledger.close() }
-        return try await body(ledger)
-    }
-
-    private func open(
-        _ directory: String, name: String = "bot", gateway: String = "http://a:1/todo", rules: String = "r1"
-    ) throws(StateError) -> Ledger {
-        try Ledger(directory: directory, name: name, gateway: gateway, ruleSetHash: rules)
-    }
-
-    @Test(arguments: ["5", "\"5\"", "\"2:5\"", "\"1::5\"", "\"7-g1AAAA\"", "\"a\\u0041\""])
-    func aCheckpointComesBackAsTheJSONThatItWas(json: String) async throws {
-        try await withTemporaryDirectory { directory in
-            let sequence = try #require(SequenceID(json))
-            try await using(directory) { try await $0.saveCheckpoint(sequence) }
-            let checkpoint = try #require(try open(directory).checkpoint())
-            #expect(checkpoint.sequence.description == json)
-            #expect(checkpoint.ruleSetHash == "r1")
-        }
-    }
-
-    @Test func aNewStateHasNoCheckpoint() async throws {
-        try await withTemporaryDirectory { directory in
-            let checkpoint = try open(directory).checkpoint()
-            #expect(checkpoint == nil)
-        }
-    }
+    // MARK: - Who has it
 
     @Test func aSecondRunWithTheSameNameFindsTheStateTakenAndByWhom() async throws {
-        try await withTemporaryDirectory { directory in
-            let first = try open(directory)
-            let error = #expect(throws: StateError.self) { try open(directory) }
+        try await LedgerBench.withLedger { bench, ledger in
+            let error = #expect(throws: StateError.self) { try bench.open() }
             guard case .locked(let holder) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
             #expect(holder.contains("pid \(getpid())"))
-            _ = try open(directory, name: "other")
-            withExtendedLifetime(first) {}
+            #expect(Ledger.holder(directory: bench.directory, name: "bot") == holder)
+            _ = try bench.open(name: "other")
         }
     }
 
     @Test func theLockIsGoneWhenItsHolderCloses() async throws {
         try await withTemporaryDirectory { directory in
-            try open(directory).close()
-            try open(directory).close()
+            let bench = LedgerBench(directory: directory)
+            try bench.open().close()
+            #expect(Ledger.holder(directory: directory, name: "bot") == nil)
+            try bench.open().close()
         }
     }
 
     @Test func stateOfAnotherGatewayIsRefused() async throws {
         try await withTemporaryDirectory { directory in
-            try open(directory).close()
-            let error = #expect(throws: StateError.self) { try open(directory, gateway: "http://b:1/todo") }
-            guard case .foreign = error else {
+            let bench = LedgerBench(directory: directory)
+            try bench.open().close()
+            let attempts: [() throws -> Any?] = [
+                { try bench.open(gateway: "http://b:1/todo") },
+                { try Ledger(previewing: directory, name: "bot", gateway: "http://b:1/todo", ruleSetHash: "") },
+                { try Ledger(existing: directory, name: "bot", gateway: "http://b:1/todo", access: .beside) },
+            ]
+            for attempt in attempts {
+                let error = #expect(throws: StateError.self) { _ = try attempt() }
+                guard case .foreign = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+            }
+        }
+    }
+
+    // MARK: - Beside a run
+
+    @Test func besideARunBothReadAndWrite() async throws {
+        try await LedgerBench.withLedger { bench, run in
+            let beside = try #require(try Ledger(existing: bench.directory, name: "bot", access: .beside))
+            defer { beside.close() }
+            try await run.saveCheckpoint(sequence(7))
+            #expect(try beside.checkpoint()?.sequence == sequence(7))
+            #expect(try beside.gateway() == "http://a:1/todo")
+            try await beside.setAside([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+            #expect(try run.deadLetterCount() == 1)
+        }
+    }
+
+    @Test func aloneItIsNotToBeHadBesideARun() async throws {
+        try await LedgerBench.withLedger { bench, run in
+            let error = #expect(throws: StateError.self) {
+                _ = try Ledger(existing: bench.directory, name: "bot", access: .alone)
+            }
+            guard case .locked = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
         }
     }
 
-    @Test func ownRevisionsAreThoseOfTheSameRules() async throws {
+    @Test func whatIsNotThereIsNotMadeToBeLookedAt() async throws {
         try await withTemporaryDirectory { directory in
-            try await using(directory) { ledger in
-                try await ledger.recordOwnRevisions([("a", RevisionID("2-x")), ("b", RevisionID("3-y"))])
+            for path in [directory, directory + "/none"] {
+                let beside = try Ledger(existing: path, name: "bot", access: .beside)
+                let alone = try Ledger(existing: path, name: "bot", access: .alone)
+                #expect(beside == nil && alone == nil)
             }
-            let candidates: [(id: DocumentID, revision: RevisionID)] = [
-                ("a", RevisionID("2-x")), ("a", RevisionID("3-y")), ("b", RevisionID("3-y")),
-            ]
-            #expect(try await using(directory) { try await $0.ownRevisions(among: candidates) } == [0, 2])
-            #expect(try await using(directory, rules: "r2") { try await $0.ownRevisions(among: candidates) } == [])
+            let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(files.isEmpty)
         }
     }
 
+    @Test func aPreviewRemembersNothing() async throws {
+        try await LedgerBench.withLedger { bench, run in
+            let preview = try Ledger(
+                previewing: bench.directory, name: "bot", gateway: "http://a:1/todo", ruleSetHash: "r1")
+            try await preview.saveCheckpoint(sequence(1))
+            try await preview.setAside([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+            #expect(try await preview.drop([1]) == 0)
+            let checkpoint = try run.checkpoint()
+            #expect(checkpoint == nil)
+            #expect(try run.deadLetterCount() == 0)
+        }
+    }
+
+    // MARK: - Files
+
     @Test func filesAreForTheirOwnerOnly() async throws {
         try await withTemporaryDirectory { parent in
-            let directory = parent + "/state"
-            let ledger = try open(directory)
+            let bench = LedgerBench(directory: parent + "/state")
+            let ledger = try bench.open()
             try await ledger.saveCheckpoint(sequence(1))
-            let files = try FileManager.default.contentsOfDirectory(atPath: directory)
-            #expect(files.contains("bot.sqlite"))
+            let files = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+            #expect(Set(files) == ["bot.lock", "bot.sqlite", "bot.sqlite-shm", "bot.sqlite-wal"])
             for file in files {
-                let mode = try FileManager.default.attributesOfItem(atPath: directory + "/" + file)[.posixPermissions]
-                #expect(mode as? Int == 0o600, "\(file)")
+                #expect(try mode(bench.directory + "/" + file) == 0o600, "\(file)")
             }
-            let mode = try FileManager.default.attributesOfItem(atPath: directory)[.posixPermissions]
-            #expect(mode as? Int == 0o700)
+            #expect(try mode(bench.directory) == 0o700)
+        }
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test(arguments: ["bot.sqlite", "bot.lock"])
+    func aLinkInPlaceOfAFileIsRefused(file: String) async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            let target = directory + "/target"
+            try Data("untouched".utf8).write(to: URL(fileURLWithPath: target))
+            try FileManager.default.createSymbolicLink(
+                atPath: directory + "/" + file, withDestinationPath: target)
+            #expect(throws: StateError.self) { try bench.open() }
+            #expect(FileManager.default.contents(atPath: target) == Data("untouched".utf8))
+        }
+    }
+
+    @Test(arguments: [(0o700, false), (0o755, false), (0o777, true), (0o1777, false)])
+    func aDirectoryThatAnybodyMayWriteToIsFoundOut(mode: Int, isOpen: Bool) async throws {
+        try await withTemporaryDirectory { directory in
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory)
+            #expect(Ledger.isOpenToAll(directory: directory) == isOpen)
         }
     }
 
     @Test func aFileThatIsNoStateIsRefusedAndLeftAsItIs() async throws {
         try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
             let content = Data(repeating: 0x41, count: 5000)
-            try content.write(to: URL(fileURLWithPath: directory + "/bot.sqlite"))
-            let error = #expect(throws: StateError.self) { try open(directory) }
+            try content.write(to: URL(fileURLWithPath: bench.databasePath))
+            let error = #expect(throws: StateError.self) { try bench.open() }
             guard case .unreadable = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(FileManager.default.contents(atPath: directory + "/bot.sqlite") == content)
+            #expect(FileManager.default.contents(atPath: bench.databasePath) == content)
         }
     }
 
-    @Test func deadLettersKeepWhatIsKnown() async throws {
+    @Test func aFullDiskFailsTheWriteAndLeavesTheOldCheckpoint() async throws {
+        try await LedgerBench.withLedger { bench, ledger in
+            try await ledger.saveCheckpoint(sequence(1))
+            try await ledger.database.writeWithoutTransaction { database in
+                // As many pages as there are; SQLite then says what it says when the disk has no more room.
+                try database.execute(sql: "PRAGMA max_page_count = 1")
+            }
+            let long = try #require(SequenceID(String(repeating: "x", count: 100_000)))
+            let error = await #expect(throws: StateError.self) { try await ledger.saveCheckpoint(long) }
+            guard case .cannotWrite = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(try ledger.checkpoint()?.sequence == sequence(1))
+            try await ledger.saveCheckpoint(sequence(2))
+            #expect(try ledger.checkpoint()?.sequence == sequence(2))
+        }
+    }
+
+    // MARK: - The database behind the gateway
+
+    @Test func theDatabasesNonceIsKept() async throws {
         try await withTemporaryDirectory { directory in
-            let ledger = try open(directory)
-            let letters = [
-                DeadLetter(
-                    sequence: sequence(4), id: "t1", revision: RevisionID("1-a"), rule: "r", reason: "because",
-                    attempts: 3),
-                DeadLetter(sequence: nil, id: "", revision: nil, reason: "no JSON"),
-            ]
-            try await ledger.setAside(letters)
-            #expect(try ledger.deadLetters() == letters)
+            let bench = LedgerBench(directory: directory)
+            try await bench.using { ledger in
+                #expect(try ledger.databaseIdentity() == nil)
+                try await ledger.adoptDatabase(identity: "one")
+                try await ledger.adoptDatabase(identity: "two")
+            }
+            let identity = try bench.open().databaseIdentity()
+            #expect(identity == "two")
+        }
+    }
+
+    @Test(arguments: ["new", nil])
+    func afterAResetOwnRevisionsAreForgottenAndDeadLettersAreNot(identity: String?) async throws {
+        try await LedgerBench.withLedger { bench, ledger in
+            let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
+            try await ledger.adoptDatabase(identity: "old")
+            try await ledger.saveCheckpoint(sequence(9))
+            try await ledger.recordOwnRevisions(own)
+            try await ledger.setAside([DeadLetter(sequence: sequence(4), id: "d", revision: nil, reason: "r")])
+            try await ledger.beginAnew(identity: identity, at: .start, reason: "reset of the database")
+            #expect(try ledger.databaseIdentity() == identity)
+            #expect(try await ledger.ownRevisions(among: own) == [])
+            #expect(try await ledger.ownWriteCounts(of: ["a"], since: 0) == [0])
+            #expect(try ledger.checkpoint()?.sequence == .start)
+            #expect(try ledger.checkpointHistory().map(\.reason) == ["reset of the database", nil])
+            #expect(try ledger.deadLetterCount() == 1)
+        }
+    }
+
+    @Test func forgettingTheDatabaseKeepsTheCheckpoint() async throws {
+        try await LedgerBench.withLedger { bench, ledger in
+            let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
+            try await ledger.adoptDatabase(identity: "old")
+            try await ledger.saveCheckpoint(sequence(9))
+            try await ledger.recordOwnRevisions(own)
+            try await ledger.forgetDatabase(identity: "new")
+            #expect(try ledger.databaseIdentity() == "new")
+            #expect(try await ledger.ownRevisions(among: own) == [])
+            #expect(try ledger.checkpoint()?.sequence == sequence(9))
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Compression
 internal import NIOConcurrencyHelpers
 
 extension Answer {
@@ -31,7 +32,7 @@ extension Answer {
     private static func pack(
         _ make: @Sendable (@escaping Send) async throws -> Void, _ send: @escaping Send
     ) async throws {
-        let stream = NIOLockedValueBox(GzipStream())
+        let stream = NIOLockedValueBox(GzipPieces())
         try await make { bytes in
             guard !bytes.isEmpty else { return }
             try await send(stream.withLockedValue { $0.pack(bytes) })
@@ -57,6 +58,8 @@ extension Request {
         guard encoding == "gzip" else {
             throw GatewayFault(415, "Unsupported Content-Encoding; use gzip")
         }
+        // The real gateway reads a whole head before it looks at it.
+        guard body.count >= 10 else { throw Self.fault(.cutHeader) }
         do {
             let plain = try Gzip.unpack(body, limit: HTTPServer.bodyLimit)
             return Request(method, target, fields: fields.filter { !$0.isNamed("Content-Encoding") }, body: plain)
@@ -65,7 +68,7 @@ extension Request {
         }
     }
 
-    private static func fault(_ fault: Gzip.Fault) -> GatewayFault {
+    private static func fault(_ fault: GzipFault) -> GatewayFault {
         switch fault {
         case .cutHeader: GatewayFault(500, "Internal error: unexpected EOF")
         case .noHeader: GatewayFault(500, "Internal error: gzip: invalid header")

@@ -64,9 +64,11 @@ final class Store: Sendable {
         return Store(self, collection: key)
     }
 
-    /// Ends the connections to the file. Later calls throw.
+    /// Ends the connections to the file. What is in the log goes into the file and the log goes away. Later calls throw.
     func close() throws {
         defer { lock?.release() }
+        // The pool would close the writer first: a reader, as the last one, may not take the log away.
+        (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try database.close()
     }
 

@@ -72,7 +72,7 @@ extension Gateway {
         do throws(GatewayError) {
             return AttachmentAnswer(try await open(request), expected: digest, url: url)
         } catch {
-            if error.code == .notFound { return nil }
+            if try await isAbsence(error) { return nil }
             throw error
         }
     }

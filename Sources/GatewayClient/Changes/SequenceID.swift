@@ -60,14 +60,28 @@ extension SequenceID {
         }
     }
 
+    /// CouchDB's count of changes before the `-`. It grows along one feed, but is not the same in every answer.
+    private var couchDBNumber: UInt64? {
+        let parts = queryValue.split(separator: "-", maxSplits: 1)
+        return parts.count == 2 ? UInt64(parts[0]) : nil
+    }
+
     /// Whether a feed that hands out this sequence has passed `other`. Nil if that can't be known.
     ///
     /// Backfill of a grant comes as `T:S` with one T for all its rows: T itself is passed only by what follows.
     package func hasPassed(_ other: SequenceID) -> Bool? {
-        guard let own = syncGatewayNumber, let others = other.syncGatewayNumber else {
-            return self == other ? true : nil
+        if let own = syncGatewayNumber, let others = other.syncGatewayNumber {
+            return isBackfill ? own > others : own >= others
         }
-        return isBackfill ? own > others : own >= others
+        if let own = couchDBNumber, let others = other.couchDBNumber { return own >= others }
+        return self == other ? true : nil
+    }
+
+    /// Whether this lies so far before `other` that the order of late changes does not explain it.
+    package func isFarBehind(_ other: SequenceID) -> Bool {
+        let own = syncGatewayNumber ?? couchDBNumber
+        guard let own, let others = other.syncGatewayNumber ?? other.couchDBNumber else { return false }
+        return own < others && others - own > 10_000
     }
 
     /// `T:S` or `L:T:S`.

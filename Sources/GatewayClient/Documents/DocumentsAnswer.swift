@@ -75,6 +75,7 @@ extension Gateway {
     /// Tells "no such list" from "no such database", which both are 404.
     private func refusal(of error: GatewayError) async -> GatewayError {
         switch error.status {
+        case _ where error.isAboutKeyspace: return error
         case 403, 405: break
         case 404:
             do throws(GatewayError) { _ = try await databaseInfo() } catch { return error }

@@ -17,27 +17,9 @@ extension Gateway {
             return try await collect(
                 GatewayRequest(place: place, silence: settings.deadlines.silence), limit: 64 << 20)
         } catch {
-            if error.code == .notFound { return nil }
+            if try await isAbsence(error) { return nil }
             throw error
         }
-    }
-
-    /// A document that is not replicated and not in the feed; nil if there is none. Sync Gateway forgets it after
-    /// 90 days without a write.
-    ///
-    /// - Note: Source: `GET /{keyspace}/_local/{name}`.
-    public func localDocument(_ name: String) async throws(GatewayError) -> JSONText? {
-        try await optional(.keyspace("_local/\(name.percentEncoded)"))
-    }
-
-    /// Writes a `_local` document. `body` holds the `_rev` that is to be replaced, if there is one.
-    ///
-    /// - Throws: `.conflict` on Sync Gateway if it is not the current one. CouchDB takes any.
-    /// - Returns: The new revision, such as `0-3`.
-    /// - Note: Source: `PUT /{keyspace}/_local/{name}`.
-    @discardableResult
-    public func putLocalDocument(_ name: String, body: [UInt8]) async throws(GatewayError) -> RevisionID {
-        try await put(.keyspace("_local/\(name.percentEncoded)"), body)
     }
 
     /// Writes one document. `body` holds the `_rev` to be replaced, if there is one.
@@ -49,7 +31,7 @@ extension Gateway {
         try await put(.keyspace(id.text.percentEncoded), body)
     }
 
-    private func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {
+    func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {
         let request = GatewayRequest(method: "PUT", place: place, body: [body], deadline: settings.deadlines.bulk)
         guard let revision = try await answer(request)["rev"]?.string else {
             throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
@@ -57,6 +39,7 @@ extension Gateway {
         return RevisionID(revision)
     }
 
+    /// A document at `place`; nil if there is none.
     func optional(
         _ place: GatewayRequest.Place, query: [(name: String, value: String)] = []
     ) async throws(GatewayError) -> JSONText? {
@@ -65,12 +48,27 @@ extension Gateway {
             body = try await collect(
                 GatewayRequest(place: place, query: query, deadline: settings.deadlines.bulk), limit: 128 << 20)
         } catch {
-            if error.code == .notFound { return nil }
+            if try await isAbsence(error) { return nil }
             throw error
         }
         guard let document = try? JSONText(body), document.root.kind == .object else {
             throw .notJSON(body, from: url)
         }
         return document
+    }
+
+    /// Whether a refusal says that what was asked for is not there, in a keyspace that is.
+    ///
+    /// - Throws: What ``databaseInfo()`` throws, asked where the answer is none of the known ones: a database that is gone
+    ///   must not pass for a document that is.
+    func isAbsence(_ error: GatewayError) async throws(GatewayError) -> Bool {
+        guard error.code == .notFound else { return false }
+        switch error.cause {
+        case .documentMissing?, .documentDeleted?, .localDocumentMissing?, .attachmentMissing?: return true
+        case nil:
+            _ = try await databaseInfo()
+            return true
+        default: return false
+        }
     }
 }

@@ -60,7 +60,9 @@ extension Gateway {
             method: "POST", place: dialect == .couchDB ? .server("_session") : .database("_session"),
             body: [body.bytes], deadline: settings.deadlines.small)
         let response = try await send(request, as: .credentials(nil))
-        guard response.status == 200 else { throw await GatewayError(refusal: response, of: url) }
+        guard response.status == 200 else {
+            throw await GatewayError(refusal: response, to: request, of: url, dialect: dialect)
+        }
         let answer: [UInt8]
         do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {
             throw GatewayError(error)

@@ -1,20 +1,37 @@
 package import GatewayClient
 package import Logging
 
-/// Reads a changes feed from a sequence on: what there is in one streamed answer, then longpoll after longpoll.
+/// Reads a changes feed from a sequence on: what there is in one streamed answer, then as it comes.
 ///
 /// Reconnects by itself, from the last row that was handed over. A cut answer costs nothing but the wait: rows that
 /// came before the cut are good.
 package struct FeedReader: Sendable {
+    /// How changes are waited for once the feed is caught up.
+    package enum Following: String, Sendable, CaseIterable {
+        /// Request after request, each open until something changes, at most 50 s.
+        case longpoll
+        /// Change after change over one connection, a new one every five minutes.
+        case continuous
+    }
+
     package enum End: Sendable {
         /// Goes on for ever.
         case never
-        /// At the proper end of an answer, or once this sequence is passed: what the feed held at the start.
+        /// At an answer with nothing in it, or once this sequence is passed: what the feed held at the start. Nil, it
+        /// is not known: at the end of the first answer.
         case caughtUp(with: SequenceID?)
     }
 
+    /// From here on an idle request that ends badly is one that something before the gateway has cut.
+    private static let idle: Duration = .seconds(5)
+    /// A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
+    private static let shortestRequest: Duration = .milliseconds(500)
+
     package let gateway: Gateway
     package let end: End
+    package var following = Following.longpoll
+    /// Only what is in these channels. Nil: all that this user may see.
+    package var channels: [String]?
     package let patience: Patience.Settings
     package let logger: Logger
     /// Called for each request that is sent again.
@@ -31,62 +48,105 @@ package struct FeedReader: Sendable {
         self.noteRetry = noteRetry
     }
 
+    /// Takes the rows of a stretch, if it has any, and the sequence that the feed has reached with them.
+    package typealias Delivery = (_ rows: ChangesBatch.SubSequence?, _ reached: SequenceID) async throws -> Void
+
     /// Hands over stretches of the feed, in order; one without rows only moves the position.
     ///
     /// Returns when the end is reached, throws `CancellationError` when cancelled: a waiting longpoll is aborted at
     /// once, a stretch that is being handed over is handed over to its end.
     ///
-    /// - Parameter deliver: Takes the rows and the sequence that the feed has reached with them.
     /// - Throws: ``RunFailure``, and whatever `deliver` throws.
-    package func read(
-        from start: SequenceID, deliver: (_ rows: ChangesBatch.SubSequence?, _ reached: SequenceID) async throws -> Void
-    ) async throws {
-        var position = start
-        var hasCaughtUp = false
-        var hasAnswered = false
-        var patience = Patience(patience, hasSucceeded: true)
+    package func read(from start: SequenceID, deliver: Delivery) async throws {
+        var progress = Progress(
+            position: start, patience: Patience(patience, hasSucceeded: true), asked: start)
         while true {
             try Task.checkCancellation()
-            let feed: ChangesRequest.Feed =
-                hasCaughtUp ? .longpoll(timeout: ChangesRequest.defaultLongpollTimeout) : .normal
             let began = ContinuousClock.now
+            progress.hasRows = false
+            progress.asked = progress.position
             do {
-                var hasRows = false
-                var answer = try await gateway.changes(ChangesRequest(since: position, feed: feed))
-                hasAnswered = true
-                while let batch = try await answer.next() {
-                    patience.succeed()
-                    hasRows = true
-                    try await hand(over: batch, position: &position, to: deliver)
-                    if isAtEnd(position) { return }
+                try await readAnswer(&progress, deliver)
+                if isAtEnd(progress) { return }
+                progress.hasCaughtUp = true
+                if !progress.hasRows, began.duration(to: .now) < Self.shortestRequest {
+                    try await Task.sleep(for: Self.shortestRequest)
                 }
-                if let last = answer.lastSequence {
-                    position = last
-                    try await deliver(nil, position)
-                }
-                if case .caughtUp = end { return }
-                hasCaughtUp = true
-                // A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
-                if !hasRows, began.duration(to: .now) < .milliseconds(500) {
-                    try await Task.sleep(for: .milliseconds(500))
-                }
-                patience.succeed()
+                progress.patience.succeed()
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 // The database is there, this collection of it is not.
-                if error.code == .notFound, !hasAnswered { throw RunFailure(.databaseMissing, error.description) }
-                try await wait(after: error, &patience)
+                if error.code == .notFound, !progress.hasAnswered {
+                    throw RunFailure(.databaseMissing, error.description)
+                }
+                if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
+                    logger.debug("something ended an idle request; asking again", metadata: ["reason": "\(error)"])
+                } else {
+                    try await wait(after: error, &progress.patience)
+                }
+            } catch is EndReached {
+                return
             }
+        }
+    }
+
+    private struct Progress {
+        var position: SequenceID
+        var patience: Patience
+        /// The feed was read to its end once: what is new comes one by one.
+        var hasCaughtUp = false
+        /// There was a proper answer.
+        var hasAnswered = false
+        /// The answer that was read last brought something.
+        var hasRows = false
+        /// Where the answer that was read last began.
+        var asked: SequenceID
+    }
+
+    private struct EndReached: Error {}
+
+    /// One request and its answer, to its end.
+    private func readAnswer(_ progress: inout Progress, _ deliver: Delivery) async throws {
+        var answer = try await gateway.changes(request(progress))
+        progress.hasAnswered = true
+        while let batch = try await answer.next() {
+            progress.patience.succeed()
+            progress.hasRows = true
+            try await hand(over: batch, position: &progress.position, to: deliver)
+            // CouchDB's shards pass it one by one: only the end of its answer tells.
+            if gateway.dialect == .syncGateway, hasPassedGoal(progress.position) { throw EndReached() }
+        }
+        if let last = answer.lastSequence {
+            progress.position = last
+            try await deliver(nil, last)
+        }
+    }
+
+    private func request(_ progress: Progress) -> ChangesRequest {
+        ChangesRequest(
+            since: progress.position, feed: feed(progress), filter: channels.map { .channels($0) })
+    }
+
+    private func feed(_ progress: Progress) -> ChangesRequest.Feed {
+        if case .caughtUp = end { return .normal }
+        guard progress.hasCaughtUp else { return .normal }
+        switch following {
+        case .longpoll: return .longpoll(timeout: ChangesRequest.defaultLongpollTimeout)
+        case .continuous: return .continuous(duration: ChangesRequest.longestContinuousFeed)
         }
     }
 
     /// Hands over the rows up to a `failure` row, and throws there.
     private func hand(
-        over batch: ChangesBatch, position: inout SequenceID,
-        to deliver: (ChangesBatch.SubSequence?, SequenceID) async throws -> Void
+        over batch: ChangesBatch, position: inout SequenceID, to deliver: Delivery
     ) async throws {
         let rows = batch.prefix(while: { $0.kind != .failure })
         if let reached = rows.last?.sequence {
+            if reached.isFarBehind(position) {
+                logger.notice(
+                    "the feed went back; going on: what is done already is found so",
+                    metadata: ["from": "\(position)", "to": "\(reached)"])
+            }
             try await deliver(rows, reached)
             position = reached
         }
@@ -95,9 +155,27 @@ package struct FeedReader: Sendable {
         }
     }
 
-    private func isAtEnd(_ position: SequenceID) -> Bool {
+    private func hasPassedGoal(_ position: SequenceID) -> Bool {
         guard case .caughtUp(let goal?) = end else { return false }
         return position.hasPassed(goal) == true
+    }
+
+    /// Behind an answer that came to its proper end. A gateway in trouble may end one early: what it held is not all.
+    /// One that does not get on from where it was asked will not do so next time either.
+    private func isAtEnd(_ progress: Progress) -> Bool {
+        guard case .caughtUp(let goal) = end else { return false }
+        return goal == nil || !progress.hasRows || progress.position == progress.asked
+            || hasPassedGoal(progress.position)
+    }
+
+    /// Proxies end requests on which nothing moves, some with an answer of their own, some without any.
+    private func isIdleEnd(_ error: GatewayError, after span: Duration) -> Bool {
+        guard span >= Self.idle else { return false }
+        return switch error.code {
+        case .timedOut, .connectionLost: true
+        case .unavailable: [502, 504, 524].contains(error.status)
+        default: false
+        }
     }
 
     private func wait(after error: GatewayError, _ patience: inout Patience) async throws {

@@ -2,13 +2,15 @@ package import GatewayClient
 
 /// Where a run stands: the safe sequence and the counters, in one place for all stages.
 package actor RunProgress {
-    package private(set) var counters = RunCounters()
+    package private(set) var counters: RunCounters
     private var tracker: SafeSequenceTracker
     private var saved: SequenceID
     private var isEnded = false
     private var waiting: CheckedContinuation<Void, Never>?
 
-    package init(start: SequenceID) {
+    /// - Parameter counters: What the run has done before.
+    package init(start: SequenceID, counters: RunCounters = RunCounters()) {
+        self.counters = counters
         tracker = SafeSequenceTracker(start: start)
         saved = start
     }

@@ -11,6 +11,20 @@ package struct DeadLetter: Sendable, Equatable {
     package var reason: String
     /// How often a write was tried.
     package var attempts: Int
+    /// The letters that this one takes the place of: those of a document that was tried again.
+    package var replaced: [Int] = []
+    /// What the state adds; nil until it has the letter.
+    package var filing: Filing?
+
+    /// What is known of a letter that lies in the state.
+    package struct Filing: Sendable, Equatable {
+        /// Stays the same as long as the letter is there, and is not given again.
+        package let number: Int
+        /// UTC (RFC 3339).
+        package let setAsideAt: String
+        /// The rules that were in force; empty if that is not known.
+        package let ruleSetHash: String
+    }
 
     package init(
         sequence: SequenceID?, id: DocumentID, revision: RevisionID?, rule: String? = nil, reason: String,

@@ -2,7 +2,22 @@ internal import GRDB
 
 /// The state file's tables, one migration per released form.
 enum LedgerSchema {
-    static var migrator: DatabaseMigrator {
+    /// Brings a file to today's form.
+    ///
+    /// - Throws: ``SupersededSchema`` if a newer changebot wrote it.
+    static func migrate(_ database: DatabaseQueue) throws {
+        guard try !isCurrent(database) else { return }
+        try migrator.migrate(database)
+    }
+
+    static func isCurrent(_ database: DatabaseQueue) throws -> Bool {
+        try database.read { database in
+            if try migrator.hasBeenSuperseded(database) { throw SupersededSchema() }
+            return try migrator.hasCompletedMigrations(database)
+        }
+    }
+
+    private static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(
@@ -37,6 +52,62 @@ enum LedgerSchema {
                     );
                     """)
         }
+        migrator.registerMigration("2") { database in
+            try database.execute(sql: reasonsAndWholeText)
+        }
         return migrator
     }
+
+    /// Checkpoints with their reasons, own writes with their times, and texts that may contain U+0000 as blobs.
+    private static let reasonsAndWholeText = """
+        -- A row without a sequence says that there is no checkpoint any more. `run` tells the runs apart.
+        CREATE TABLE new_checkpoint (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            sequence TEXT,
+            rule_set TEXT NOT NULL,
+            saved_at TEXT NOT NULL,
+            run TEXT NOT NULL,
+            reason TEXT
+        );
+        INSERT INTO new_checkpoint
+            SELECT number, sequence, rule_set, saved_at, '', NULL FROM checkpoint ORDER BY number;
+        DROP TABLE checkpoint;
+        ALTER TABLE new_checkpoint RENAME TO checkpoint;
+
+        -- In the order of writing, by rowid, so that the oldest can be forgotten. Times in seconds since 1970.
+        CREATE TABLE new_own_revision (
+            id BLOB NOT NULL,
+            revision BLOB NOT NULL,
+            rule_set TEXT NOT NULL,
+            written_at INTEGER NOT NULL,
+            UNIQUE (id, revision)
+        );
+        INSERT INTO new_own_revision
+            SELECT CAST(id AS BLOB), CAST(revision AS BLOB), rule_set, 0 FROM own_revision ORDER BY rowid;
+        DROP TABLE own_revision;
+        ALTER TABLE new_own_revision RENAME TO own_revision;
+
+        CREATE TABLE new_dead_letter (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            sequence TEXT,
+            id BLOB NOT NULL,
+            revision BLOB,
+            rule BLOB,
+            reason BLOB NOT NULL,
+            attempts INTEGER NOT NULL,
+            set_aside_at TEXT NOT NULL,
+            rule_set TEXT NOT NULL
+        );
+        INSERT INTO new_dead_letter
+            SELECT number, sequence, CAST(id AS BLOB), CAST(revision AS BLOB), CAST(rule AS BLOB),
+                CAST(reason AS BLOB), attempts, set_aside_at, '' FROM dead_letter ORDER BY number;
+        DROP TABLE dead_letter;
+        ALTER TABLE new_dead_letter RENAME TO dead_letter;
+        CREATE INDEX dead_letter_id ON dead_letter (id);
+        """
+}
+
+/// The file was written by a changebot that is newer than this one.
+struct SupersededSchema: Error, CustomStringConvertible {
+    var description: String { "it was written by a newer changebot; use that one, or another --name" }
 }

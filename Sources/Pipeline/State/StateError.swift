@@ -1,3 +1,5 @@
+internal import GRDB
+
 /// Why a run can't have its state.
 package enum StateError: Error, Sendable, CustomStringConvertible {
     /// Another run has it now.
@@ -7,6 +9,7 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     case cannotCreate(path: String, reason: String)
     /// Written by a newer changebot, or no state file at all.
     case unreadable(path: String, reason: String)
+    /// Nothing of it was written. A full disk, most often.
     case cannotWrite(path: String, reason: String)
 
     package var description: String {
@@ -19,5 +22,41 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
         case .unreadable(let path, let reason): "can't use the state in \(path): \(reason)"
         case .cannotWrite(let path, let reason): "can't write \(path): \(reason)"
         }
+    }
+}
+
+// MARK: - From SQLite's errors
+
+extension StateError {
+    static func creating(_ path: String, _ error: any Error) -> StateError {
+        common(path, error) ?? .cannotCreate(path: path, reason: reason(error))
+    }
+
+    static func reading(_ path: String, _ error: any Error) -> StateError {
+        common(path, error) ?? .unreadable(path: path, reason: reason(error))
+    }
+
+    static func writing(_ path: String, _ error: any Error) -> StateError {
+        common(path, error) ?? .cannotWrite(path: path, reason: reason(error))
+    }
+
+    /// What means the same whatever was being done.
+    private static func common(_ path: String, _ error: any Error) -> StateError? {
+        if let error = error as? StateError { return error }
+        guard let error = error as? DatabaseError else { return nil }
+        switch error.resultCode {
+        case .SQLITE_FULL: return .cannotWrite(path: path, reason: "the disk is full; make room")
+        case .SQLITE_BUSY: return .locked(holder: "somebody writes to \(path)")
+        // Opening makes files too: SQLite reports one that can't grow as this.
+        case .SQLITE_IOERR where error.extendedResultCode != .SQLITE_IOERR_READ:
+            return .cannotWrite(path: path, reason: reason(error))
+        default: return nil
+        }
+    }
+
+    /// Without the statement: that tells a user nothing.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "\(error)" }
+        return error.message ?? "\(error.resultCode)"
     }
 }

@@ -28,12 +28,18 @@ struct BulkSender {
     private let gateway: Gateway
     private let progress: RunProgress
     private let logger: Logger
+    private let pace: WritePace
+    private let pauses: Pauses
     private var patience: Patience
     private var decisions = Backoff()
 
-    init(gateway: Gateway, progress: RunProgress, patience: Patience, logger: Logger) {
+    init(
+        gateway: Gateway, progress: RunProgress, pace: WritePace, pauses: Pauses, patience: Patience, logger: Logger
+    ) {
         self.gateway = gateway
         self.progress = progress
+        self.pace = pace
+        self.pauses = pauses
         self.patience = patience
         self.logger = logger
     }
@@ -49,6 +55,7 @@ struct BulkSender {
     ) async throws {
         var parts = [Part(writes: writes)]
         while var part = parts.popLast() {
+            try await pauses.wait(until: await pace.turn(for: part.writes.count))
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
                 outcomes = try await gateway.bulkDocs(part.writes.map(\.document))
@@ -68,6 +75,7 @@ struct BulkSender {
                 continue
             }
             patience.succeed()
+            await pace.noteWritten(part.writes.count)
             let bytes = part.writes.reduce(0) { $0 + $1.document.byteCount }
             await progress.count { $0.bytesOut += bytes }
             try await answered(part.writes, outcomes)
@@ -119,17 +127,20 @@ struct BulkSender {
         }
         guard isUndecided else { return decisions.reset() }
         await progress.count { $0.retries += 1 }
-        try await Task.sleep(for: decisions.next())
+        try await pauses.wait(decisions.next())
     }
 
     private mutating func wait(after error: GatewayError) async throws {
         if error.code == .cancelled { throw CancellationError() }
+        if error.code == .tooManyRequests || error.code == .unavailable {
+            await pace.noteRefusal(retryAfter: error.retryAfter)
+        }
         switch patience.verdict(on: error) {
         case .end(let failure): throw failure
         case .retry(let delay):
             logger.warning("a write failed; trying again", metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
             await progress.count { $0.retries += 1 }
-            try await Task.sleep(for: delay)
+            try await pauses.wait(delay)
         }
     }
 }

@@ -10,10 +10,13 @@ extension BulkWriter {
     ) async throws -> [PlannedWrite<Candidate>] {
         var plans = try await plan(open, tools.planner, &postponed)
         open = []
+        CrashPoint.decided.pass()
         if settings.preview != nil || settings.changeLimit != nil {
             plans = try await allowed(try await withoutIdle(plans, &tools))
         }
-        guard let preview = settings.preview else { return try await writeOthers(for: plans, &tools) }
+        guard let preview = settings.preview else {
+            return try await writeOthers(for: try await withoutOverwritten(plans), &tools)
+        }
         try await show(plans, to: preview)
         return []
     }
@@ -91,6 +94,25 @@ extension BulkWriter {
         settled.finished = own.map { candidates[$0] }
         try await finish(settled)
         return candidates.indices.filter { !own.contains($0) }.map { candidates[$0] }
+    }
+
+    /// Without documents that were written too often lately.
+    private func withoutOverwritten(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard let limit = settings.ownWriteLimit else { return plans }
+        let counts = try await ledger.ownWriteCounts(
+            of: plans.map(\.candidate.id), since: Timestamp.secondsNow - limit.window)
+        var settled = Settlement()
+        var rest: [Planner.Plan] = []
+        for (plan, count) in zip(plans, counts) {
+            if plan.decision.isChanged, count >= limit.writes {
+                let rule = plan.decision.fired.last.map { ruleSet.names[$0] }
+                settled.setAside(plan.candidate, plan.candidate.deadLetter(rule: rule, reason: limit.reason))
+            } else {
+                rest.append(plan)
+            }
+        }
+        try await finish(settled)
+        return rest
     }
 
     /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of

@@ -29,6 +29,7 @@ package struct BulkWriter: Sendable {
     let progress: RunProgress
     let budget: MemoryBudget
     let allowance: ChangeAllowance
+    let pace: WritePace
     let settings: Delivery.Settings
     let logger: Logger
 
@@ -47,31 +48,36 @@ package struct BulkWriter: Sendable {
             self.others = others
         }
 
-        mutating func pause(before postponed: [Candidate]) async throws {
+        mutating func pause(before postponed: [Candidate], _ pauses: Pauses) async throws {
             guard !postponed.isEmpty else { return postponements.reset() }
-            try await Task.sleep(for: postponements.next())
+            try await pauses.wait(postponements.next())
         }
     }
 
     /// Works until the queue is finished and empty.
     ///
-    /// Cancelling aborts the request under way: its documents are not finished and will be seen again.
+    /// Cancelling aborts the request under way: its documents are not finished and will be seen again. So will be what
+    /// waits for another attempt when the run is to stop: nothing is begun any more then.
     ///
     /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
     func run() async throws {
         var tools = makeTools()
-        while true {
-            var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
-            if open.isEmpty { return }
-            while !open.isEmpty { open = try await settle(&open, &tools) }
+        do {
+            while true {
+                var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
+                if open.isEmpty { return }
+                while !open.isEmpty { open = try await settle(&open, &tools) }
+            }
+        } catch is RunIsStopping {
+            await queue.abort()
         }
     }
 
     private func makeTools() -> Tools {
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
-                gateway: gateway, progress: progress, patience: Patience(settings.patience, hasSucceeded: true),
-                logger: logger)
+                gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses,
+                patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
         }
         var senders: [String?: BulkSender] = [nil: sender(gateway)]
         for (keyspace, sibling) in siblings { senders[keyspace] = sender(sibling) }
@@ -92,7 +98,7 @@ package struct BulkWriter: Sendable {
         if !postponed.isEmpty {
             logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(postponed.count)"])
         }
-        try await tools.pause(before: postponed)
+        try await tools.pause(before: postponed, settings.pauses)
         return again + postponed
     }
 
@@ -102,6 +108,7 @@ package struct BulkWriter: Sendable {
         var tombstones: [Candidate] = []
         for request in PlannedWrite.requests(writes, limits: limits) {
             try await tools.sender.send(request) { writes, outcomes in
+                CrashPoint.written.pass()
                 var settled = Settlement()
                 for (write, outcome) in zip(writes, outcomes) {
                     switch settled.take(write.subject, outcome, attemptLimit: limits.attempts) {
@@ -150,9 +157,12 @@ package struct BulkWriter: Sendable {
     func finish(_ settled: Settlement) async throws {
         logger.report(settled.deadLetters)
         try await ledger.setAside(settled.deadLetters)
+        CrashPoint.deadLettersSaved.pass()
         try await ledger.recordOwnRevisions(settled.ownRevisions)
+        CrashPoint.ownRevisionsSaved.pass()
         await progress.count { settled.count(in: &$0) }
         await progress.finish(settled.finished.compactMap(\.ticket))
+        CrashPoint.finished.pass()
         await budget.giveBack(
             bytes: settled.finished.reduce(0) { $0 + $1.byteCount }, documents: settled.finished.count)
         await queue.release(settled.finished)

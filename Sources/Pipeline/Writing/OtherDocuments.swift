@@ -158,8 +158,10 @@ struct OtherDocuments {
                 }
             }
         }
+        CrashPoint.othersWritten.pass()
         // The feed of this keyspace will show them: the rules have had their say.
-        if keyspace == nil { try await ledger.recordOwnRevisions(written) }
+        if keyspace == nil { try await ledger.recordOwnRevisions(written, areCounted: false) }
+        CrashPoint.othersRemembered.pass()
         await progress.count { [conflicts, rejected, written] counters in
             counters.written += written.count
             counters.conflicts += conflicts

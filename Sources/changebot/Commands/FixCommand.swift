@@ -43,8 +43,8 @@ struct FixCommand: AsyncParsableCommand {
         if let path = job.summaryPath(environment) { try OutputFile.check(path) }
         let settings = try deliverySettings(environment)
         let choice = try gateway.choice(environment)
-        let place = try StatePlace(
-            choice: choice, directory: state.directory(environment), state.botName(environment) + ".fix")
+        let name = "fix-" + (try state.botName(environment))
+        let place = StatePlace(choice: choice, directory: state.directory(environment), name)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
@@ -54,8 +54,8 @@ struct FixCommand: AsyncParsableCommand {
             choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
         try await job.run { parts in
             Fixer(
-                gateway: parts.gateway, ruleSet: parts.ruleSet, ledger: parts.ledger, settings: settings,
-                report: parts.report, logger: parts.logger)
+                gateway: parts.gateway, ruleSet: parts.ruleSet, ledger: parts.ledger, name: name,
+                settings: settings, report: parts.report, logger: parts.logger)
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }
             let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: settings.preview != nil)

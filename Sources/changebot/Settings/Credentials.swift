@@ -28,6 +28,15 @@ enum Credentials {
         return .basic(user: user, password: password ?? "")
     }
 
+    /// Where a password is looked up anew while the run lasts: its file, which others may have changed. Nil if there is
+    /// none.
+    static func source(_ environment: Environment) -> (@Sendable () throws -> GatewayCredentials?)? {
+        guard let user = environment.variable("CHANGEBOT_USER"),
+            let file = environment.variable("CHANGEBOT_PASSWORD_FILE")
+        else { return nil }
+        return { .basic(user: user, password: try read(file)) }
+    }
+
     /// The file's content without the line feed at its end.
     private static func read(_ path: String) throws(CommandFailure) -> String {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {

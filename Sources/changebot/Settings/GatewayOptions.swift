@@ -55,6 +55,7 @@ extension GatewayOptions {
             throw CommandFailure(.usage, "credentials stand in the URL and in the environment: take one away")
         }
         settings.credentials = credentials ?? url.userInfo
+        settings.credentialsSource = Credentials.source(environment)
         settings.caFile = caFile ?? environment["ca-file"]
         settings.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))

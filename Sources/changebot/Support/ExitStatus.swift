@@ -69,7 +69,7 @@ extension ExitStatus {
         case .notAGateway: self = .notAGateway
         case .gaveUp: self = .tryLater
         case .tooManyErrors: self = .invalidData
-        case .sequenceRefused, .badConfiguration: self = .badConfiguration
+        case .sequenceRefused, .databaseReset, .badConfiguration: self = .badConfiguration
         }
     }
 

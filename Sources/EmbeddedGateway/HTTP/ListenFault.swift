@@ -1,0 +1,28 @@
+internal import Glibc
+internal import NIOCore
+
+/// Why an address can't be listened on, and what to do about it.
+struct ListenFault: CustomStringConvertible {
+    private let address: String
+    private let error: any Error
+
+    init(host: String, port: Int, _ error: any Error) {
+        address = EmbeddedGateway.Address.text(host: host, port: port)
+        self.error = error
+    }
+
+    var description: String { "can't listen on \(address): \(reason)" }
+
+    private var reason: String {
+        guard let code = (error as? IOError)?.errnoCode else {
+            return "the host has no address; write 127.0.0.1, or 0.0.0.0 for all addresses of this machine"
+        }
+        return switch code {
+        case EADDRINUSE: "another program listens there; stop it, or choose another port (0 picks a free one)"
+        case EACCES: "this port is not for everybody; choose one above 1023 (0 picks a free one)"
+        case EADDRNOTAVAIL:
+            "this is no address of this machine; write 127.0.0.1, or 0.0.0.0 for all that it has"
+        default: "\(SystemFault(code)); choose another address"
+        }
+    }
+}

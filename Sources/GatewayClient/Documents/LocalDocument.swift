@@ -1,0 +1,83 @@
+internal import LosslessJSON
+
+/// A document that is not replicated and not in the feed: what a client keeps at the gateway for itself.
+public struct LocalDocument: Sendable, Equatable {
+    /// Such as `0-3`: what the next write of it has to name.
+    public let revision: RevisionID
+    /// The JSON object, without `_id` and `_rev`.
+    public let body: [UInt8]
+
+    public init(revision: RevisionID, body: [UInt8]) {
+        self.revision = revision
+        self.body = body
+    }
+}
+
+extension Gateway {
+    /// Reads a `_local` document; nil if there is none. Each collection has its own. All users of a keyspace share them.
+    /// Sync Gateway forgets one after 90 days without a write.
+    ///
+    /// - Throws: `.notFound` if the keyspace is gone; `.notOffered` if this gateway has none, or not for this user.
+    /// - Note: Source: `GET /{keyspace}/_local/{name}`.
+    public func localDocument(_ name: String) async throws(GatewayError) -> LocalDocument? {
+        let found: JSONText?
+        do throws(GatewayError) { found = try await optional(Self.place(ofLocal: name)) } catch {
+            throw Self.refusal(ofLocal: error)
+        }
+        guard let found else { return nil }
+        guard let revision = found.root["_rev"]?.string else {
+            throw GatewayError(.malformedAnswer, "\(url): a _local document comes without its revision")
+        }
+        return LocalDocument(revision: RevisionID(revision), body: Self.body(found, revision: nil))
+    }
+
+    /// Writes a `_local` document. If the call throws, it may have been written: read it again.
+    ///
+    /// - Parameters:
+    ///   - body: A JSON object; its `_id` and `_rev` are left out.
+    ///   - revision: The one that is to be replaced; nil if there is none.
+    /// - Throws: `.conflict` (``GatewayError/Cause/localDocumentConflict``) on Sync Gateway if that is not so. CouchDB takes
+    ///   any: two writers overwrite each other there. `.invalidRequest` if `body` is no object; `.notFound` and
+    ///   `.notOffered` as ``localDocument(_:)``.
+    /// - Returns: The new revision.
+    /// - Note: Source: `PUT /{keyspace}/_local/{name}`.
+    @discardableResult
+    public func saveLocalDocument(
+        _ name: String, body: [UInt8], revision: RevisionID? = nil
+    ) async throws(GatewayError) -> RevisionID {
+        guard let text = try? JSONText(body), text.root.kind == .object else {
+            throw GatewayError(.invalidRequest, "the _local document '\(name)' is to be what is no JSON object")
+        }
+        do throws(GatewayError) {
+            return try await put(Self.place(ofLocal: name), Self.body(text, revision: revision))
+        } catch {
+            throw Self.refusal(ofLocal: error)
+        }
+    }
+
+    private static func place(ofLocal name: String) -> GatewayRequest.Place {
+        .keyspace("_local/\(name.percentEncoded)")
+    }
+
+    private static func body(_ text: JSONText, revision: RevisionID?) -> [UInt8] {
+        var body = JSONWriter()
+        body.object { body in
+            if let revision { body.member("_rev", string: revision.text) }
+            for member in text.root.members where !["_id", "_rev"].contains(member.name.string) {
+                body.raw(text.bytes[member.range])
+            }
+        }
+        return body.bytes
+    }
+
+    /// A user whom proxies or the gateway let less do meets 403, 404 or 405 here and nowhere else.
+    private static func refusal(ofLocal error: GatewayError) -> GatewayError {
+        guard [403, 404, 405].contains(error.status), !error.isAboutKeyspace, error.code != .malformedAnswer else {
+            return error
+        }
+        var refusal = error
+        refusal.code = .notOffered
+        refusal.message = "no _local documents: \(error.message)"
+        return refusal
+    }
+}

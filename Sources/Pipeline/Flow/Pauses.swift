@@ -1,0 +1,23 @@
+/// Thrown by a pause that ends early because the run is to stop: whoever waits leaves what it has unfinished.
+package struct RunIsStopping: Error {
+    package init() {}
+}
+
+/// How writers wait before they try again.
+package struct Pauses: Sendable {
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// - Parameter sleep: Throws `CancellationError`, or ``RunIsStopping`` when the run is to stop in the meantime.
+    package init(_ sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }) {
+        self.sleep = sleep
+    }
+
+    func wait(_ duration: Duration) async throws {
+        guard duration > .zero else { return }
+        try await sleep(duration)
+    }
+
+    func wait(until instant: ContinuousClock.Instant) async throws {
+        try await wait(ContinuousClock.now.duration(to: instant))
+    }
+}

@@ -1,0 +1,118 @@
+internal import GRDB
+package import GatewayClient
+
+extension Ledger {
+    /// Keeps letters. One for a change that was set aside before takes the other's place and number; its attempts are
+    /// added up. The same goes for the letters that it says it replaces.
+    package func setAside(_ letters: [DeadLetter]) async throws(StateError) {
+        guard !letters.isEmpty else { return }
+        try await write { [ruleSetHash] database in
+            for letter in letters { try Self.setAside(letter, ruleSetHash, database) }
+        }
+    }
+
+    /// The letters, oldest number first.
+    ///
+    /// - Parameters:
+    ///   - number: Only those with higher numbers.
+    ///   - limit: At most so many. There may be any number of letters: read them in pages.
+    package func deadLetters(after number: Int = 0, limit: Int = .max) throws(StateError) -> [DeadLetter] {
+        try letters(where: "number > ? ORDER BY number LIMIT ?", [number, limit])
+    }
+
+    /// All letters of one document, oldest number first.
+    package func deadLetters(of id: DocumentID) throws(StateError) -> [DeadLetter] {
+        try letters(where: "id = ? ORDER BY number", [WholeText(id.text)])
+    }
+
+    package func deadLetter(_ number: Int) throws(StateError) -> DeadLetter? {
+        try letters(where: "number = ?", [number]).first
+    }
+
+    package func deadLetterCount() throws(StateError) -> Int {
+        try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM dead_letter") ?? 0 }
+    }
+
+    /// Throws letters away.
+    ///
+    /// - Returns: How many of them were there.
+    @discardableResult
+    package func drop(_ numbers: [Int]) async throws(StateError) -> Int {
+        guard !numbers.isEmpty else { return 0 }
+        let dropped = try await write { database in
+            var dropped = 0
+            for number in numbers { dropped += try Self.drop(number, database) }
+            return dropped
+        }
+        return dropped ?? 0
+    }
+
+    /// Throws all letters away.
+    ///
+    /// - Returns: How many there were.
+    package func dropAllDeadLetters() async throws(StateError) -> Int {
+        let dropped = try await write { database in
+            try database.execute(sql: "DELETE FROM dead_letter")
+            return database.changesCount
+        }
+        return dropped ?? 0
+    }
+
+    // MARK: -
+
+    private func letters(where condition: String, _ arguments: StatementArguments) throws(StateError) -> [DeadLetter] {
+        try read { database in
+            try Row.fetchAll(
+                database, sql: "SELECT * FROM dead_letter WHERE \(condition)", arguments: arguments
+            ).map(DeadLetter.init(row:))
+        }
+    }
+
+    private static func setAside(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws {
+        // Seen again after a crash, or tried again. A change without a revision is known by its sequence alone.
+        let known = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT number, attempts FROM dead_letter
+                WHERE id = ? AND revision IS ? AND (revision IS NOT NULL OR sequence IS ?)
+                """,
+            arguments: [
+                WholeText(letter.id.text), WholeText(letter.revision?.text), letter.sequence?.description,
+            ])
+        var attempts: [Int: Int] = [:]
+        for row in known { attempts[row["number"]] = row["attempts"] }
+        for number in letter.replaced where attempts[number] == nil {
+            attempts[number] = try Int.fetchOne(
+                database, sql: "SELECT attempts FROM dead_letter WHERE number = ?", arguments: [number])
+        }
+        for number in attempts.keys { try drop(number, database) }
+        try database.execute(
+            sql: """
+                INSERT INTO dead_letter
+                    (number, sequence, id, revision, rule, reason, attempts, set_aside_at, rule_set)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                attempts.keys.min(), letter.sequence?.description, WholeText(letter.id.text),
+                WholeText(letter.revision?.text), WholeText(letter.rule), WholeText(letter.reason),
+                letter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
+            ])
+    }
+
+    @discardableResult
+    private static func drop(_ number: Int, _ database: Database) throws -> Int {
+        try database.execute(sql: "DELETE FROM dead_letter WHERE number = ?", arguments: [number])
+        return database.changesCount
+    }
+}
+
+extension DeadLetter {
+    fileprivate init(row: Row) {
+        func text(_ column: String) -> String? { (row[column] as WholeText?)?.text }
+        self.init(
+            sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: DocumentID(text("id") ?? ""),
+            revision: text("revision").map { RevisionID($0) }, rule: text("rule"), reason: text("reason") ?? "",
+            attempts: row["attempts"])
+        filing = Filing(number: row["number"], setAsideAt: row["set_aside_at"], ruleSetHash: row["rule_set"])
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Compression
+
+@Suite struct GzipPiecesTests {
+    private static let limit = 10 << 20
+
+    @Test(
+        arguments: [
+            [], [[]], [[1, 2, 3]], [[1], [], [2]], Array(repeating: Array("{\"seq\":1}\n".utf8), count: 300),
+            [[UInt8](repeating: 7, count: 1 << 20), [8]],
+        ] as [[[UInt8]]])
+    func piecesComeOutAsOneText(pieces: [[UInt8]]) throws {
+        var stream = GzipPieces()
+        var packed: [UInt8] = []
+        for piece in pieces { packed += stream.pack(piece) }
+        packed += stream.finish()
+        #expect(try Gzip.unpack(packed, limit: Self.limit) == pieces.flatMap { $0 })
+    }
+
+    @Test func eachPieceCanBeUnpackedWhenItHasCome() throws {
+        var stream = GzipPieces()
+        var reader = GzipReader()
+        var text: [UInt8] = []
+        for piece in ["{\"results\":[\r\n", "\n", "]}"] {
+            let known = text.count
+            try reader.read(stream.pack(Array(piece.utf8))[...], to: &text)
+            #expect(text[known...].elementsEqual(piece.utf8))
+        }
+        #expect(throws: GzipFault.cut) { try reader.finish() }
+    }
+
+    @Test func aWrongByteIsSeenAtTheEnd() {
+        var stream = GzipPieces()
+        var packed = stream.pack([1, 2, 3]) + stream.pack([4])
+        packed += stream.finish()
+        packed[packed.count - 5] ^= 1
+        #expect(throws: GzipFault.corrupt) { try Gzip.unpack(packed, limit: Self.limit) }
+    }
+}

@@ -1,0 +1,62 @@
+import Compression
+import Testing
+
+@testable import EmbeddedGateway
+
+@Suite struct CompressionOnTheWireTests {
+    private static let limit = 1 << 20
+
+    @Test(arguments: [
+        ("GET", "/open/_all_docs", "gzip, br", true), ("GET", "/open/a", "gzip", true), ("GET", "/open/a", "br", false),
+        ("HEAD", "/open/a", "gzip", false), ("GET", "/open/none", "gzip", false),
+        ("GET", "/open/_changes?feed=continuous&limit=1", "gzip", false),
+        ("GET", "/open/_changes?feed=longpoll", "gzip", true),
+        ("POST", "/open/_bulk_get", "gzip", false),
+    ])
+    func answersArePackedForThoseWhoTakeIt(method: String, target: String, accepted: String, isPacked: Bool)
+        async throws
+    {
+        let gateway = try TestGateway()
+        try await gateway.put("a", #"{"v":1}"#)
+        let fields = [HTTPField.json, HTTPField("accept-encoding", accepted)]
+        let packed = try await gateway.answer(method, target, #"{"docs":[]}"#, fields: fields)
+        #expect(packed.field("Content-Encoding") == (isPacked ? "gzip" : nil))
+        let plain = try await gateway.answer(method, target, #"{"docs":[]}"#)
+        guard isPacked else { return }
+        #expect(try Gzip.unpack(packed.bytes, limit: Self.limit) == plain.bytes)
+    }
+
+    @Test func aClientThatUnderstandsItGetsItsDocumentsPacked() async throws {
+        let fields = [
+            HTTPField.json, HTTPField("Accept-Encoding", "gzip"), HTTPField("User-Agent", "CouchbaseLite/1.3"),
+        ]
+        let answer = try await TestGateway().answer("POST", "/open/_bulk_get", #"{"docs":[]}"#, fields: fields)
+        #expect(answer.field("Content-Encoding") == "gzip")
+    }
+
+    private static let packed = Gzip.pack(Array(#"{"a":1}"#.utf8))
+
+    @Test(
+        arguments: [
+            ("gzip", packed, 201, nil), ("br", packed, 415, "Unsupported Content-Encoding; use gzip"),
+            ("gzip", [], 500, "Internal error: unexpected EOF"),
+            ("gzip", Array(packed.prefix(6)), 500, "Internal error: unexpected EOF"),
+            ("gzip", Array(#"{"a":1}"#.utf8), 500, "Internal error: unexpected EOF"),
+            ("gzip", Array(#"{"a":1, "b":2}"#.utf8), 500, "Internal error: gzip: invalid header"),
+            ("gzip", packed.dropLast(3), 400, "Bad JSON: unexpected EOF"),
+            ("gzip", Array(packed.prefix(10)) + [0xFF, 0xFF, 0xFF], 400, "Bad JSON: flate: corrupt input"),
+            (
+                "gzip", Gzip.pack([UInt8](repeating: 0x20, count: HTTPServer.bodyLimit + 1)), 413,
+                "Document too large!"
+            ),
+        ] as [(String, [UInt8], Int, String?)])
+    func packedBodiesAreUnpackedOrRefused(
+        encoding: String, body: [UInt8], status: Int, reason: String?
+    ) async throws {
+        let request = Request(
+            "PUT", "/open/a", fields: [.json, HTTPField("Content-Encoding", encoding)], body: Array(body))
+        let answer = try await Collected(TestGateway().router.answer(request))
+        #expect(answer.status == status)
+        #expect(reason == nil || answer.text.contains(#""reason":"\#(reason ?? "")""#), "\(answer.text)")
+    }
+}

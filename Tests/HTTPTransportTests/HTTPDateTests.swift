@@ -1,0 +1,41 @@
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct HTTPDateTests {
+    @Test(arguments: [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+        ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("Tue, 29 Feb 2000 23:59:60 GMT", 951_868_799), ("Sat, 21 Nov 2026 10:21:15 GMT", 1_795_256_475),
+        ("Thu, 31 Dec 2099 23:59:59 GMT", 4_102_444_799), ("Friday, 01-Jan-69 00:00:00 GMT", 3_124_224_000),
+    ])
+    func theThreeFormsAreRead(text: String, seconds: Int) {
+        #expect(HTTPDate(text)?.seconds == seconds)
+    }
+
+    @Test(arguments: [
+        "", "7", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 24:00:00 GMT",
+        "Sun, 31 Nov 1994 08:49:37 GMT", "Thu, 29 Feb 2100 00:00:00 GMT", "Sun, 06 Now 1994 08:49:37 GMT",
+        "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 99999999999999999999 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
+        "Sun, 06 Nov 1994 ::: GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1900 08:49:37 GMT",
+    ])
+    func whatIsNoDateIsNil(text: String) {
+        #expect(HTTPDate(text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["Retry-After": "7"], 7), (["Retry-After": "0"], 0), (["Retry-After": "86400"], 3600),
+            (["Retry-After": "99999999999999999999"], 3600), (["Retry-After": "-7"], nil), (["Retry-After": ""], nil),
+            (["Retry-After": "soon"], nil), ([:], nil),
+            (["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 60),
+            (["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 08:50:37 GMT"], 0),
+            (["Retry-After": "Sun, 06 Nov 1995 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 3600),
+            (["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"], 37),
+            (["Retry-After": "Sun Nov  6 08:49:37 1994", "Date": "x"], 37),
+        ] as [([String: String], Int?)])
+    func retryAfterIsANumberOrADate(fields: [String: String], seconds: Int?) {
+        let headers = HTTPHeaders(fields.map { (name: $0.key, value: $0.value) })
+        #expect(headers.retryAfter(now: HTTPDate(seconds: 784_111_740)) == seconds.map { .seconds($0) })
+    }
+}

@@ -1,0 +1,77 @@
+import Pipeline
+import Testing
+
+@Suite struct AdaptiveRateTests {
+    private let start = ContinuousClock.now
+
+    /// Writes as fast as the rate lets it, `documents` at a time. Returns when the last write began.
+    private func write(
+        _ rate: inout AdaptiveRate, _ documents: Int, for span: Duration, from begin: ContinuousClock.Instant
+    )
+        -> (documents: Int, end: ContinuousClock.Instant)
+    {
+        var now = begin
+        var total = 0
+        while true {
+            let turn = rate.turn(for: documents, now: now)
+            if turn > begin + span { return (total, begin + span) }
+            // A write takes 10 ms.
+            now = turn + .milliseconds(10)
+            rate.noteWritten(documents, now: now)
+            total += documents
+        }
+    }
+
+    @Test func withoutRefusalsNobodyWaits() {
+        var rate = AdaptiveRate()
+        for step in 0..<1000 {
+            let now = start + .milliseconds(step)
+            #expect(rate.turn(for: 250, now: now) == now)
+            rate.noteWritten(250, now: now)
+        }
+        #expect(rate.limit == nil)
+    }
+
+    @Test func aRefusalHalvesWhatWasWrittenLately() {
+        var rate = AdaptiveRate()
+        for second in 0..<5 { rate.noteWritten(1000, now: start + .seconds(second)) }
+        rate.noteRefusal(now: start + .seconds(5))
+        #expect(rate.limit == 500)
+    }
+
+    @Test func refusalsOfWhatWasUnderWayTogetherAreOne() {
+        var rate = AdaptiveRate()
+        for second in 0..<5 { rate.noteWritten(1000, now: start + .seconds(second)) }
+        for writer in 0..<4 { rate.noteRefusal(now: start + .seconds(5) + .milliseconds(writer * 200)) }
+        #expect(rate.limit == 500)
+        rate.noteRefusal(now: start + .seconds(7))
+        #expect(rate.limit == 250)
+    }
+
+    @Test func nothingBeginsBeforeTheGatewaySaysSo() {
+        var rate = AdaptiveRate()
+        rate.noteRefusal(retryAfter: .seconds(30), now: start)
+        #expect(rate.turn(for: 1, now: start + .seconds(1)) == start + .seconds(30))
+    }
+
+    @Test func theRateStaysBelowWhatIsBorneAndComesBack() {
+        var rate = AdaptiveRate()
+        rate.noteWritten(1000, now: start)
+        rate.noteRefusal(now: start + .seconds(1))
+        let limit = rate.limit ?? 0
+        let slow = write(&rate, 50, for: .seconds(2), from: start + .seconds(1))
+        #expect(Double(slow.documents) <= limit * 2 * 1.5)
+        #expect(slow.documents > 0)
+        let later = write(&rate, 50, for: .seconds(120), from: slow.end)
+        #expect(later.documents > slow.documents)
+        #expect(rate.limit == nil)
+    }
+
+    @Test func itNeverStopsAltogether() {
+        var rate = AdaptiveRate()
+        for second in 0..<100 { rate.noteRefusal(now: start + .seconds(second * 2)) }
+        #expect(rate.limit == 1)
+        let turn = rate.turn(for: 1, now: start + .seconds(200))
+        #expect(turn <= start + .seconds(201))
+    }
+}

@@ -1,0 +1,95 @@
+import GatewayClient
+import Pipeline
+import Testing
+
+@Suite struct LedgerDeadLetterTests {
+    private func letter(
+        _ id: DocumentID = "t1", revision: String? = "1-a", rule: String? = "r", reason: String = "because",
+        attempts: Int = 0, sequence number: Int? = 4
+    ) -> DeadLetter {
+        DeadLetter(
+            sequence: number.map { sequence($0) }, id: id, revision: revision.map { RevisionID($0) }, rule: rule,
+            reason: reason, attempts: attempts)
+    }
+
+    @Test func lettersKeepWhatIsKnown() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            let letters = [
+                letter("a\u{0}b", revision: "1-\u{0}", rule: "r\u{0}s", reason: "\u{0}because", attempts: 3),
+                DeadLetter(sequence: nil, id: "", revision: nil, reason: "no JSON"),
+            ]
+            try await ledger.setAside(letters)
+            var kept = try ledger.deadLetters()
+            #expect(kept.map(\.filing?.number) == [1, 2])
+            #expect(kept.allSatisfy { $0.filing?.ruleSetHash == "r1" && $0.filing?.setAsideAt.hasSuffix("Z") == true })
+            for index in kept.indices { kept[index].filing = nil }
+            #expect(kept == letters)
+        }
+    }
+
+    @Test func theSameChangeSetAsideAgainTakesItsLettersPlace() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside([letter(attempts: 10), letter("t2")])
+            try await ledger.setAside([letter(rule: "other", reason: "again", attempts: 2)])
+            let first = try #require(try ledger.deadLetter(1))
+            #expect(first.reason == "again")
+            #expect(first.rule == "other")
+            #expect(first.attempts == 12)
+            #expect(try ledger.deadLetterCount() == 2)
+        }
+    }
+
+    @Test func changesWithoutARevisionAreToldApartByTheirSequence() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            for number in [1, 2, 1] {
+                try await ledger.setAside([letter("", revision: nil, sequence: number)])
+            }
+            #expect(try ledger.deadLetters().map(\.sequence) == [sequence(1), sequence(2)])
+        }
+    }
+
+    @Test func aLetterReplacesThoseThatItSays() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside([
+                letter("other"), letter(revision: "1-a", attempts: 1), letter(revision: "2-b", attempts: 2),
+                letter(revision: "3-c", attempts: 4),
+            ])
+            var again = letter(revision: "3-c", reason: "still", attempts: 8)
+            again.replaced = [3, 2, 99]
+            try await ledger.setAside([again])
+            let letters = try ledger.deadLetters(of: "t1")
+            #expect(letters.map(\.filing?.number) == [2])
+            #expect(letters.first?.attempts == 15)
+            #expect(letters.first?.revision?.text == "3-c")
+        }
+    }
+
+    @Test func droppedNumbersAreNotGivenAgain() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside([letter("a"), letter("b"), letter("c")])
+            #expect(try await ledger.drop([3, 2, 77, 3]) == 2)
+            try await ledger.setAside([letter("d")])
+            #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 4])
+            #expect(try ledger.deadLetter(3) == nil)
+            #expect(try await ledger.dropAllDeadLetters() == 2)
+            #expect(try ledger.deadLetterCount() == 0)
+        }
+    }
+
+    @Test func lettersAreReadInPages() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside((1...5).map { letter(DocumentID("d\($0)")) })
+            #expect(try ledger.deadLetters(limit: 2).map(\.filing?.number) == [1, 2])
+            #expect(try ledger.deadLetters(after: 2, limit: 2).map(\.filing?.number) == [3, 4])
+            #expect(try ledger.deadLetters(after: 5).isEmpty)
+        }
+    }
+
+    @Test func lettersOfADocumentAreThoseOfItsWholeID() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside([letter("a"), letter("a\u{0}b"), letter("a\u{0}c"), letter("a", revision: "2-b")])
+            #expect(try ledger.deadLetters(of: "a").map(\.filing?.number) == [1, 4])
+            #expect(try ledger.deadLetters(of: "a\u{0}c").map(\.filing?.number) == [3])
+        }
+    }
+}

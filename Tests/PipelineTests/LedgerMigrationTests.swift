@@ -1,0 +1,95 @@
+import GRDB
+import GatewayClient
+import Testing
+
+@testable import Pipeline
+
+@Suite struct LedgerMigrationTests {
+    /// A state as the first form of the file has it.
+    private func makeFirstForm(_ path: String) throws {
+        let database = try DatabaseQueue(path: path)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE checkpoint (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT NOT NULL, rule_set TEXT NOT NULL,
+                        saved_at TEXT NOT NULL
+                    );
+                    CREATE TABLE own_revision (
+                        id TEXT NOT NULL, revision TEXT NOT NULL, rule_set TEXT NOT NULL, UNIQUE (id, revision)
+                    );
+                    CREATE TABLE dead_letter (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT, id TEXT NOT NULL, revision TEXT,
+                        rule TEXT, reason TEXT NOT NULL, attempts INTEGER NOT NULL, set_aside_at TEXT NOT NULL
+                    );
+                    INSERT INTO identity VALUES ('gateway', 'http://a:1/todo');
+                    INSERT INTO checkpoint VALUES (3, '"1::5"', 'r1', '2026-11-20T10:00:00Z');
+                    INSERT INTO own_revision VALUES ('ä', '2-x', 'r1');
+                    INSERT INTO dead_letter VALUES (8, '4', 'ä', '1-a', NULL, 'because', 3, '2026-11-20T10:00:00Z');
+                    """)
+        }
+        try migrator.migrate(database)
+        try database.close()
+    }
+
+    private func expectAll(in ledger: Ledger) async throws {
+        let history = try ledger.checkpointHistory()
+        #expect(history.map(\.sequence) == [SequenceID("\"1::5\"")])
+        #expect(history.map(\.number) == [3])
+        #expect(try await ledger.ownRevisions(among: [("ä", RevisionID("2-x"))]) == [0])
+        #expect(try await ledger.ownWriteCounts(of: ["ä"], since: 1) == [0])
+        var letter = DeadLetter(
+            sequence: sequence(4), id: "ä", revision: RevisionID("1-a"), reason: "because", attempts: 3)
+        letter.filing = DeadLetter.Filing(number: 8, setAsideAt: "2026-11-20T10:00:00Z", ruleSetHash: "")
+        #expect(try ledger.deadLetters(of: "ä") == [letter])
+        #expect(try ledger.gateway() == "http://a:1/todo")
+    }
+
+    @Test func theFirstFormIsReadOn() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            try makeFirstForm(bench.databasePath)
+            try await bench.using { try await expectAll(in: $0) }
+            try await bench.using { try await expectAll(in: $0) }
+        }
+    }
+
+    @Test func aCommandBesideNoRunBringsTheFileToTodaysForm() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            try makeFirstForm(bench.databasePath)
+            let ledger = try #require(
+                try Ledger(existing: directory, name: "bot", ruleSetHash: "r1", access: .beside))
+            try await expectAll(in: ledger)
+            #expect(Ledger.holder(directory: directory, name: "bot") == nil)
+        }
+    }
+
+    @Test func aPreviewReadsTheFirstFormAndLeavesIt() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            try makeFirstForm(bench.databasePath)
+            for _ in 1...2 {
+                let ledger = try Ledger(
+                    previewing: directory, name: "bot", gateway: "http://a:1/todo", ruleSetHash: "r1")
+                try await expectAll(in: ledger)
+            }
+            let file = try DatabaseQueue(path: bench.databasePath)
+            #expect(try await file.read { try $0.columns(in: "own_revision").count } == 3)
+        }
+    }
+
+    @Test func aFileOfANewerChangebotIsRefused() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            try bench.open().close()
+            let file = try DatabaseQueue(path: bench.databasePath)
+            try await file.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
+            try file.close()
+            let error = #expect(throws: StateError.self) { try bench.open() }
+            #expect(error?.description.contains("newer changebot") == true)
+        }
+    }
+}
