@@ -101,7 +101,7 @@ let package = Package(
 
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
-            name: "ChangebotTests", dependencies: ["changebot", "GatewayClient", "LosslessJSON", "TestKit"],
+            name: "ChangebotTests", dependencies: ["changebot", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit"],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
         .testTarget(

@@ -10,7 +10,8 @@ extension EmbeddedGateway {
         package var host: String
         /// 0 picks a free port.
         package var port: Int
-        /// The collections of the database, each `SCOPE.COLLECTION`. They share users, channels and sequences.
+        /// The collections of the database, each `SCOPE.COLLECTION`, unless ``users`` names them. They share sequences;
+        /// channels are given in each of them.
         package var collections = ["_default._default"]
         /// Whether a document may have several branches that are not deleted. Sync Gateway 4 never allows it, 3 does if
         /// it is told so.
@@ -19,6 +20,8 @@ extension EmbeddedGateway {
         package var revisionsLimit = 1_000
         /// Who may use the database. Nil for no users: GUEST reads and writes all.
         package var users: Users?
+        /// What goes wrong on purpose, counted from the start. Nil for nothing.
+        package var faults: FaultPlan?
         package var logger: Logger
 
         package init(

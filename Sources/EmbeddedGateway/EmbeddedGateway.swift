@@ -14,12 +14,13 @@ internal import NIOConcurrencyHelpers
 /// ```
 ///
 /// Where it differs from the real one: members of documents keep their order and their spelling (Sync Gateway sorts
-/// them); there is no `_cv`; channels come from the member `channels`, never from a sync function, and are given in
+/// them); channels come from the member `channels`, never from a sync function, and are given in
 /// ``Configuration-swift.struct/users`` only; there is no administration. What is not there answers 404 `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
-        let store: Store
+        let router: Router
         let server: HTTPServer
+        let clock: FaultClock
     }
 
     private enum State {
@@ -30,6 +31,7 @@ package final class EmbeddedGateway: Sendable {
 
     package let configuration: Configuration
     private let state = NIOLockedValueBox(State.idle)
+    let faults = FaultInjection()
 
     package init(_ configuration: Configuration = Configuration()) { self.configuration = configuration }
 
@@ -49,8 +51,12 @@ package final class EmbeddedGateway: Sendable {
             try checkNames()
             let store = try openStore()
             let collections = try await collections(store)
-            let server = try await listen(store, collections, try await accounts(store))
-            state.withLockedValue { $0 = .running(Running(store: store, server: server)) }
+            let router = router(store, collections, try await accounts(store))
+            faults.follow(configuration.faults)
+            let server = try await listen(router)
+            let clock = FaultClock(router)
+            clock.restart()
+            state.withLockedValue { $0 = .running(Running(router: router, server: server, clock: clock)) }
             return Address(host: configuration.host, port: server.port, database: configuration.database)
         } catch {
             state.withLockedValue { $0 = .idle }
@@ -68,8 +74,9 @@ package final class EmbeddedGateway: Sendable {
             return running
         }
         guard let running else { return }
+        await running.clock.stop()
         await running.server.stop()
-        try? running.store.close()
+        try? running.router.store.close()
         state.withLockedValue { $0 = .idle }
     }
 
@@ -88,13 +95,18 @@ package final class EmbeddedGateway: Sendable {
         await stop()
     }
 
-    /// Where waiting feeds are counted, for tests; nil while the gateway does not run.
-    var signal: ChangeSignal? {
+    private var running: Running? {
         state.withLockedValue { state in
-            guard case .running(let running) = state else { return nil }
-            return running.store.signal
+            if case .running(let running) = state { running } else { nil }
         }
     }
+
+    /// Nil while the gateway does not run.
+    var router: Router? { running?.router }
+    /// Does things at times that the faults name; nil while the gateway does not run.
+    var faultClock: FaultClock? { running?.clock }
+    /// Where waiting feeds are counted, for tests; nil while the gateway does not run.
+    var signal: ChangeSignal? { router?.store.signal }
 
     /// - Note: Source: Sync Gateway's `kDBNameMatch`, without the slash.
     private func checkNames() throws(EmbeddedGatewayError) {
@@ -106,15 +118,17 @@ package final class EmbeddedGateway: Sendable {
                 "the database name \"\(configuration.database)\" is not a lowercase letter and then those, digits and _$()+-"
             )
         }
-        for name in configuration.collections
+        for name in collectionNames
         where name.wholeMatch(of: /[A-Za-z0-9_%-]{1,30}\.[A-Za-z0-9_%-]{1,30}/) == nil {
             throw EmbeddedGatewayError(.invalidName, "the collection name \"\(name)\" is not SCOPE.COLLECTION")
         }
     }
 
+    private var collectionNames: [String] { configuration.users?.collections ?? configuration.collections }
+
     private func collections(_ store: Store) async throws(EmbeddedGatewayError) -> [String: Store] {
         var collections: [String: Store] = [:]
-        for name in configuration.collections {
+        for name in collectionNames {
             do { collections[name] = try await store.collection(name) } catch {
                 try? store.close()
                 throw EmbeddedGatewayError(
@@ -143,18 +157,21 @@ package final class EmbeddedGateway: Sendable {
         return accounts
     }
 
-    private func listen(
-        _ store: Store, _ collections: [String: Store], _ accounts: Accounts
-    ) async throws(EmbeddedGatewayError) -> HTTPServer {
-        let router = Router(
+    private func router(_ store: Store, _ collections: [String: Store], _ accounts: Accounts) -> Router {
+        var router = Router(
             database: configuration.database, store: store, collections: collections, logger: configuration.logger,
             started: Greeting(), accounts: accounts)
+        router.faults = faults
+        return router
+    }
+
+    private func listen(_ router: Router) async throws(EmbeddedGatewayError) -> HTTPServer {
         do {
             return try await HTTPServer.start(host: configuration.host, port: configuration.port) { request in
                 await router.answer(request)
             }
         } catch {
-            try? store.close()
+            try? router.store.close()
             let fault = ListenFault(host: configuration.host, port: configuration.port, error)
             throw EmbeddedGatewayError(.cannotListen, fault.description)
         }

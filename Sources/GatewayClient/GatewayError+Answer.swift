@@ -11,6 +11,8 @@ extension GatewayError {
         case .malformedAnswer: code = .malformedAnswer
         case .tooLarge: code = .tooLarge
         case .badURL, .invalidRequest: code = .invalidRequest
+        case .sourceFailed: code = .sourceFailed
+        case .outOfResources: code = .outOfResources
         case _ where error.code.tlsProblem != nil: code = .tlsFailed
         case _ where error.code.timeout == .connect: code = .cannotConnect
         case _ where error.code.timeout != nil: code = .timedOut
@@ -65,7 +67,7 @@ extension GatewayError.Code {
     ///   before it and says nothing about the documents.
     init(status: Int, isGatewayAnswer: Bool) {
         switch status {
-        case 401: self = .unauthorized
+        case 401, 407: self = .unauthorized
         case 413: self = .tooLarge
         case 429: self = .tooManyRequests
         case 408: self = .timedOut

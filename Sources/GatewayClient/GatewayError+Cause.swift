@@ -14,7 +14,7 @@ extension GatewayError {
             case documentTooLarge, attachmentTooLarge, requestTooLarge
             case badSequence, badFeedOption, badDocumentID, badRevision, badAttachment, reservedMember
             case invalidJSON, missingDocuments, badPassword, unreadableBody
-            case tooManyFeeds
+            case tooManyFeeds, proxyLoginRequired
         }
 
         let name: Name
@@ -97,6 +97,8 @@ extension GatewayError {
 
         /// Sync Gateway's limit of replications is reached.
         public static let tooManyFeeds = Cause(name: .tooManyFeeds)
+        /// 407: not the gateway, a proxy on the way to it wants to know who asks.
+        public static let proxyLoginRequired = Cause(name: .proxyLoginRequired)
     }
 
     /// The keyspace itself is not there, or hides: nothing can be said of a document.
@@ -130,6 +132,7 @@ extension GatewayError.Cause {
         case .documentTooLarge, .attachmentTooLarge: "keep it below the gateway's limit, 20 MiB on Sync Gateway"
         case .requestTooLarge: "send less at a time"
         case .badSequence: "the sequence belongs to another gateway: begin from the start"
+        case .proxyLoginRequired: "write user name and password into the address of the proxy"
         case .tooManyFeeds: "raise the gateway's limit of replications"
         default: nil
         }

@@ -84,6 +84,8 @@ struct KnownAnswer: Sendable {
         .init(405, is: .methodNotAllowed),
         .init(406, is: .notAcceptable),
 
+        .init(407, is: .proxyLoginRequired),
+
         .init(409, "modify attachments", is: .attachmentConflict),
         .init(409, of: .localDocument, is: .localDocumentConflict),
         .init(409, "document exists", is: .documentExists),

@@ -9,7 +9,7 @@ public struct GatewayError: Error, Sendable {
             case cannotConnect, tlsFailed, connectionLost, timedOut, cancelled
             case unauthorized, forbidden, notFound, conflict, badRequest, tooLarge
             case tooManyRequests, unavailable, serverError, malformedAnswer, invalidRequest, notOffered
-            case digestMismatch
+            case digestMismatch, sourceFailed, outOfResources
         }
 
         private let name: Name
@@ -23,7 +23,7 @@ public struct GatewayError: Error, Sendable {
         public static let connectionLost = Code(name: .connectionLost)
         public static let timedOut = Code(name: .timedOut)
         public static let cancelled = Code(name: .cancelled)
-        /// 401.
+        /// 401; 407 of a proxy.
         public static let unauthorized = Code(name: .unauthorized)
         /// 403.
         public static let forbidden = Code(name: .forbidden)
@@ -49,6 +49,10 @@ public struct GatewayError: Error, Sendable {
         public static let notOffered = Code(name: .notOffered)
         /// The bytes of an attachment are not those that the gateway stores.
         public static let digestMismatch = Code(name: .digestMismatch)
+        /// What was to be sent could not be read, or is shorter or longer than was said; nothing was written.
+        public static let sourceFailed = Code(name: .sourceFailed)
+        /// The process has no descriptors, threads or memory left: it is better started anew.
+        public static let outOfResources = Code(name: .outOfResources)
     }
 
     public var code: Code

@@ -1,4 +1,7 @@
 /// How a client talks to its gateway. Every default is written here and nowhere else.
+///
+/// Proxies come from the environment as for curl: `http_proxy` (in small letters only), `https_proxy`, `all_proxy`, and
+/// `no_proxy` for hosts that are asked directly. This machine always is.
 public struct GatewaySettings: Sendable {
     public struct Deadlines: Sendable {
         /// Small requests: information, single documents, `_local`.
@@ -7,10 +10,25 @@ public struct GatewaySettings: Sendable {
         public var bulk: Duration = .seconds(300)
         /// Silence on a stream that should flow: a catch-up, an attachment.
         public var silence: Duration = .seconds(60)
-        /// How long after its own timeout a longpoll may still come. Above it the connection is taken for dead.
-        public var longpollGrace: Duration = .seconds(10)
+        /// How long after its own timeout a longpoll may still bring its first row, heartbeats or not. Above it the feed
+        /// is taken for dead.
+        public var longpollGrace: Duration = .seconds(15)
+        /// How long a feed that waits for changes may stay open in all: a continuous one, a longpoll that has brought
+        /// rows.
+        public var feed: Duration = ChangesRequest.longestContinuousFeed
+        /// How long anything else may take that is read or sent as it comes: a catch-up, a list, an attachment.
+        public var stream: Duration = .seconds(86_400)
 
         public init() {}
+    }
+
+    /// Which requests go out as gzip. Both servers take it for `_bulk_docs`; other requests never do.
+    public enum RequestCompression: String, Sendable, CaseIterable {
+        /// Large ones, unless the gateway is on this machine: there packing takes longer than sending.
+        case auto
+        /// Large ones.
+        case always
+        case never
     }
 
     /// A certificate that proves who the client is, in PEM.
@@ -28,7 +46,8 @@ public struct GatewaySettings: Sendable {
     }
 
     public var credentials: GatewayCredentials?
-    /// Asked before each request, so that a password file can be read anew; ``credentials`` count where it gives none.
+    /// Asked before each request, so that a password file can be read anew, and once more after a 401: if it gives
+    /// others by then, the request is repeated with them. ``credentials`` count where it gives none.
     /// Must be quick. What it throws ends the request as `.unauthorized`, its description in the message.
     public var credentialsSource: (@Sendable () throws -> GatewayCredentials?)?
     /// Logs in with name and password once and sends a cookie from then on, renewed before it expires and after a 401.
@@ -37,6 +56,8 @@ public struct GatewaySettings: Sendable {
     /// Overrides what the server says of itself.
     public var dialect: GatewayDialect?
     public var deadlines = Deadlines()
+    /// A gateway that refuses what is packed gets it plainly, from then on.
+    public var compressesRequests = RequestCompression.auto
     /// A file of certificates to trust instead of the system's.
     public var caFile: String?
     /// Takes any certificate. For tests and emergencies.

@@ -50,6 +50,9 @@ package final class HTTPBody: Sendable {
         return all
     }
 
+    /// The whole exchange has to be over within `deadline` from now on, whatever its request said.
+    package func extendDeadline(by deadline: Duration) { client.engine.post(.extend(id, to: .now + deadline)) }
+
     /// Aborts the transfer; the connection is closed.
     package func cancel() { giveUp() }
 

@@ -7,18 +7,23 @@ import Synchronization
 /// under way; it ends with ``shutdown()`` or when the last reference to the client, bodies included, is gone.
 ///
 /// Redirects are returned like any other answer and not followed, so credentials never travel to another host than
-/// the one in the request's URL. Nothing is asked for in compressed form, `.netrc` is not read, proxies are taken from
-/// the environment (`http_proxy`, `https_proxy`, `no_proxy`) as curl does.
+/// the one in the request's URL. Nothing is asked for in compressed form, `.netrc` is not read; ``HTTPProxies`` tells which
+/// proxies are used.
 package final class HTTPClient: Sendable {
     let engine: CurlEngine
     private let configuration: HTTPClientConfiguration
     private let nextID = Atomic<TransferID>(1)
 
-    package init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
+    package convenience init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
+        self.init(configuration: configuration, resources: SystemResources())
+    }
+
+    /// Without what it needs of the system it is made too, and every request fails as `.outOfResources`.
+    init(configuration: HTTPClientConfiguration, resources: SystemResources) {
         self.configuration = configuration
-        let loop = CurlLoop()
-        engine = CurlEngine(loop: loop, configuration: configuration)
-        loop.start(engine)
+        let loop = CurlLoop(resources)
+        engine = CurlEngine(loop: loop, configuration: configuration, resources: resources)
+        loop.start(engine, resources)
     }
 
     deinit {
@@ -35,15 +40,49 @@ package final class HTTPClient: Sendable {
     /// - Note: Source: `libcurl-multi(3)`.
     package func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
         let id = nextID.wrappingAdd(1, ordering: .relaxed).oldValue
-        let flow = Locked(BodyFlow(highWaterMark: configuration.bodies.highWaterMark))
-        let outcome = await withTaskCancellationHandler {
-            await engine.head(of: request, id: id, flow: flow)
-        } onCancel: {
-            engine.post(.cancel(id))
+        var flows = ExchangeFlows(body: Locked(BodyFlow(highWaterMark: configuration.bodies.highWaterMark)))
+        let outcome: CurlTransfer.Head
+        if let source = request.body.source {
+            let upload = Locked(UploadFlow())
+            flows.upload = upload
+            let feed = UploadFeed(source: source, flow: upload) { [engine] in engine.post(.resume(id)) }
+            outcome = await head(of: request, id: id, flows: flows, feed)
+        } else {
+            outcome = await head(of: request, id: id, flows: flows)
         }
         let head = try outcome.get()
         return HTTPResponse(
-            status: head.status, headers: head.headers, body: HTTPBody(client: self, id: id, flow: flow))
+            status: head.status, headers: head.headers, body: HTTPBody(client: self, id: id, flow: flows.body))
+    }
+
+    private func head(of request: HTTPRequest, id: TransferID, flows: ExchangeFlows) async -> CurlTransfer.Head {
+        await withTaskCancellationHandler {
+            await engine.head(of: request, id: id, flows: flows)
+        } onCancel: {
+            engine.post(.cancel(id))
+        }
+    }
+
+    /// The same while `feed` makes the body. A refusal that comes before its end, of one that is too large for example,
+    /// stops it: libcurl sends no more of it either.
+    private func head(
+        of request: HTTPRequest, id: TransferID, flows: ExchangeFlows, _ feed: UploadFeed
+    ) async -> CurlTransfer.Head {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await feed.run() }
+            // Whether a body of no bytes is right must be known before it is sent: there is nothing to hold back.
+            if feed.source.count == 0 {
+                await group.waitForAll()
+                if let failure = feed.flow.withLock(\.failure) { return .failure(failure) }
+            }
+            let outcome = await head(of: request, id: id, flows: flows)
+            if ((try? outcome.get())?.status ?? 400) >= 400 {
+                feed.flow.withLock { $0.close() }?.resume(returning: false)
+                group.cancelAll()
+            }
+            await group.waitForAll()
+            return outcome
+        }
     }
 
     /// Where tasks that mostly wait for small answers may run, to be spared two changes of thread per request:

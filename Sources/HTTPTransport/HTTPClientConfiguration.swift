@@ -49,6 +49,8 @@ package struct HTTPClientConfiguration: Sendable {
     package var connections = Connections()
     package var bodies = Bodies()
     package var tls = TLS()
+    /// Default: those that the environment names when the configuration is made.
+    package var proxies = HTTPProxies.environment
     /// `changebot/<version>`, passed in by the program; `changebot` alone by default.
     package var userAgent = "changebot"
 

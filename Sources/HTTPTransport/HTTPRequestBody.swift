@@ -6,6 +6,8 @@
 package enum HTTPRequestBody: Sendable {
     case none
     case segments([[UInt8]])
+    /// Made while it is sent.
+    case source(HTTPBodySource)
 
     /// All of `bytes` as one segment.
     package static func bytes(_ bytes: [UInt8]) -> HTTPRequestBody { .segments([bytes]) }
@@ -15,7 +17,13 @@ package enum HTTPRequestBody: Sendable {
         switch self {
         case .none: nil
         case .segments(let segments): segments.reduce(0) { $0 + $1.count }
+        case .source(let source): source.count
         }
+    }
+
+    /// Nil for a body that can be sent again.
+    var source: HTTPBodySource? {
+        if case .source(let source) = self { source } else { nil }
     }
 }
 
@@ -27,7 +35,7 @@ struct UploadPosition {
 
     init(_ body: HTTPRequestBody) {
         switch body {
-        case .none: segments = []
+        case .none, .source: segments = []
         case .segments(let all): segments = all
         }
     }

@@ -25,7 +25,8 @@ package struct HTTPTransportError: Error, Sendable {
         switch code.base {
         case .cannotResolve, .cannotConnect, .timedOut, .connectionClosed: true
         case .tlsFailed(let problem): problem == .handshake
-        case .cancelled, .malformedAnswer, .tooLarge, .badURL, .invalidRequest, .other: false
+        case .cancelled, .malformedAnswer, .tooLarge, .badURL, .invalidRequest, .sourceFailed, .outOfResources, .other:
+            false
         }
     }
 }
@@ -35,7 +36,7 @@ extension HTTPTransportError {
     package struct Code: Sendable, Hashable {
         enum Base: Hashable {
             case cannotResolve, cannotConnect, connectionClosed, malformedAnswer, tooLarge
-            case cancelled, badURL, invalidRequest
+            case cancelled, badURL, invalidRequest, sourceFailed, outOfResources
             case timedOut(Timeout)
             case tlsFailed(TLSProblem)
             case other(Int)
@@ -59,6 +60,11 @@ extension HTTPTransportError {
         package static let badURL = Code(base: .badURL)
         /// A method, header or credential that cannot be put on the wire.
         package static let invalidRequest = Code(base: .invalidRequest)
+        /// A ``HTTPBodySource`` threw, or was shorter or longer than it promised; nothing that is whole was sent.
+        package static let sourceFailed = Code(base: .sourceFailed)
+        /// The process has no descriptors, threads or memory left. A client that met this when it was made does not
+        /// recover.
+        package static let outOfResources = Code(base: .outOfResources)
 
         /// One of the deadlines passed.
         package static func timedOut(_ timeout: Timeout) -> Code { Code(base: .timedOut(timeout)) }

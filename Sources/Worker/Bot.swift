@@ -29,7 +29,7 @@ package struct Bot: Service {
         self.logger = logger
         watch = DatabaseWatch(
             gateway: gateway, ledger: ledger, name: settings.name, isReadOnly: settings.delivery.preview != nil,
-            logger: logger, pace: settings.watchPace)
+            logger: logger, lookInterval: settings.lookInterval)
     }
 
     /// - Throws: ``RunFailure`` or ``StateError``. Returns after the end of a one-shot run or a graceful shutdown.

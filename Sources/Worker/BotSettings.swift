@@ -22,8 +22,8 @@ package struct BotSettings: Sendable {
     package var channels: [String]?
     package var ownWriteLimit: OwnWriteLimit? = OwnWriteLimit()
     package var onReset = ResetPolicy.restart
-    /// How often a look is taken at what is kept in the database.
-    var watchPace = DatabaseWatch.Pace()
+    /// How often a look is taken at the mark in the database.
+    package var lookInterval: Duration = .seconds(20)
     package var delivery = Delivery.Settings()
 
     package init() {}

@@ -10,8 +10,8 @@ import Testing
 
     private static func users(_ accounts: [String: [String]], guest: [String]? = nil) -> EmbeddedGateway.Users {
         var users = EmbeddedGateway.Users()
-        for (name, channels) in accounts { users.accounts[name] = .init(password: pass, channels: Set(channels)) }
-        if let guest { users.guest = .init(channels: Set(guest)) }
+        for (name, channels) in accounts { users.accounts[name] = .init(password: pass, channels: .init(channels)) }
+        if let guest { users.guest = .init(channels: .init(guest)) }
         return users
     }
 

@@ -55,6 +55,43 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/\(query)").text.contains(#""last_seq":"2""#))
     }
 
+    @Test func channelsAreGivenInEach() async throws {
+        let gateway = try await gateway()
+        var users = EmbeddedGateway.Users()
+        users.guest = .init(channels: ["A"])
+        users.guest.channels.byCollection["_default.lists"] = ["B"]
+        try await gateway.router.accounts.replace(with: users)
+        for keyspace in ["open", "open.lists", "open.shop.tasks"] {
+            for id in ["A", "B"] {
+                #expect(try await gateway.answer("PUT", "/\(keyspace)/\(id)", "{\"channels\":\"\(id)\"}").status == 201)
+            }
+        }
+        for (keyspace, statuses) in [
+            ("open", [200, 403]), ("open.lists", [403, 200]), ("open.shop.tasks", [403, 403]),
+        ] {
+            var found: [Int] = []
+            for id in ["A", "B"] { found.append(try await gateway.answer("GET", "/\(keyspace)/\(id)").status) }
+            #expect(found == statuses)
+        }
+        let session = try await gateway.answer("GET", "/open/_session").text
+        #expect(session.contains(#""channels":{"!":1,"A":1}"#))
+    }
+
+    @Test func theUsersFileMayNameTheCollections() async throws {
+        let file = #"{"databases":{"todo":{"scopes":{"s":{"collections":{"c":{}}}},"guest":{"disabled":false}}}}"#
+        var configuration = EmbeddedGateway.Configuration(logger: .quiet)
+        configuration.users = try EmbeddedGateway.Users.parse(Array(file.utf8), database: "todo")
+        let gateway = EmbeddedGateway(configuration)
+        let address = try await gateway.start()
+        try await RawConnection.with(port: address.port) { connection in
+            try await connection.get("/todo/_changes")
+            #expect(try await connection.readAnswer().body.contains("keyspace todo not found"))
+            try await connection.get("/todo.s.c/_changes")
+            #expect(try await connection.readAnswer().head.hasPrefix("HTTP/1.1 200"))
+        }
+        await gateway.stop()
+    }
+
     @Test(arguments: ["open.", "open..lists", "open.nope", "open.shop.lists", "open._default.lists.x"])
     func whatIsNotThereIsTold(keyspace: String) async throws {
         let answer = try await gateway().answer("GET", "/\(keyspace)/a")

@@ -28,14 +28,20 @@ struct Exchange {
 
     private init?(_ entry: JSONValue) {
         guard let name = entry["name"]?.string, let method = entry["method"]?.string, let path = entry["path"]?.string,
-            let status = entry["status"]?.integer
+            var status = entry["status"]?.integer
         else { return nil }
+        var answer = entry["body"]?.string
+        // What came behind "100 Continue" was recorded as its body.
+        if status == 100, let whole = answer?.wholeMatch(of: /HTTP\/1\.1 (\d+)(?s:.*?)\r\n\r\n((?s:.*))/) {
+            status = Int(whole.1) ?? status
+            answer = String(whole.2)
+        }
+        self.answer = answer
         self.name = name.trimmingCharacters(in: .whitespaces)
         self.method = method
         self.path = path.replacing(/timeout=\d+/, with: "timeout=20")
         self.status = status
         recordedBody = entry["request_body"]?.string ?? ""
-        answer = entry["body"]?.string
         session =
             entry["headers"]?.elements.compactMap { field in
                 field.element(1)?.string?.firstMatch(of: /^SyncGatewaySession=([0-9a-f]{40});/).map { String($0.1) }
@@ -75,12 +81,21 @@ struct Exchange {
     }
 }
 
-/// An answer without what is another each time: vectors, boundaries.
+/// An answer without what is another each time: versions, boundaries.
 struct ComparableAnswer {
     let text: String
 
-    init(_ answer: String) {
-        var text = answer.replacing(/"_?cv":"[^"]*",/, with: "").replacing(/,"_?cv":"[^"]*"/, with: "")
+    /// - Parameter hasVersions: Whether the gateway that was recorded knew versions; they are left out otherwise.
+    init(_ answer: String, hasVersions: Bool) {
+        var text = answer
+        if hasVersions {
+            text.replace(/cv":"[0-9a-f]{12}0000@[A-Za-z0-9+\/]{22}"/, with: #"cv":"VERSION""#)
+        } else {
+            text.replace(/"_?cv":"[^"]*",/, with: "")
+            text.replace(/,"_?cv":"[^"]*"/, with: "")
+        }
+        text.replace(/seq":"(?:\d+::)?(\d+)"/) { "seq\":\($0.1)" }
+        text.replace(/seq":"\d+:(\d+:\d+)"/) { "seq\":\"\($0.1)\"" }
         text = text.replacing(/"instance_start_time":\d+/, with: "\"instance_start_time\":0")
         text = text.replacing(/"version":"Couchbase Sync Gateway\/.*"/, with: "")
         var seen: [Substring] = []

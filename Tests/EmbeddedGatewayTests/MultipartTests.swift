@@ -1,3 +1,4 @@
+import Compression
 import LosslessJSON
 import Testing
 
@@ -113,6 +114,32 @@ import Testing
         let answer = try await TestGateway().answer(
             "PUT", "/open/a", "--\r\n", fields: [HTTPField("Content-Type", type)])
         #expect(answer.status == 500)
+    }
+
+    @Test func partsAreUnpacked() async throws {
+        let json = #"{"_attachments":{"f":{"follows":true,"digest":"sha1-jLIjfQZ5yojbZGTqxg2pY0VROWQ="}},"v":1}"#
+        for (text, status) in [
+            (Gzip.pack(Array(json.utf8)), 201), (Array(json.utf8), 500), (Gzip.pack(Array("{".utf8)), 400),
+        ] {
+            let head = "--x\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n"
+            let body = Array(head.utf8) + text + Array("\r\n--x\r\n\r\n12345\r\n--x--".utf8)
+            let type = HTTPField("Content-Type", "multipart/related; boundary=x")
+            let answer = await (try TestGateway()).router.answer(
+                Request("PUT", "/open/a", fields: [type], body: body))
+            #expect(answer.status == status)
+        }
+    }
+
+    @Test func longPartsGoOutPackedForThoseWhoTakeThem() async throws {
+        let gateway = try TestGateway()
+        try await gateway.put("short", #"{"v":1}"#)
+        try await gateway.put("long", "{\"v\":\"\(Self.long)\"}")
+        let fields = [HTTPField.json, HTTPField("X-Accept-Part-Encoding", "gzip")]
+        let body = #"{"docs":[{"id":"short"},{"id":"long"}]}"#
+        let parts = try parts(await gateway.answer("POST", "/open/_bulk_get", body, fields: fields))
+        #expect(parts.map { $0.fields.contains(HTTPField("Content-Encoding", "gzip")) } == [false, true])
+        let text = try Gzip.unpack(Array(parts[1].content), limit: 10_000)
+        #expect(String(decoding: text, as: UTF8.self).contains(Self.long))
     }
 
     @Test func whatABrowserMightRunIsSaved() async throws {

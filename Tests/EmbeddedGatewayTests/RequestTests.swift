@@ -120,7 +120,10 @@ import Testing
     }
 
     @Test func sinceTakesEveryFormThatTheGatewayGivesOut() throws {
-        let forms = ["16": 16, "\"16\"": 16, "29:13": 28, "\"29:13\"": 28, "10::14": 10, "4:11:8": 10, "": 0]
+        let forms = [
+            "16": 16, "\"16\"": 16, "29:13": 28, "\"29:13\"": 28, "10::14": 10, "99::5": 5, "4:11:8": 4, "12:11:8": 10,
+            "": 0,
+        ]
         for (text, sequence) in forms { #expect(try FeedPosition(text).plainSequence == sequence) }
     }
 

@@ -16,7 +16,7 @@ import Testing
         let store = try Store(.memory)
         let first = try await store.write(edit("a", "{}"))
         _ = try await store.write(edit("b", "{}"))
-        _ = try await store.write(edit("a", #"{"_rev":"\#(first)","n":2}"#))
+        _ = try await store.write(edit("a", #"{"_rev":"\#(first.id)","n":2}"#))
         let page = try await store.changes(
             since: .start, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: true)
         let rows = String(decoding: page.text, as: UTF8.self).split(separator: "\n").map { $0.prefix(18) }
@@ -30,9 +30,9 @@ import Testing
         let outcomes = try await store.write([
             edit("a", "{}"), edit("a", "{}"), edit("b", #"{"_rev":"1-x"}"#), edit("c", "{}"),
         ])
-        #expect(outcomes.map { try? $0.get().generation } == [1, nil, nil, 1])
-        #expect(outcomes[1] == .failure(.documentExists))
-        #expect(outcomes[2] == .failure(.revisionConflict))
+        #expect(outcomes.map { try? $0.get().id.generation } == [1, nil, nil, 1])
+        #expect(throws: GatewayFault.documentExists) { try outcomes[1].get() }
+        #expect(throws: GatewayFault.revisionConflict) { try outcomes[2].get() }
         #expect(try await store.lastSequence() == 3)
     }
 
@@ -41,7 +41,7 @@ import Testing
         var revision: RevisionID?
         for _ in 0..<60 {
             let body = revision.map { #"{"_rev":"\#($0)"}"# } ?? "{}"
-            revision = try await store.write(edit("a", body))
+            revision = try await store.write(edit("a", body)).id
         }
         let history = try await store.history(of: #require(revision).description, of: "a")
         #expect(history.map(\.generation) == Array((11...60).reversed()))
@@ -50,8 +50,10 @@ import Testing
     @Test func replicatedRevisionsKeepTheirNames() async throws {
         let store = try Store(.memory)
         let history = ["3-ccc", "2-bbb", "1-aaa"]
-        #expect(try await store.write(edit("a", "{}", history: history)).description == "3-ccc")
-        #expect(try await store.write(edit("a", "{}", history: history)).description == "3-ccc")
+        let first = try await store.write(edit("a", "{}", history: history))
+        #expect(first.id.description == "3-ccc" && first.version != nil)
+        let again = try await store.write(edit("a", "{}", history: history))
+        #expect(again.id.description == "3-ccc" && again.version == nil)
         #expect(try await store.lastSequence() == 2)
         let longer = ["5-eee", "4-ddd"] + history
         _ = try await store.write(edit("a", "{}", history: longer))
@@ -78,10 +80,11 @@ import Testing
     @Test func aFileIsThereAgainAfterReopening() async throws {
         try await withTemporaryFile { path in
             let store = try Store(.file(path))
-            let revision = try await store.write(edit("a", #"{"n":12345678901234567890123}"#))
+            let written = try await store.write(edit("a", #"{"n":12345678901234567890123}"#))
             try store.close()
             let again = try Store(.file(path))
-            #expect(try await again.winner(of: "a")?.revision == revision.description)
+            let winner = try await again.winner(of: "a")
+            #expect(winner?.revision == written.id.description && winner?.version == written.version)
             #expect(try await again.lastSequence() == 2)
             #expect(again.signal.lastSequence == 2)
             try again.close()

@@ -29,6 +29,22 @@ import Testing
         #expect(users.guest.channels == ["*"] && !users.guest.isDisabled)
     }
 
+    @Test func collectionsAndWhatIsGivenInThemAreRead() throws {
+        let users = try parse(
+            #"""
+            {"databases": {"todo": {
+              "scopes": {"_default": {"collections": {"lists": {}, "tasks": {}}}, "shop": {"collections": {"x": {}}}},
+              "roles": {"r": {"collection_access": {"_default": {"tasks": {"admin_channels": ["T"]}}}}},
+              "users": {"a": {"admin_channels": ["D"],
+                "collection_access": {"_default": {"lists": {"admin_channels": ["L"]}, "tasks": {}}}}}
+            }}}
+            """#)
+        #expect(users.collections == ["_default.lists", "_default.tasks", "shop.x"])
+        #expect(users.roles["r"]?.byCollection == ["_default.tasks": ["T"]])
+        #expect(
+            users.accounts["a"]?.channels.byCollection == ["_default._default": ["D"], "_default.lists": ["L"]])
+    }
+
     @Test func guestIsDisabledWhereNothingIsSaid() throws {
         #expect(try parse(#"{"databases":{"todo":{}}}"#).guest.isDisabled)
         #expect(try parse(#"{"databases":{"todo":{"users":{"GUEST":{"disabled":false}}}}}"#).guest.isDisabled == false)
@@ -42,7 +58,16 @@ import Testing
             "{\"databases\":{\"todo\":{\n \"sync\":\n   \"function(doc){}\"}}}", 3, 4,
             "\"sync\" functions are not supported"
         ),
-        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "\"scopes\" are not read"),
+        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "\"scopes\" must hold a collection"),
+        (
+            "{\"databases\":{\"todo\":{\"scopes\":{\"a\":{\"collections\":{\"b\":{\n\"sync\":\"f\"}}}}}}}", 2, 8,
+            "\"sync\" functions are not supported"
+        ),
+        (
+            "{\"databases\":{\"todo\":{\"users\":{\"a\":{\"collection_access\":{\"s\":{\"c\":{\n\"channels\":[]}}}}}}}}",
+            2, 1,
+            "unknown member \"channels\""
+        ),
         ("{\"databases\":{\"todo\":{\"users\":[]}}}", 1, 31, "\"users\" must be an object"),
         ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"password\":\"ab\"}}}}}", 2, 12, "at least 3 characters"),
         ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"password\":5}}}}}", 2, 12, "must be a string"),

@@ -52,6 +52,16 @@ import Testing
         #expect(error?.code == code)
     }
 
+    /// Squid's page, in short: it is no gateway's, and yet tells what to do.
+    @Test func aProxyThatWantsALoginIsToldFromAGateway() async throws {
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(407, headers: ["Proxy-Authenticate: Basic"], body: "<html>Cache Access Denied</html>")
+        }
+        let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+        #expect(error?.code == .unauthorized && error?.cause == .proxyLoginRequired)
+        #expect(error?.message.contains("address of the proxy") == true)
+    }
+
     @Test func rowsOfABulkWriteKeepWhatTheySay() throws {
         let rows: [(String, BulkOutcome)] = [
             (

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func aSessionDoesNotPrintItsCookie() throws {
-        let session = try #require(GatewaySession(["AuthSession=s3cret"], at: .now))
+        let session = try #require(GatewaySession(["AuthSession=s3cret"], of: .bearer(token: "s3cret"), at: .now))
         var dumped = ""
         dump(session, to: &dumped)
         #expect(!"\(session) \(String(reflecting: session)) \(dumped)".contains("s3cret"))
@@ -141,6 +141,117 @@ import Testing
         let scripted = try ScriptedGateway(settings: settings) { _, _ in Issue.record("a request was sent") }
         let error = await #expect(throws: GatewayError.self) { _ = try await scripted.gateway.document("a") }
         #expect(error?.code == .unauthorized)
+    }
+
+    private static func answer(_ isRight: Bool, _ connection: TestConnection) throws {
+        if isRight { return try connection.answer(headers: syncGateway, body: #"{"db_name":"todo"}"#) }
+        try connection.answer(
+            401, headers: syncGateway + ["WWW-Authenticate: Basic"],
+            body: #"{"error":"Unauthorized","reason":"Invalid login"}"#)
+    }
+
+    /// The file is written anew between two requests, in the middle of one.
+    @Test(arguments: [1, 2, 9])
+    func afterA401TheSourceIsAskedOnceMore(rightFrom: Int) async throws {
+        let (asked, requests) = (EventCounter(), EventCounter())
+        var settings = GatewaySettings()
+        settings.credentialsSource = {
+            asked.increment()
+            return .bearer(token: "t\(asked.count)")
+        }
+        let scripted = try ScriptedGateway(settings: settings) { connection, request in
+            requests.increment()
+            #expect(request.values(of: "authorization") == ["Bearer t\(requests.count)"])
+            try Self.answer(requests.count >= rightFrom, connection)
+        }
+        if rightFrom <= 2 {
+            #expect(try await scripted.gateway.databaseInfo().name == "todo")
+        } else {
+            let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+            #expect(error?.code == .unauthorized && error?.cause == .wrongCredentials)
+        }
+        #expect(requests.count == min(rightFrom, 2) && asked.count == requests.count)
+    }
+
+    /// Servers count failed logins, and lock out who has too many.
+    @Test(arguments: [true, false])
+    func theSameCredentialsAreNotTriedTwice(hasSource: Bool) async throws {
+        let requests = EventCounter()
+        var settings = GatewaySettings()
+        settings.credentials = .basic(user: "amy", password: "old")
+        if hasSource { settings.credentialsSource = { .basic(user: "amy", password: "old") } }
+        let scripted = try ScriptedGateway(settings: settings) { connection, _ in
+            requests.increment()
+            try Self.answer(false, connection)
+        }
+        let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+        #expect(error?.code == .unauthorized)
+        #expect(requests.count == 1)
+    }
+
+    @Test func aWriteIsRepeatedWhole() async throws {
+        let asked = EventCounter()
+        var settings = GatewaySettings()
+        settings.credentialsSource = {
+            asked.increment()
+            return .basic(user: "amy", password: "p\(asked.count)")
+        }
+        let requests = EventCounter()
+        let scripted = try ScriptedGateway(settings: settings) { connection, request in
+            requests.increment()
+            #expect(request.text == #"{"a":1}"#)
+            guard requests.count == 2 else { return try Self.answer(false, connection) }
+            try connection.answer(201, headers: syncGateway, body: #"{"rev":"1-a"}"#)
+        }
+        #expect(try await scripted.gateway.put("a", body: Array(#"{"a":1}"#.utf8)).text == "1-a")
+    }
+
+    /// Logins with passwords in turn: what the source gives is taken at the second attempt, or not at all.
+    @Test(arguments: [(["old", "new"], true), (["old", "older"], false), (["old", "old", "new"], false)])
+    func aRefusedLoginIsTriedWithWhatTheSourceGivesThen(passwords: [String], isRight: Bool) async throws {
+        let (asked, logins) = (EventCounter(), EventCounter())
+        var settings = GatewaySettings()
+        settings.usesSession = true
+        settings.dialect = .couchDB
+        settings.credentialsSource = {
+            asked.increment()
+            return .basic(user: "amy", password: passwords[min(asked.count, passwords.count) - 1])
+        }
+        let scripted = try ScriptedGateway(settings: settings) { connection, request in
+            guard request.target == "/_session" else { return try Self.answer(true, connection) }
+            logins.increment()
+            guard request.text.contains(#""new""#) else { return try Self.answer(false, connection) }
+            let cookie = "Set-Cookie: AuthSession=x; Max-Age=600"
+            try connection.answer(headers: couchDB + [cookie], body: #"{"ok":true,"name":"amy"}"#)
+        }
+        if isRight {
+            #expect(try await scripted.gateway.databaseInfo().name == "todo")
+        } else {
+            let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+            #expect(error?.code == .unauthorized)
+        }
+        #expect(logins.count == Set(passwords.prefix(2)).count)
+    }
+
+    @Test func aSessionOfAnotherUserIsNotUsed() async throws {
+        let user = Monitor("amy")
+        var settings = GatewaySettings()
+        settings.usesSession = true
+        settings.dialect = .couchDB
+        settings.credentialsSource = { .basic(user: user.with { $0 }, password: "p") }
+        let scripted = try ScriptedGateway(settings: settings) { connection, request in
+            let name = user.with { $0 }
+            guard request.target == "/_session" else {
+                #expect(request.values(of: "cookie") == ["AuthSession=\(name)"])
+                return try Self.answer(true, connection)
+            }
+            let cookie = "Set-Cookie: AuthSession=\(name); Max-Age=600"
+            try connection.answer(headers: couchDB + [cookie], body: #"{"ok":true,"name":"\#(name)"}"#)
+        }
+        for name in ["amy", "amy", "bob"] {
+            user.with { $0 = name }
+            _ = try await scripted.gateway.databaseInfo()
+        }
     }
 }
 

@@ -62,8 +62,9 @@ import Testing
     }
 
     @Test func aReaderThatTakesItsTimeIsNoSilence() async throws {
+        // Made beforehand: on a busy machine that alone can take longer than the idle timeout.
+        let bytes = [UInt8](repeating: 7, count: 20_000_000)
         let server = try TestServer { connection in
-            let bytes = [UInt8](repeating: 7, count: 20_000_000)
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n")
             try connection.write(bytes)
@@ -81,6 +82,28 @@ import Testing
         while let part = try await response.body.next() { count += part.count }
         #expect(count < 20_000_000)
         #expect(response.body.received == 20_000_000)
+    }
+
+    @Test(arguments: [Duration.milliseconds(50), .seconds(3600)])
+    func aDeadlineCanBeMovedWhileTheBodyComes(later: Duration) async throws {
+        let server = try Self.silent(Self.beginOfBody)
+        let client = HTTPClient()
+        let before: Duration = later < .seconds(1) ? .seconds(3600) : .milliseconds(300)
+        let response = try await client.send(HTTPRequest(url: server.url(), deadline: before))
+        response.body.extendDeadline(by: later)
+        guard later > before else {
+            await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
+                try await response.body.collect(upTo: 1000)
+            }
+            return
+        }
+        // Its first deadline passes meanwhile.
+        let other = try Self.silent()
+        await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
+            try await client.send(HTTPRequest(url: other.url(), deadline: .milliseconds(600)))
+        }
+        #expect(try await response.body.next() == Array("hello".utf8))
+        response.body.cancel()
     }
 
     @Test func connectTimeoutIsTold() async throws {

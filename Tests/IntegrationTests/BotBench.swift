@@ -151,9 +151,10 @@ struct BotBench {
     /// Runs a bot that follows the feed, for as long as `body` takes; then stops it gracefully.
     @discardableResult
     func following(
-        _ ruleSet: RuleSet? = nil, state: String = "state", _ body: @Sendable @escaping () async throws -> Void
+        _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in },
+        _ body: @Sendable @escaping () async throws -> Void
     ) async throws -> RunCounters {
-        let (bot, report, ledger) = try bot(ruleSet, state: state, once: false)
+        let (bot, report, ledger) = try bot(ruleSet, state: state, once: false, configure: configure)
         defer { ledger.close() }
         let group = ServiceGroup(services: [bot], logger: Self.logger)
         try await withThrowingTaskGroup { tasks in

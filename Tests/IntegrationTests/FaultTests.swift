@@ -267,6 +267,51 @@ import Testing
         }
     }
 
+    /// So does one whose writes are refused: what is not written is seen again by the next run.
+    @Test func aBotWhoseWritesWaitStopsWhenAsked() async throws {
+        try await withDirectory { directory in
+            let refused = EventCounter()
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" { return Self.fourRows }
+                refused.increment()
+                return .init(
+                    status: 429, headers: ["Retry-After: 3000", "Content-Type: application/json"],
+                    body: #"{"error":"too_many_requests","reason":"busy"}"#)
+            }
+            let group = try server.daemon(directory)
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await group.run() }
+                await refused.wait(for: 1)
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            #expect(try server.checkpoint(directory) == nil)
+        }
+    }
+
+    /// A proxy ends requests on which nothing moves; that is no trouble of the gateway.
+    @Test(arguments: [408, 502, 504, 524])
+    func anIdleRequestThatAProxyEndsIsNoError(status: Int) async throws {
+        let answered = EventCounter()
+        let server = try ScriptedServer { request, _ in
+            guard request.target.contains("feed=longpoll") else { return ScriptedServer.feed([], last: 1) }
+            answered.increment()
+            return .init(status: status, headers: ["Content-Type: text/html"], body: "<html>Gateway Timeout</html>")
+        }
+        let retries = EventCounter()
+        var reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), end: .never, patience: .init(),
+            logger: BotBench.logger, noteRetry: { retries.increment() })
+        reader.idleAfter = .zero
+        await withThrowingTaskGroup { [reader] tasks in
+            tasks.addTask { try await reader.read(from: .start) { _, _ in } }
+            await answered.wait(for: 3)
+            tasks.cancelAll()
+            await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
+        }
+        #expect(retries.count == 0)
+    }
+
     /// Written without its id it would become a new document, and another one at each try.
     @Test(arguments: [#"{"type":"task","_rev":"1-a"}"#, #"{"_id":7,"type":"task"}"#, #"{"_id":"t2","type":"task"}"#])
     func aDocumentWhoseIdIsNotThatOfItsChangeIsSetAside(document: String) async throws {

@@ -30,9 +30,10 @@ final class ScriptedServer: Sendable {
     /// - Parameters:
     ///   - information: What `GET /todo/` answers.
     ///   - headers: With which headers.
+    ///   - local: What requests for local documents get. Nil: they are kept.
     init(
         information: String = #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#,
-        headers: [String] = ScriptedServer.syncGateway, _ script: @escaping Script
+        headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil, _ script: @escaping Script
     ) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
@@ -46,7 +47,7 @@ final class ScriptedServer: Sendable {
                 }
                 let own =
                     request.path == "/todo/"
-                    ? Answer(headers: headers, body: information) : Self.answerOfLocal(request, marks)
+                    ? Answer(headers: headers, body: information) : Self.answerOfLocal(request, marks, local)
                 let end = reached.with { Self.isBehind($0, request) ? $0 : nil }.map { Self.feed([], last: $0) }
                 guard let answer = own ?? end ?? script(request, number) else { throw Hangup() }
                 if answer.cutAfter == nil { reached.with { $0 = Self.lastSequence(answer) ?? $0 } }
@@ -73,8 +74,11 @@ final class ScriptedServer: Sendable {
     }
 
     /// Keeps local documents as a gateway does; nil for any other request.
-    private static func answerOfLocal(_ request: TestRequest, _ marks: Monitor<[String: [UInt8]]>) -> Answer? {
+    private static func answerOfLocal(_ request: TestRequest, _ marks: Monitor<[String: [UInt8]]>, _ fixed: Answer?)
+        -> Answer?
+    {
         guard request.path.contains("/_local/") else { return nil }
+        if let fixed { return fixed }
         guard request.method == "PUT" else {
             guard let body = marks.with({ $0[request.path] }) else { return noMark }
             return Answer(body: #"{"_rev":"0-1","# + String(decoding: body.dropFirst(), as: UTF8.self))

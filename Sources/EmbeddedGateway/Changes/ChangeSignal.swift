@@ -4,6 +4,7 @@ internal import NIOConcurrencyHelpers
 final class ChangeSignal: Sendable {
     private struct State {
         var lastSequence: Int
+        var era = 0
         var nextNumber = 0
         var waiting: [Int: (sequence: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
         /// Numbers of calls that were cancelled before they waited.
@@ -18,10 +19,15 @@ final class ChangeSignal: Sendable {
     /// How many calls of ``wait(past:)`` are waiting.
     var waitingCount: Int { state.withLockedValue { $0.waiting.count } }
 
+    /// Another one after each ``restart(at:)``.
+    var era: Int { state.withLockedValue { $0.era } }
+
     /// Wakes whoever waits for this sequence. Called after the commit, so that who wakes finds what woke him.
-    func advance(to sequence: Int) {
+    ///
+    /// - Parameter era: In which the sequence was given out; what comes late from another is passed over. Nil for this one.
+    func advance(to sequence: Int, in era: Int? = nil) {
         let woken = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
-            guard sequence > state.lastSequence else { return [] }
+            guard sequence > state.lastSequence, era ?? state.era == state.era else { return [] }
             state.lastSequence = sequence
             let due = state.waiting.filter { $0.value.sequence < sequence }
             for number in due.keys { state.waiting[number] = nil }
@@ -30,7 +36,18 @@ final class ChangeSignal: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits for a sequence above `sequence`, or for the task's cancellation.
+    /// Begins another era: sequences go on from this one, and whoever waits is woken.
+    func restart(at sequence: Int) {
+        let woken = state.withLockedValue { state in
+            state.lastSequence = sequence
+            state.era += 1
+            defer { state.waiting = [:] }
+            return state.waiting.values.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Waits for a sequence above `sequence`, or for the end of the era or the task's cancellation.
     func wait(past sequence: Int) async {
         let number = state.withLockedValue { state in
             state.nextNumber += 1

@@ -10,11 +10,12 @@ enum ChangeColumns {
     static let isDeleted = 3
     static let document = 4
     static let leaves = 5
-    static let body = 6
+    static let version = 6
+    static let body = 7
 
     /// With `documents d` and `revisions r`.
     static func sql(_ selection: ChangeSelection) -> String {
-        "d.sequence, d.id, r.revision, r.deleted, d.key, d.leaves"
+        "d.sequence, d.id, r.revision, r.deleted, d.key, d.leaves, r.version"
             + (selection.includesDocuments ? ", r.body, r.attachments" : "")
     }
 }
@@ -57,14 +58,33 @@ struct ChangesPage: Sendable {
         let id = JSONWriter.escaped(row[ChangeColumns.id])
         let revision = JSONWriter.escaped(row[ChangeColumns.revision])
         let isDeleted: Bool = row[ChangeColumns.isDeleted]
+        let version: String? = row[ChangeColumns.version]
         begin(position, id)
         if isDeleted { text += #","deleted":true"#.utf8 }
         if selection.includesDocuments {
             text += #","doc":"#.utf8
             FeedDocument.append(
-                row, at: ChangeColumns.body, id: id, revision: revision, isDeleted: isDeleted, to: &text)
+                row, at: ChangeColumns.body, id: id, revision: revision, version: version, isDeleted: isDeleted,
+                to: &text)
         }
-        end(revision, branches)
+        guard selection.namesVersions, let version else { return end(revision, branches) }
+        text += #","changes":[{"cv":""#.utf8
+        text += version.utf8
+        text += "\"}]}\n".utf8
+    }
+
+    /// What somebody had in his channels and may forget now.
+    ///
+    /// - Note: Source: recorded, `{"seq":"38:12","id":"…","doc":{"_removed":true,…},"changes":[{"rev":"…"}],"revoked":true}`.
+    mutating func append(revoked document: Removal, _ position: FeedPosition, includesDocument: Bool) {
+        let id = JSONWriter.escaped(document.id)
+        let revision = JSONWriter.escaped(document.revision)
+        begin(position, id)
+        if document.isDeleted { text += #","deleted":true"#.utf8 }
+        if includesDocument { appendRemoved(id, revision, isDeleted: document.isDeleted) }
+        end(revision, [])
+        text.removeLast("}\n".utf8.count)
+        text += ",\"revoked\":true}\n".utf8
     }
 
     /// - Note: Source: recorded, `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
@@ -75,14 +95,16 @@ struct ChangesPage: Sendable {
         if removal.isDeleted { text += #","deleted":true"#.utf8 }
         text += #","removed":"#.utf8
         text += DocumentChannels.write(removal.channels.sorted()) ?? Array("[]".utf8)
-        if includesDocument {
-            text += (removal.isDeleted ? #","doc":{"_id":"# : #","doc":{"_removed":true,"_id":"#).utf8
-            text += id
-            text += #","_rev":"#.utf8
-            text += revision
-            text += (removal.isDeleted ? #","_deleted":true}"# : "}").utf8
-        }
+        if includesDocument { appendRemoved(id, revision, isDeleted: removal.isDeleted) }
         end(revision, [])
+    }
+
+    private mutating func appendRemoved(_ id: [UInt8], _ revision: [UInt8], isDeleted: Bool) {
+        text += (isDeleted ? #","doc":{"_id":"# : #","doc":{"_removed":true,"_id":"#).utf8
+        text += id
+        text += #","_rev":"#.utf8
+        text += revision
+        text += (isDeleted ? #","_deleted":true}"# : "}").utf8
     }
 
     private mutating func begin(_ position: FeedPosition, _ id: [UInt8]) {
@@ -110,12 +132,13 @@ struct ChangesPage: Sendable {
 extension FeedDocument {
     /// Appends the body in the column `at`, and the attachments in the next one, without copies in between.
     static func append(
-        _ row: Row, at column: Int, id: [UInt8], revision: [UInt8], isDeleted: Bool, to line: inout [UInt8]
+        _ row: Row, at column: Int, id: [UInt8], revision: [UInt8], version: String?, isDeleted: Bool,
+        to line: inout [UInt8]
     ) {
         row.withBytes(at: column) { body in
             row.withBytes(at: column + 1) { attachments in
                 append(
-                    id: id, revision: revision, isDeleted: isDeleted,
+                    id: id, revision: revision, version: version, isDeleted: isDeleted,
                     body: body ?? UnsafeRawBufferPointer(start: nil, count: 0), attachments: attachments, to: &line)
             }
         }

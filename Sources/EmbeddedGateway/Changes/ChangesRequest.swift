@@ -43,6 +43,9 @@ struct ChangesRequest: Sendable {
         selection.visitor = visitor
         selection.includesBranches = text("style") == "all_docs"
         selection.activeOnly = flag("active_only")
+        selection.namesVersions = text("version_type") == "cv"
+        // A POST says nothing about revocations.
+        selection.includesRevocations = request.method == "GET" && query.flag("revocations")
         try setFilter(text("filter"), ids: query["doc_ids"], listed: settings?["doc_ids"])
         if selection.ids == nil, text("filter") == "sync_gateway/bychannel" {
             let listed = try Self.channels(settings?["channels"])

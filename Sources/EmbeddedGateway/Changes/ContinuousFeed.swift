@@ -20,12 +20,12 @@ struct ContinuousFeed {
 
     mutating func run() async throws {
         let send = send
-        var wait = FeedWait(asked)
+        var wait = FeedWait(asked, store.signal)
         if try await !sendChanges() { try await send(Self.lineFeed) }
         while left != 0 {
             try await send(Self.lineFeed)
             repeat {
-                let isDue = try await wait.forChange(past: looked.plainSequence, store.signal) {
+                let isDue = try await wait.forChange(past: looked.plainSequence) {
                     try await send(Self.lineFeed)
                 }
                 guard isDue else { return }

@@ -27,10 +27,10 @@ struct FeedPosition: Sendable, Equatable, Comparable {
     /// As a row has it: a number, or a string where it can't be one.
     var json: String { trigger == nil ? text : "\"\(text)\"" }
 
-    /// Takes `16`, `"16"`, `29:13`, `10::14` and nothing at all.
+    /// Takes `16`, `"16"`, `29:13`, `10::14`, `10:29:13` and nothing at all.
     ///
-    /// `LOW::SEQUENCE` says that something above `LOW` was still missing. This gateway does not give it out, but starts
-    /// where nothing is lost.
+    /// A `LOW` before two colons or a trigger says that something above it was still missing. This gateway skips no
+    /// sequence and gives no such position out, but starts there: nothing is lost.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     init(_ given: String) throws(GatewayFault) {
@@ -40,31 +40,33 @@ struct FeedPosition: Sendable, Equatable, Comparable {
             return
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count <= 3, let first = UInt64(parts[0]), text.utf8.first != UInt8(ascii: "+") else {
+        guard parts.count <= 3, let first = Self.number(parts[0]) else {
             throw GatewayFault(400, "Invalid sequence: \"\(given)\"")
         }
-        var numbers: [Int?] = [Int(clamping: first)]
-        for (position, part) in parts.enumerated().dropFirst() {
-            if part.isEmpty, position == 1, parts.count == 3 {
-                numbers.append(nil)
-                continue
-            }
-            guard let number = UInt64(part) else {
+        var rest: [Int?] = []
+        for part in parts.dropFirst() {
+            let isLeftOut = part.isEmpty && rest.isEmpty && parts.count == 3
+            guard let number = Self.number(part) ?? (isLeftOut ? 0 : nil) else {
                 throw GatewayFault(500, "Internal error: strconv.ParseUint: parsing \"\(part)\": invalid syntax")
             }
-            numbers.append(Int(clamping: number))
+            rest.append(isLeftOut ? nil : number)
         }
-        self.init(numbers)
+        self.init(first, rest)
     }
 
-    private init(_ numbers: [Int?]) {
-        switch (numbers.count, numbers.first ?? nil, numbers.last ?? nil) {
-        case (2, let trigger?, let sequence?): self.init(sequence, trigger: trigger)
-        case (3, let low?, let sequence?):
-            if let trigger = numbers[1] { self.init(sequence, trigger: trigger) } else { self.init(low) }
-        case (_, let sequence?, _): self.init(sequence)
-        default: self = .start
+    private init(_ first: Int, _ rest: [Int?]) {
+        switch (rest.count, rest.first ?? nil, rest.last ?? nil) {
+        case (1, _, let sequence?): self.init(sequence, trigger: first)
+        case (2, let trigger?, let sequence?):
+            if first < trigger { self.init(first) } else { self.init(sequence, trigger: trigger) }
+        case (2, nil, let sequence?): self.init(min(first, sequence))
+        default: self.init(first)
         }
+    }
+
+    /// - Note: Source: Go's `strconv.ParseUint`, which takes no sign. No sequence is above `Int.max`.
+    private static func number(_ text: Substring) -> Int? {
+        text.utf8.first == UInt8(ascii: "+") ? nil : UInt64(text).map { Int(clamping: $0) }
     }
 
     static func unquoted(_ text: String) -> String {

@@ -1,11 +1,15 @@
 /// The silence of one feed: how long it may last, and what is said in it.
 struct FeedWait {
     private let clock = ContinuousClock()
+    private let signal: ChangeSignal
+    private let era: Int
     private let timeout: Duration?
     private let heartbeat: Duration?
     private var deadline: ContinuousClock.Instant?
 
-    init(_ asked: ChangesRequest) {
+    init(_ asked: ChangesRequest, _ signal: ChangeSignal) {
+        self.signal = signal
+        era = signal.era
         timeout = asked.timeout
         heartbeat = asked.heartbeat
         restart()
@@ -16,11 +20,15 @@ struct FeedWait {
 
     /// Waits for a change above `sequence`, with a heartbeat now and then if one was asked for.
     ///
-    /// - Returns: False if the time is over.
+    /// - Returns: False if the time is over, or the era in which the feed began.
     /// - Throws: `CancellationError`, or what `beat` throws.
-    func forChange(past sequence: Int, _ signal: ChangeSignal, _ beat: () async throws -> Void) async throws -> Bool {
-        guard let heartbeat else { return try await signal.wait(past: sequence, until: deadline) }
-        while try await !signal.wait(past: sequence, until: clock.now.advanced(by: heartbeat)) { try await beat() }
-        return true
+    func forChange(past sequence: Int, _ beat: () async throws -> Void) async throws -> Bool {
+        while signal.era == era {
+            let end = heartbeat.map { clock.now.advanced(by: $0) } ?? deadline
+            if try await signal.wait(past: sequence, until: end) { return signal.era == era }
+            guard heartbeat != nil, signal.era == era else { return false }
+            try await beat()
+        }
+        return false
     }
 }

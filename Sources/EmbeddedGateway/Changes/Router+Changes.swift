@@ -43,7 +43,7 @@ extension Router {
 
     /// Sends headers and the beginning at once, then waits for the first change.
     private func longpoll(_ asked: ChangesRequest, _ send: @escaping Answer.Send) async throws {
-        let wait = FeedWait(asked)
+        let wait = FeedWait(asked, store.signal)
         var looked = asked.since
         try await send(ChangesArray.opening)
         while true {
@@ -52,7 +52,7 @@ extension Router {
             let page = try await reader.next()
             if page.count > 0 { return try await sendPages(page, reader, asked, send) }
             looked = max(looked, FeedPosition(end))
-            let isDue = try await wait.forChange(past: looked.plainSequence, store.signal) {
+            let isDue = try await wait.forChange(past: looked.plainSequence) {
                 try await send([UInt8(ascii: "\n")])
             }
             guard isDue else { return try await send(ChangesArray.closing(page, reader, asked)) }
@@ -75,7 +75,7 @@ extension Router {
 }
 
 /// What stands around the rows of the feeds that are one JSON object.
-private enum ChangesArray {
+enum ChangesArray {
     static let opening = Array("{\"results\":[\r\n".utf8)
 
     /// - Note: Source: recorded; with no rows the answer gives back what the client sent.

@@ -3,7 +3,7 @@
 /// A row is one line whatever the body looks like: line breaks, which JSON has only between its tokens, become spaces.
 enum FeedDocument {
     static func append(
-        id: [UInt8], revision: [UInt8], isDeleted: Bool, body: UnsafeRawBufferPointer,
+        id: [UInt8], revision: [UInt8], version: String?, isDeleted: Bool, body: UnsafeRawBufferPointer,
         attachments: UnsafeRawBufferPointer?, to line: inout [UInt8]
     ) {
         line.append(UInt8(ascii: "{"))
@@ -15,6 +15,11 @@ enum FeedDocument {
         line += id
         line += #","_rev":"#.utf8
         line += revision
+        if let version {
+            line += #","_cv":""#.utf8
+            line += version.utf8
+            line.append(UInt8(ascii: "\""))
+        }
         if let attachments {
             line += #","_attachments":"#.utf8
             append(attachments, to: &line)

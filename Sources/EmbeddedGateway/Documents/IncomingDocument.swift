@@ -7,6 +7,8 @@ struct IncomingDocument: Sendable {
     let id: String?
     /// `_rev`.
     var revision: String?
+    /// `_cv`; nil if there is none or it makes no sense.
+    let version: String?
     let isDeleted: Bool
     /// `_revisions`, newest first; nil if there is none or it makes no sense.
     let history: [RevisionID]?
@@ -32,6 +34,7 @@ struct IncomingDocument: Sendable {
         try Self.refuseReserved(object)
         id = object["_id"]?.string
         revision = object["_rev"]?.string
+        version = object["_cv"]?.string.flatMap { DocumentVersions.isVersion($0) ? $0 : nil }
         isDeleted = object["_deleted"]?.bool == true
         history = object["_revisions"].flatMap(RevisionHistory.read)
         attachments = try IncomingAttachment.read(object["_attachments"], following: following)
@@ -47,6 +50,7 @@ struct IncomingDocument: Sendable {
     ) {
         id = nil
         history = nil
+        version = nil
         self.revision = revision
         self.isDeleted = isDeleted
         self.body = body

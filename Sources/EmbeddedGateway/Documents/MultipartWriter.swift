@@ -1,11 +1,20 @@
+internal import Compression
+
 /// A multipart body, part by part.
 ///
 /// - Note: Source: RFC 2046, section 5.1; the recorded answers of Sync Gateway 4.1.1 have the fields of a part sorted and
 ///   a line break behind the end.
 struct MultipartWriter {
+    /// Whether JSON of some length goes out packed.
+    ///
+    /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMinCompressedJSONSize`.
+    let packsJSON: Bool
+    private static let leastPacked = 300
     let boundary = (0..<30).map { _ in UInt8.random(in: .min ... .max) }.hex
     private var bytes: [UInt8] = []
     private var isFirst = true
+
+    init(packsJSON: Bool = false) { self.packsJSON = packsJSON }
 
     /// - Parameter subtype: `mixed` or `related`.
     func contentType(_ subtype: String) -> HTTPField {
@@ -20,6 +29,13 @@ struct MultipartWriter {
         }
         bytes += "\r\n".utf8
         bytes += content
+    }
+
+    /// - Parameter parameters: Behind the type, with their semicolon.
+    mutating func json(_ text: [UInt8], parameters: String = "") {
+        let type = HTTPField("Content-Type", "application/json\(parameters)")
+        guard packsJSON, text.count >= Self.leastPacked else { return part([type], text) }
+        part([type, HTTPField("Content-Encoding", "gzip")], Gzip.pack(text))
     }
 
     mutating func close() {

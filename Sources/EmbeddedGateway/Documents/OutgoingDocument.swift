@@ -15,9 +15,9 @@ struct OutgoingDocument: Sendable {
     var text: [UInt8] { text { $0.content == nil ? .stub : .inline } }
 
     /// `multipart/related`: the document, then its larger contents.
-    func multipart() -> (type: HTTPField, body: [UInt8]) {
-        var parts = MultipartWriter()
-        parts.part([.json], text(\.partForm))
+    func multipart(packsJSON: Bool = false) -> (type: HTTPField, body: [UInt8]) {
+        var parts = MultipartWriter(packsJSON: packsJSON)
+        parts.json(text(\.partForm))
         for attachment in attachments ?? [] where attachment.partForm == .following {
             parts.part(Self.fields(of: attachment), attachment.content ?? [])
         }
@@ -27,8 +27,8 @@ struct OutgoingDocument: Sendable {
 
     /// Adds the document to a `multipart/mixed` answer: as JSON, or with parts of its own where contents go along.
     func write(to parts: inout MultipartWriter) {
-        guard hasContents else { return parts.part([.json], text) }
-        let (type, body) = multipart()
+        guard hasContents else { return parts.json(text) }
+        let (type, body) = multipart(packsJSON: parts.packsJSON)
         let names = [HTTPField("X-Doc-Id", document.id), HTTPField("X-Rev-Id", document.revision)]
         parts.part([type] + names, Array(body.dropLast(2)))
     }

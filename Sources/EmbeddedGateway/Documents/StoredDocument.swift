@@ -9,10 +9,12 @@ struct StoredDocument: Sendable {
     /// The text of `_attachments`, stubs only; nil if there are none.
     let attachments: [UInt8]?
     let channels: [String]
+    /// `_cv`; nil if it is not shown, or the revision is older than versions are.
+    let version: String?
 
     init(
         id: String, revision: String, isDeleted: Bool, body: [UInt8], attachments: [UInt8]? = nil,
-        channels: [String] = []
+        channels: [String] = [], version: String? = nil
     ) {
         self.id = id
         self.revision = revision
@@ -20,6 +22,7 @@ struct StoredDocument: Sendable {
         self.body = body
         self.attachments = attachments
         self.channels = channels
+        self.version = version
     }
 
     /// What somebody sees who may not see the document, but knows the name of the revision: that it is out of reach.
@@ -40,6 +43,7 @@ struct StoredDocument: Sendable {
         var text = JSONWriter(minimumCapacity: body.count + (sent?.count ?? 0) + 160)
         text.object { text in
             if let attachments = sent ?? attachments { text.member("_attachments", raw: attachments) }
+            if let version { text.member("_cv", string: version) }
             if isDeleted { text.member("_deleted", bool: true) }
             text.member("_id", escaped: id)
             text.member("_rev", escaped: revision)

@@ -11,6 +11,8 @@ struct Answer: Sendable {
         case whole([UInt8])
         /// Sent in chunks while it is made. If it throws, the connection is cut without a final chunk.
         case streamed(@Sendable (_ send: @escaping Send) async throws -> Void)
+        /// Not even a head: the connection ends when the closure does.
+        case withheld(until: @Sendable () async throws -> Void)
     }
 
     var status: Int

@@ -86,6 +86,9 @@ struct HTTPExchange {
         case .none: try await send(answer.status, &fields, [])
         case .whole(let bytes): try await send(answer.status, &fields, bytes)
         case .streamed(let make): try await send(answer.status, &fields, make)
+        case .withheld(let end):
+            try await end()
+            throw ConnectionCut()
         }
     }
 
@@ -109,7 +112,7 @@ struct HTTPExchange {
         // HTTP/1.0 knows no chunks: the end of the connection is the end of the body there.
         if head.version == .http1_0 { mustClose = true }
         // With HEAD the encoder would write a last chunk where the next answer begins.
-        if head.version != .http1_0, head.method != .HEAD {
+        if head.version != .http1_0, head.method != .HEAD, !fields.contains(name: "Content-Length") {
             fields.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
         }
         let head = head(status, &fields)

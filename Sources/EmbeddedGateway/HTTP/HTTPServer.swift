@@ -74,7 +74,7 @@ final class HTTPServer: Sendable {
             var parts = inbound.makeAsyncIterator()
             do { try await answerAll(&parts, outbound, patience, respond) } catch let fault as HTTPParserError {
                 try await refuse(fault, outbound)
-            }
+            } catch is ConnectionCut {}
             // Leaving this closure closes at once and drops what is not sent yet. So: our end first, then whatever the
             // client still says, until its end.
             outbound.finish()

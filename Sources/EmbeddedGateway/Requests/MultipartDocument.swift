@@ -1,3 +1,4 @@
+internal import Compression
 internal import LosslessJSON
 
 /// A document with its attachments as parts behind it, `multipart/related`.
@@ -13,7 +14,7 @@ enum MultipartDocument {
         guard let first = try parts.next() else {
             throw GatewayFault(500, "Internal error: multipart: NextPart: EOF")
         }
-        let object = try object(Array(first.content))
+        let object = try object(try unpacked(first))
         var due = (object["_attachments"].map { Array($0.members) } ?? []).filter { $0.value["follows"]?.bool == true }
         let count = due.count
         var following: [String: [UInt8]] = [:]
@@ -29,6 +30,15 @@ enum MultipartDocument {
             throw GatewayFault(400, "Too many MIME parts (expected \(count + 1))")
         }
         return (object, following)
+    }
+
+    private static func unpacked(_ part: MultipartReader.Part) throws(GatewayFault) -> [UInt8] {
+        guard part.fields.contains(where: { $0.isNamed("Content-Encoding") && $0.value == "gzip" }) else {
+            return Array(part.content)
+        }
+        do { return try Gzip.unpack(Array(part.content), limit: HTTPServer.bodyLimit) } catch {
+            throw GatewayFault(unpacking: error)
+        }
     }
 
     /// The entry that has the content's digest, taken out of those that are still due.

@@ -15,10 +15,10 @@ extension Router {
         guard name == database else { throw GatewayFault(400, "invalid database name \"\(name)\"") }
     }
 
-    /// The collection that a keyspace names: `DB`, `DB.COLLECTION` or `DB.SCOPE.COLLECTION`.
+    /// The router for the collection that a keyspace names: `DB`, `DB.COLLECTION` or `DB.SCOPE.COLLECTION`.
     ///
     /// - Throws: ``GatewayFault`` 404.
-    func collection(of keyspace: String) throws(GatewayFault) -> Store {
+    func entering(_ keyspace: String) throws(GatewayFault) -> Router {
         let parts = keyspace.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
         let name =
             switch parts.count {
@@ -27,7 +27,10 @@ extension Router {
             default: parts.joined(separator: ".")
             }
         guard let collection = collections[name] else { throw GatewayFault(404, "keyspace \(keyspace) not found") }
-        return collection
+        var router = self
+        router.store = collection
+        router.visitor = visitor.entering(name)
+        return router
     }
 
     /// Who makes the request: by name and password, by cookie, or GUEST.
@@ -36,10 +39,9 @@ extension Router {
     /// - Throws: ``GatewayFault`` 401.
     /// - Note: Source: recorded, Sync Gateway 4.1.1; `setUserForPublicAuth` for the order.
     func admitted(_ request: Request, requiresLogin: Bool) throws(GatewayFault) -> Visitor {
-        let realm = HTTPField("Www-Authenticate", #"Basic realm="Couchbase Sync Gateway""#)
         if let (name, password) = request.credentials, !name.isEmpty {
             guard let visitor = accounts.visitor(name, password: password) else {
-                throw GatewayFault(401, "Invalid login", headers: [realm])
+                throw GatewayFault(401, "Invalid login", headers: [.basicRealm])
             }
             return visitor
         }
@@ -48,7 +50,7 @@ extension Router {
             if requiresLogin { throw GatewayFault(401, "Session Invalid") }
         }
         if let guest = accounts.guest { return guest }
-        guard !requiresLogin else { throw GatewayFault(401, "Login required", headers: [realm]) }
+        guard !requiresLogin else { throw GatewayFault(401, "Login required", headers: [.basicRealm]) }
         return .nobody
     }
 
@@ -86,6 +88,8 @@ extension Request {
 }
 
 extension HTTPField {
+    static let basicRealm = HTTPField("Www-Authenticate", #"Basic realm="Couchbase Sync Gateway""#)
+
     /// - Parameter expires: Seconds since 1970.
     static func sessionCookie(_ id: String, path: String, expires: Int) -> HTTPField {
         HTTPField("Set-Cookie", "\(Sessions.cookieName)=\(id); Path=\(path); Expires=\(HTTPDate.text(expires))")

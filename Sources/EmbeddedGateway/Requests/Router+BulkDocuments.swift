@@ -11,21 +11,22 @@ extension Router {
             throw GatewayFault(400, "missing 'docs' property")
         }
         let isNew = body["new_edits"]?.bool != false
+        var refusedDocuments = refusedDocuments
         let lines = try documents.elements.map { object in
             guard object.kind == .object else { throw GatewayFault(400, "Document body must be JSON") }
-            return BulkLine(object, isNew: isNew)
+            return BulkLine(object, isNew: isNew, refused: refusedDocuments?.next())
         }
         let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() })
         return .json(Self.rows(lines, outcomes), status: 201)
     }
 
-    private static func rows(_ lines: [BulkLine], _ outcomes: [Result<RevisionID, GatewayFault>]) -> [UInt8] {
+    private static func rows(_ lines: [BulkLine], _ outcomes: [Result<WrittenRevision, GatewayFault>]) -> [UInt8] {
         var outcomes = outcomes.makeIterator()
         var body = JSONWriter(minimumCapacity: lines.count * 80)
         body.array { body in
             for line in lines {
                 switch line.edit.flatMap({ _ in outcomes.next() ?? .failure(.unknownURL) }) {
-                case .success(let revision): body.bulkRow(line.id, revision)
+                case .success(let written): body.bulkRow(line.id, written)
                 case .failure(let fault): body.bulkRow(line.id, fault)
                 }
             }
@@ -39,20 +40,22 @@ private struct BulkLine {
     let id: String
     let edit: Result<DocumentEdit, GatewayFault>
 
-    init(_ object: JSONValue, isNew: Bool) {
+    init(_ object: JSONValue, isNew: Bool, refused: GatewayFault?) {
         let id = object["_id"]?.string ?? DocumentID.make()
         self.id = id
         edit = Result { () throws(GatewayFault) in
-            try DocumentEdit(id: id, IncomingDocument(object), isNew: isNew)
+            if let refused { throw refused }
+            return try DocumentEdit(id: id, IncomingDocument(object), isNew: isNew)
         }
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func bulkRow(_ id: String, _ revision: RevisionID) {
+    fileprivate mutating func bulkRow(_ id: String, _ written: WrittenRevision) {
         object { row in
+            if let version = written.version { row.member("cv", string: version) }
             row.member("id", escaped: id)
-            row.member("rev", escaped: revision.description)
+            row.member("rev", escaped: written.id.description)
         }
     }
 

@@ -12,7 +12,8 @@ extension Router {
         }
         guard request.accepts("multipart/") else { throw GatewayFault(406, "Response is multipart") }
         let query = request.query
-        let parts = MultipartWriter()
+        let packsParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
+        let parts = MultipartWriter(packsJSON: packsParts)
         return Answer(
             status: 200, fields: [parts.contentType("mixed")],
             body: .streamed { send in

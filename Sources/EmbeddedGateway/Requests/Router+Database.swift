@@ -35,17 +35,21 @@ struct Greeting: Sendable {
 extension Router {
     /// `GET /DB/`.
     func databaseInformation() async throws -> Answer {
-        let sequence = try await store.lastSequence()
+        databaseInformation(sequence: try await store.lastSequence(), state: "Online")
+    }
+
+    func databaseInformation(sequence: Int, state: String) -> Answer {
         var body = JSONWriter()
         body.object { body in
             body.member("db_name", string: database)
             body.member("update_seq", integer: sequence)
             body.member("committed_update_seq", integer: sequence)
-            body.member("instance_start_time", integer: started.time)
+            // Each era of the database has a start of its own.
+            body.member("instance_start_time", integer: started.time + store.signal.era)
             body.member("compact_running", bool: false)
             body.member("purge_seq", integer: 0)
             body.member("disk_format_version", integer: 0)
-            body.member("state", string: "Online")
+            body.member("state", string: state)
         }
         return .json(body.bytes)
     }

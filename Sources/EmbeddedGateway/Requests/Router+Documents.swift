@@ -77,15 +77,17 @@ extension Router {
         return Self.written(id, try await store.write(edit), status: 200, tagged: false)
     }
 
-    /// - Note: Source: recorded, `{"id":ID,"ok":true,"rev":REV}`; 3.x has no `cv`, and neither has this gateway.
-    static func written(_ id: String, _ revision: RevisionID, status: Int, tagged: Bool = true) -> Answer {
+    /// - Note: Source: recorded, `{"id":ID,"ok":true,"rev":REV,"cv":VERSION}`.
+    static func written(_ id: String, _ written: WrittenRevision, status: Int, tagged: Bool = true) -> Answer {
+        let revision = written.id.description
         var body = JSONWriter()
         body.object { body in
             body.member("id", escaped: id)
             body.member("ok", bool: true)
-            body.member("rev", escaped: revision.description)
+            body.member("rev", escaped: revision)
+            if let version = written.version { body.member("cv", string: version) }
         }
-        return .json(body.bytes, status: status, fields: tagged ? [.revisionTag(revision.description)] : [])
+        return .json(body.bytes, status: status, fields: tagged ? [.revisionTag(revision)] : [])
     }
 }
 

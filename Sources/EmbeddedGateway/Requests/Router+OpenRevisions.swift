@@ -54,7 +54,7 @@ extension MultipartWriter {
 
     /// A part that says why a document is not there.
     mutating func error(_ json: [UInt8]) {
-        part([HTTPField("Content-Type", "application/json; error=\"true\"")], json)
+        self.json(json, parameters: "; error=\"true\"")
     }
 }
 

@@ -40,7 +40,9 @@ extension Router {
         return Answer(status: 200, fields: [HTTPField("Set-Cookie", gone)], body: .whole([]))
     }
 
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: with the channels of the default collection, if there is one.
     private func description(of visitor: Visitor) -> Answer {
+        let visitor = collections[Self.defaultCollection] == nil ? visitor : visitor.entering(Self.defaultCollection)
         var body = JSONWriter()
         body.object { body in
             body.name("authentication_handlers")

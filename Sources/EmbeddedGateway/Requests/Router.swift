@@ -13,6 +13,10 @@ struct Router: Sendable {
     let accounts: Accounts
     /// Who makes the request.
     var visitor = Visitor.nobody
+    /// What goes wrong on purpose.
+    var faults = FaultInjection()
+    /// Documents of this request that are not to be written.
+    var refusedDocuments: RefusedDocuments?
 
     static let defaultCollection = "_default._default"
 
@@ -30,8 +34,11 @@ struct Router: Sendable {
     }
 
     /// Never throws: what goes wrong is an answer too.
-    func answer(_ request: Request) async -> Answer {
-        do { return try await route(request) } catch let fault as GatewayFault { return Answer(fault) } catch {
+    func answer(_ request: Request) async -> Answer { await recovered(request) { try await route(request) } }
+
+    /// The answer to a request, or to what went wrong with it.
+    func recovered(_ request: Request, _ make: () async throws -> Answer) async -> Answer {
+        do { return try await make() } catch let fault as GatewayFault { return Answer(fault) } catch {
             // A client that went away takes its transaction with it; nobody reads the answer.
             if Task.isCancelled { return Answer(GatewayFault(503, "the request was cancelled")) }
             logger.error("request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
@@ -52,11 +59,19 @@ struct Router: Sendable {
         if isDatabase || isSession {
             try checkName(path[0])
         } else {
-            router.store = try collection(of: path[0])
+            router = try router.entering(path[0])
         }
-        var answer = try await router.inDatabase(request.unpacked(), path)
-        if let cookie = router.visitor.cookie { answer.fields.append(cookie) }
-        return answer.packed(for: request)
+        if let trouble = faults.trouble(for: request, path) {
+            return try await router.answer(request, path, in: trouble)
+        }
+        return try await router.carriedOut(request, path).packed(for: request)
+    }
+
+    /// The answer to a request that was let in.
+    func carriedOut(_ request: Request, _ path: [String]) async throws -> Answer {
+        var answer = try await inDatabase(request.unpacked(), path)
+        if let cookie = visitor.cookie { answer.fields.append(cookie) }
+        return answer
     }
 
     private func inDatabase(_ request: Request, _ path: [String]) async throws -> Answer {

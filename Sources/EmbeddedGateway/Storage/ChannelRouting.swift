@@ -21,8 +21,8 @@ struct ChannelRouting {
                 .execute(arguments: [documentKey, channel, sequence, revision.name, revision.isDeleted])
         }
         for channel in new where !old.contains(channel) {
-            try db.cachedStatement(sql: "INSERT INTO document_channels VALUES (?, ?)")
-                .execute(arguments: [documentKey, channel])
+            try db.cachedStatement(sql: "INSERT INTO document_channels (document, channel, sequence) VALUES (?, ?, ?)")
+                .execute(arguments: [documentKey, channel, sequence])
             try db.cachedStatement(sql: "DELETE FROM removals WHERE document = ? AND channel = ?")
                 .execute(arguments: [documentKey, channel])
         }
@@ -37,7 +37,6 @@ struct ChannelRouting {
 
     /// For files from the time before channels.
     static func routeStoredDocuments(_ db: Database) throws {
-        let routing = ChannelRouting(db: db)
         let rows = try Row.fetchCursor(
             db,
             sql: """
@@ -51,7 +50,11 @@ struct ChannelRouting {
                 sql: "UPDATE revisions SET channels = ? WHERE key = ?",
                 arguments: [DocumentChannels.write(channels).map { Data($0) }, row[0] as Int64])
             guard row[3] else { continue }
-            try routing.move(row[1], from: [], to: channels, sequence: 0, revision: ("", false))
+            for channel in channels {
+                try db.execute(
+                    sql: "INSERT INTO document_channels (document, channel) VALUES (?, ?)",
+                    arguments: [row[1] as Int64, channel])
+            }
         }
     }
 }

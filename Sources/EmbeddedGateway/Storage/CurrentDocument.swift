@@ -7,6 +7,8 @@ struct CurrentDocument {
     /// The winning revision.
     let winner: ParentRevision
     let isDeleted: Bool
+    /// `_cv`; nil if the winner has none.
+    let version: String?
     /// How many branches its tree has.
     let leafCount: Int
     /// Where it is.
@@ -15,7 +17,7 @@ struct CurrentDocument {
     static func find(_ id: String, in collection: Int64, _ db: Database) throws -> CurrentDocument? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT d.key, d.leaves, r.deleted, r.key, r.revision, r.attachments, r.channels
+                SELECT d.key, d.leaves, r.deleted, r.key, r.revision, r.attachments, r.channels, r.version
                 FROM documents d JOIN revisions r ON r.key = d.winner
                 WHERE d.collection = \(collection) AND d.id = ?
                 """)
@@ -25,7 +27,7 @@ struct CurrentDocument {
         let winner = ParentRevision(key: row[3], id: revision, attachments: (row[5] as Data?).map { Array($0) })
         let channels = DocumentChannels.read(stored: (row[6] as Data?).map { Array($0) })
         return CurrentDocument(
-            key: row[0], winner: winner, isDeleted: row[2], leafCount: row[1], channels: channels)
+            key: row[0], winner: winner, isDeleted: row[2], version: row[7], leafCount: row[1], channels: channels)
     }
 }
 

@@ -16,23 +16,23 @@ struct DocumentEdit: Sendable {
 
 extension Store {
     /// Writes documents in one transaction, in their order. Each has its own outcome: a refused one stops no other.
-    func write(_ edits: [DocumentEdit]) async throws -> [Result<RevisionID, GatewayFault>] {
-        let (outcomes, sequence) = try await database.write { [rules, collection] db in
+    func write(_ edits: [DocumentEdit]) async throws -> [Result<WrittenRevision, GatewayFault>] {
+        let (outcomes, sequence, era) = try await database.write { [rules, collection, signal] db in
             var writer = try DocumentWriter(db, rules, collection: collection)
-            var outcomes: [Result<RevisionID, GatewayFault>] = []
+            var outcomes: [Result<WrittenRevision, GatewayFault>] = []
             outcomes.reserveCapacity(edits.count)
             for edit in edits {
                 do { outcomes.append(.success(try writer.write(edit))) } catch let fault as GatewayFault {
                     outcomes.append(.failure(fault))
                 }
             }
-            return (outcomes, try writer.finish())
+            return (outcomes, try writer.finish(), signal.era)
         }
-        signal.advance(to: sequence)
+        signal.advance(to: sequence, in: era)
         return outcomes
     }
 
-    func write(_ edit: DocumentEdit) async throws -> RevisionID { try await write([edit])[0].get() }
+    func write(_ edit: DocumentEdit) async throws -> WrittenRevision { try await write([edit])[0].get() }
 }
 
 extension DocumentEdit {
@@ -41,7 +41,7 @@ extension DocumentEdit {
     init(id: String, _ document: IncomingDocument, isNew: Bool) throws(GatewayFault) {
         guard DocumentID.isValid(id) else { throw .invalidDocumentID }
         let named = document.revision.flatMap { RevisionID($0) }
-        if isNew, let text = document.revision, named == nil {
+        if isNew, let text = document.revision, named == nil, !DocumentVersions.isVersion(text) {
             throw GatewayFault(400, "Invalid version type for OCC value: \"\(text)\"")
         }
         self.id = id

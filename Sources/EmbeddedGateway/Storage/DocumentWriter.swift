@@ -9,6 +9,7 @@ struct DocumentWriter {
     private let firstSequence: Int
     private var sequence: Int
     private var revisionKey: Int64
+    private var versions: DocumentVersions
 
     init(_ db: Database, _ rules: WritingRules, collection: Int64) throws {
         self.db = db
@@ -17,6 +18,7 @@ struct DocumentWriter {
         sequence = try Store.lastSequence(db)
         firstSequence = sequence
         revisionKey = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(key) FROM revisions")) ?? 0
+        versions = try DocumentVersions(db)
     }
 
     /// Keeps the sequences that were given out, and throws bodies away whose time is over. Call once, at the end of the
@@ -29,11 +31,12 @@ struct DocumentWriter {
             try db.cachedStatement(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'")
                 .execute(arguments: [sequence])
         }
+        try versions.finish(db)
         return sequence
     }
 
     /// - Throws: ``GatewayFault`` if the document is refused; nothing of it is written then.
-    mutating func write(_ edit: DocumentEdit) throws -> RevisionID {
+    mutating func write(_ edit: DocumentEdit) throws -> WrittenRevision {
         let current = try CurrentDocument.find(edit.id, in: collection, db)
         switch edit.kind {
         case .newEdit: return try writeNewEdit(edit, over: current)
@@ -41,30 +44,24 @@ struct DocumentWriter {
         }
     }
 
-    private mutating func writeNewEdit(_ edit: DocumentEdit, over current: CurrentDocument?) throws -> RevisionID {
+    private mutating func writeNewEdit(_ edit: DocumentEdit, over current: CurrentDocument?) throws -> WrittenRevision {
         let parent = try parent(of: edit.document, in: current)
         let revision = RevisionID(after: parent?.id, canonicalBody: edit.document.canonicalBody)
         let attachments = try entries(edit, revision, parent)
-        guard let current else {
-            try place(edit, revision, attachments, parent: nil)
-            return revision
-        }
-        try append(edit, revision, attachments, parent: parent, to: current, leafCount: current.leafCount)
-        return revision
+        guard let current else { return try place(edit, revision, attachments, parent: nil) }
+        return try append(edit, revision, attachments, parent: parent, to: current, leafCount: current.leafCount)
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: a document is overwritten by naming its winning revision; a deleted
-    ///   one also by naming none. Another branch may be ended, and continued only where conflicts are allowed.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: a document is overwritten by naming its winning revision, or its
+    ///   version; a deleted one also by naming none. Another branch may be ended, and continued only where conflicts are allowed.
     private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
         guard let current else {
             guard document.revision == nil else { throw GatewayFault.revisionConflict }
             return nil
         }
-        guard let named = document.revision else {
-            guard current.isDeleted else { throw GatewayFault.documentExists }
-            return current.winner
-        }
-        if named == current.winner.id.description { return current.winner }
+        if current.isDeleted, document.revision == nil { return current.winner }
+        guard let named = document.revision ?? document.version else { throw GatewayFault.documentExists }
+        if named == current.winner.id.description || named == current.version { return current.winner }
         guard current.leafCount > 1 else { throw GatewayFault.revisionConflict }
         let tree = try RevisionTree(of: current.key, db)
         guard let leaf = tree[named], tree.isLeaf(leaf),
@@ -76,16 +73,15 @@ struct DocumentWriter {
     /// Takes a revision over with its history. One that is known already changes nothing.
     private mutating func writeReplicated(
         _ edit: DocumentEdit, _ history: [RevisionID], over current: CurrentDocument?
-    ) throws -> RevisionID {
+    ) throws -> WrittenRevision {
         guard let current else {
             let attachments = try entries(edit, history[0], nil)
             let parent = try insertNames(history.dropFirst(), of: try documentKeyToCome(), onto: nil)
-            try place(edit, history[0], attachments, parent: parent)
-            return history[0]
+            return try place(edit, history[0], attachments, parent: parent)
         }
         let tree = try RevisionTree(of: current.key, db)
         let known = history.firstIndex { tree[$0.description] != nil } ?? history.endIndex
-        guard known > 0 else { return history[0] }
+        guard known > 0 else { return WrittenRevision(id: history[0], version: nil) }
         let joint = known < history.endIndex ? tree[history[known].description] : nil
         guard try isAllowed(edit.document, after: history.dropFirst().first, joint, in: tree, current) else {
             throw GatewayFault.revisionConflict
@@ -94,10 +90,9 @@ struct DocumentWriter {
         let attachments = try entries(edit, history[0], ancestor)
         let parent = try insertNames(history[1..<known], of: current.key, onto: ancestor)
         let continues = joint.map(tree.isLeaf) ?? false
-        try append(
+        return try append(
             edit, history[0], attachments, parent: parent, to: current,
             leafCount: current.leafCount + (continues ? 0 : 1))
-        return history[0]
     }
 
     /// Where conflicts are not allowed: a revision continues the winner, or ends another branch, or begins a new line
@@ -143,26 +138,27 @@ struct DocumentWriter {
     /// The first revision that is known of a document.
     private mutating func place(
         _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?
-    ) throws {
+    ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
         try db.cachedStatement(sql: "INSERT INTO documents (collection, id, sequence, winner) VALUES (?, ?, ?, ?)")
             .execute(arguments: [collection, edit.id, sequence, revisionKey])
         let key = db.lastInsertedRowID
-        try insert(edit.document, revision, attachments, parent: parent, of: key)
+        let written = try insert(edit.document, revision, attachments, parent: parent, of: key)
         try ChannelRouting(db: db).move(
             key, from: [], to: edit.document.channels, sequence: sequence,
             revision: (revision.description, edit.document.isDeleted))
+        return written
     }
 
     /// One revision more of a document that is there.
     private mutating func append(
         _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
         to current: CurrentDocument, leafCount: Int
-    ) throws {
+    ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
-        try insert(edit.document, revision, attachments, parent: parent, of: current.key)
+        let written = try insert(edit.document, revision, attachments, parent: parent, of: current.key)
         if let parent { try supersede(parent) }
         var winner = RevisionTree.Node(
             key: revisionKey, id: revision, parent: parent?.key, isDeleted: edit.document.isDeleted)
@@ -176,24 +172,27 @@ struct DocumentWriter {
             to: isNew ? edit.document.channels : routing.channels(ofRevision: winner.key), sequence: sequence,
             revision: (winner.id.description, winner.isDeleted))
         try prune(current.key, newest: revision, leafCount: leafCount)
+        return written
     }
 
-    private func insert(
+    private mutating func insert(
         _ document: IncomingDocument, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
         of documentKey: Int64
-    ) throws {
+    ) throws -> WrittenRevision {
         try storeContents(document.attachments, of: documentKey)
+        let version = versions.next(now: rules.preciseNow())
         try db.cachedStatement(
             sql: """
                 INSERT INTO revisions (key, document, revision, generation, parent, deleted, attachments, body,
-                    channels)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    channels, version)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             revisionKey, documentKey, revision.description, revision.generation, parent?.key, document.isDeleted,
             attachments.map { Data($0) }, Data(document.body),
-            DocumentChannels.write(document.channels).map { Data($0) },
+            DocumentChannels.write(document.channels).map { Data($0) }, version,
         ])
+        return WrittenRevision(id: revision, version: version)
     }
 
     private func entries(

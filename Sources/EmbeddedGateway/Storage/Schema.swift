@@ -9,10 +9,12 @@ internal import GRDB
 ///   names nothing where that revision has been pruned. `body` is null where only the name is known, from the history
 ///   of a replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
 ///   `superseded` is when the revision with a body got a child, in seconds since 1970. `channels` is a JSON list, null for
-///   none.
-/// - `document_channels`: where each document is now, by its winning revision.
+///   none. `version` is what the wire calls `_cv`; null where only the name is known.
+/// - `versions`: what this database's versions are named after, and the time of the newest.
+/// - `document_channels`: where each document is now, by its winning revision, and the sequence at which it came there.
 /// - `removals`: channels that a document has left, with the sequence and the revision of that change.
-/// - `principals`, `grants`: users and roles, what they were given, and at which sequence.
+/// - `principals`, `grants`: users and roles, what they were given, and at which sequence; `ended` is the one at which it
+///   was taken away again. Roles are in no collection.
 /// - `attachments`: contents, once per digest whatever documents have them.
 /// - `document_attachments`: which documents were sent a content. A stub with the digest of another document's
 ///   attachment opens nothing, as in the real gateway.
@@ -35,6 +37,11 @@ enum Schema {
         }
         migrator.registerMigration("4: collections") { db in
             try db.execute(sql: collections)
+        }
+        migrator.registerMigration("5: versions, channels by collection, what was lost") { db in
+            try db.execute(sql: versions)
+            try db.execute(
+                sql: "INSERT INTO versions VALUES (?, 0)", arguments: [DocumentVersions.makeSource()])
         }
         return migrator
     }
@@ -147,5 +154,28 @@ enum Schema {
         INSERT INTO collected_local_documents SELECT 0, name, revision, body FROM local_documents;
         DROP TABLE local_documents;
         ALTER TABLE collected_local_documents RENAME TO local_documents;
+        """
+
+    private static let versions = """
+        ALTER TABLE revisions ADD COLUMN version TEXT;
+        ALTER TABLE document_channels ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE versions (
+            source TEXT NOT NULL,
+            time INTEGER NOT NULL
+        );
+        CREATE TABLE collected_grants (
+            principal TEXT NOT NULL,
+            collection TEXT NOT NULL,
+            name TEXT NOT NULL,
+            sequence INTEGER NOT NULL,
+            ended INTEGER,
+            PRIMARY KEY (principal, collection, name)
+        ) WITHOUT ROWID;
+        INSERT INTO collected_grants
+            SELECT principal, '', substr(name, 6), sequence, NULL FROM grants WHERE name LIKE 'role:%';
+        INSERT INTO collected_grants
+            SELECT principal, '_default._default', name, sequence, NULL FROM grants WHERE name NOT LIKE 'role:%';
+        DROP TABLE grants;
+        ALTER TABLE collected_grants RENAME TO grants;
         """
 }

@@ -87,11 +87,11 @@ extension Store {
         }
     }
 
-    private static let listColumns = "d.id, r.revision, r.body, r.attachments, r.channels, d.sequence"
+    private static let listColumns = "d.id, r.revision, r.body, r.attachments, r.channels, d.sequence, r.version"
 }
 
-/// - Note: Source: recorded, `{"key":ID,"id":ID,"value":{"rev":REV},"doc":{…}}` and
-///   `{"key":ID,"error":"not_found","status":404}`.
+/// - Note: Source: recorded, `{"key":ID,"id":ID,"value":{"rev":REV,"cv":VERSION}}`, with documents
+///   `{"key":ID,"id":ID,"value":{"rev":REV},"doc":{…}}`, and `{"key":ID,"error":"not_found","status":404}`.
 extension DocumentsPage {
     fileprivate mutating func append(_ row: Row, _ channels: [String], _ range: DocumentRange, isFirst: Bool) {
         let id = JSONWriter.escaped(row[0])
@@ -106,11 +106,18 @@ extension DocumentsPage {
             text += #","channels":"#.utf8
             text += DocumentChannels.write(channels.filter { range.visitor.sees([$0]) }) ?? Array("[]".utf8)
         }
+        // Documents come without versions here, and so do their names.
+        if !range.includesDocuments, let version = row[6] as String? {
+            text += #","cv":""#.utf8
+            text += version.utf8
+            text.append(UInt8(ascii: "\""))
+        }
         text.append(UInt8(ascii: "}"))
         if range.includesSequences { text += #","update_seq":\#(row[5] as Int)"#.utf8 }
         if range.includesDocuments {
             text += #","doc":"#.utf8
-            FeedDocument.append(row, at: 2, id: id, revision: revision, isDeleted: false, to: &text)
+            FeedDocument.append(
+                row, at: 2, id: id, revision: revision, version: nil, isDeleted: false, to: &text)
         }
         text += "}\n".utf8
         count += 1

@@ -12,6 +12,10 @@ struct ChangeSelection: Sendable {
     var includesBranches = false
     /// Without tombstones and removals.
     var activeOnly = false
+    /// `version_type=cv`: with versions in place of revisions.
+    var namesVersions = false
+    /// `revocations=true`: with what was in channels that the visitor has lost.
+    var includesRevocations = false
     /// `filter=_doc_ids`; nil for all.
     var ids: [String]?
 
@@ -22,6 +26,12 @@ struct ChangeSelection: Sendable {
         }
         guard let channels, !channels.contains(Visitor.everything) else { return nil }
         return Dictionary(uniqueKeysWithValues: channels.map { ($0, Store.guestSequence) })
+    }
+
+    /// The channels that count of those that were lost, each with the sequence of the loss.
+    var losses: [String: Int] {
+        guard includesRevocations, !activeOnly else { return [:] }
+        return visitor.lostChannels.filter { channels?.contains($0.key) ?? true }
     }
 
     var idList: String? {

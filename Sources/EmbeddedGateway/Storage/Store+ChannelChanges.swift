@@ -15,6 +15,7 @@ struct ChannelChange: Sendable {
         /// A document by its key, with the sequence of its newest change.
         case document(Int64, sequence: Int)
         case removal(Removal)
+        case revocation(Removal)
     }
 
     var position: FeedPosition
@@ -37,6 +38,10 @@ extension Store {
                 collection: collection)
             var changes = try query.documents(db)
             if !selection.activeOnly { changes += try query.removals(db) }
+            changes += try RevocationQuery(
+                losses: selection.losses, held: Array(grants.keys), since: since, end: end, ids: selection.idList,
+                collection: collection
+            ).changes(db)
             let own = FeedPosition(selection.visitor.sequence)
             if selection.ids == nil, own > since, own.sequence <= end {
                 changes.append(ChannelChange(position: own, content: .visitor))
@@ -65,6 +70,9 @@ extension Store {
                 case .visitor: page.append(visitor: selection.visitor)
                 case .removal(let removal):
                     page.append(removal, change.position, includesDocument: selection.includesDocuments)
+                case .revocation(let document):
+                    page.append(
+                        revoked: document, change.position, includesDocument: selection.includesDocuments)
                 case .document(let key, let sequence):
                     guard let row = try Row.fetchOne(statement, arguments: [key, sequence]),
                         !(selection.activeOnly && row[ChangeColumns.isDeleted])

@@ -4,22 +4,21 @@ extension Store {
     /// Compares users and roles with those of the last time, and gives sequences to what is new.
     ///
     /// A sequence tells the changes feed from where on somebody has seen a channel: what was written before must still
-    /// come. GUEST has the first sequence always.
+    /// come. What he has no more is kept with a sequence too: who asks for it is told what to forget. GUEST begins with
+    /// the first sequence.
     ///
-    /// - Returns: All principals by their keys.
+    /// - Returns: All principals by their keys, and roles that are gone.
     func settle(_ users: EmbeddedGateway.Users) async throws -> [String: Principal] {
         let (principals, sequence) = try await database.write { db in
             var settlement = try Settlement(db)
             for (name, channels) in users.roles.sorted(by: { $0.key < $1.key }) {
-                try settlement.settle(Principal.role(name), channels)
+                try settlement.settle(Principal.role(name), channels.grants)
             }
             for (name, account) in users.accounts.sorted(by: { $0.key < $1.key }) {
-                let roles = account.roles.map(Principal.role)
-                try settlement.settle(Principal.user(name), account.channels.union(roles), flag: account.isDisabled)
+                try settlement.settle(Principal.user(name), account.grants, flag: account.isDisabled)
             }
-            let roles = users.guest.roles.map(Principal.role)
-            try settlement.settle(Principal.user(nil), users.guest.channels.union(roles))
-            return (settlement.principals, try settlement.finish())
+            try settlement.settle(Principal.user(nil), users.guest.grants)
+            return try settlement.finish()
         }
         signal.advance(to: sequence)
         return principals
@@ -30,39 +29,44 @@ private struct Settlement {
     private let db: Database
     private let before: [String: Principal]
     private let disabled: Set<String>
+    /// Roles that are gone, with what they had.
+    private var gone: [String: Principal]
     private var sequence: Int
-    private(set) var principals: [String: Principal] = [:]
+    private var principals: [String: Principal] = [:]
 
     init(_ db: Database) throws {
         self.db = db
         sequence = try Store.lastSequence(db)
         var before: [String: Principal] = [:]
         var disabled: Set<String> = []
+        var gone: [String: Principal] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT key, sequence, disabled FROM principals") {
             before[row[0]] = Principal(sequence: row[1])
             if row[2] { disabled.insert(row[0]) }
         }
-        for row in try Row.fetchAll(db, sql: "SELECT principal, name, sequence FROM grants") {
-            before[row[0]]?.grants[row[1]] = row[2]
+        for row in try Row.fetchAll(db, sql: "SELECT principal, collection, name, sequence, ended FROM grants") {
+            let key: String = row[0]
+            let grant = Grant(collection: row[1], name: row[2])
+            var principal = before[key] ?? gone[key] ?? Principal(sequence: 0)
+            if let ended = row[4] as Int? { principal.lost[grant] = ended } else { principal.grants[grant] = row[3] }
+            if before[key] != nil { before[key] = principal } else { gone[key] = principal }
         }
         self.before = before
         self.disabled = disabled
+        self.gone = gone
     }
 
-    mutating func settle(_ key: String, _ names: Set<String>, flag isDisabled: Bool = false) throws {
-        var principal = before[key] ?? Principal(sequence: 0)
-        let isSame = Set(principal.grants.keys) == names && disabled.contains(key) == isDisabled
-        if before[key] == nil || !isSame {
-            if key == Principal.user(nil) {
-                principal.sequence = Store.guestSequence
-            } else {
-                sequence += 1
-                principal.sequence = sequence
-            }
-            principal.grants = principal.grants.filter { names.contains($0.key) }
-            for name in names where principal.grants[name] == nil {
-                principal.grants[name] =
-                    key == Principal.user(nil) && before[key] == nil ? principal.sequence : sequence
+    mutating func settle(_ key: String, _ grants: Set<Grant>, flag isDisabled: Bool = false) throws {
+        let known = before[key]
+        var principal = known ?? gone.removeValue(forKey: key) ?? Principal(sequence: 0)
+        let isSame = Set(principal.grants.keys) == grants && disabled.contains(key) == isDisabled
+        if known == nil || !isSame {
+            let isFirstGuest = known == nil && key == Principal.user(nil)
+            if !isFirstGuest { sequence += 1 }
+            principal.sequence = isFirstGuest ? Store.guestSequence : sequence
+            for grant in principal.grants.keys where !grants.contains(grant) { principal.lose(grant, at: sequence) }
+            for grant in grants where principal.grants[grant] == nil {
+                principal.gain(grant, at: principal.sequence)
             }
             try write(key, principal, isDisabled)
         }
@@ -73,23 +77,46 @@ private struct Settlement {
         try db.execute(
             sql: "INSERT OR REPLACE INTO principals (key, sequence, disabled) VALUES (?, ?, ?)",
             arguments: [key, principal.sequence, isDisabled])
+        try writeGrants(of: key, principal)
+    }
+
+    private func writeGrants(of key: String, _ principal: Principal) throws {
         try db.execute(sql: "DELETE FROM grants WHERE principal = ?", arguments: [key])
-        for (name, sequence) in principal.grants {
-            try db.execute(
-                sql: "INSERT INTO grants (principal, name, sequence) VALUES (?, ?, ?)",
-                arguments: [key, name, sequence])
+        let insert = "INSERT INTO grants (principal, collection, name, sequence, ended) VALUES (?, ?, ?, ?, ?)"
+        for (grant, sequence) in principal.grants {
+            try db.execute(sql: insert, arguments: [key, grant.collection, grant.name, sequence, nil])
+        }
+        for (grant, ended) in principal.lost {
+            try db.execute(sql: insert, arguments: [key, grant.collection, grant.name, 0, ended])
         }
     }
 
-    /// Forgets who is gone, and keeps the sequences that were given out.
+    /// Forgets users who are gone, and keeps the sequences that were given out.
     ///
-    /// - Returns: The highest sequence.
-    func finish() throws -> Int {
-        for key in before.keys where principals[key] == nil {
+    /// - Returns: All principals and the highest sequence.
+    mutating func finish() throws -> (principals: [String: Principal], sequence: Int) {
+        for (key, known) in before where principals[key] == nil {
             try db.execute(sql: "DELETE FROM principals WHERE key = ?", arguments: [key])
-            try db.execute(sql: "DELETE FROM grants WHERE principal = ?", arguments: [key])
+            var role = Principal(sequence: 0, lost: known.lost)
+            if Principal.isRole(key) {
+                for grant in known.grants.keys { role.lose(grant, at: sequence) }
+                gone[key] = role
+            }
+            try writeGrants(of: key, Principal.isRole(key) ? role : Principal(sequence: 0))
         }
         try db.execute(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [sequence])
-        return sequence
+        return (principals.merging(gone) { current, _ in current }, sequence)
+    }
+}
+
+extension Principal {
+    fileprivate mutating func gain(_ grant: Grant, at sequence: Int) {
+        grants[grant] = sequence
+        lost[grant] = nil
+    }
+
+    fileprivate mutating func lose(_ grant: Grant, at sequence: Int) {
+        grants[grant] = nil
+        lost[grant] = sequence
     }
 }

@@ -7,7 +7,7 @@ extension Store {
         try await database.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels
+                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels, r.version
                     FROM documents d JOIN revisions r ON r.key = d.winner
                     WHERE d.collection = \(collection) AND d.id = ?
                     """)
@@ -15,14 +15,15 @@ extension Store {
         }
     }
 
-    /// A certain revision; nil if it is not known, or only by name.
+    /// A certain revision, by its name or its version; nil if it is not known, or only by name.
     func revision(_ revision: String, of id: String) async throws -> StoredDocument? {
-        try await database.read { db in
+        let column = DocumentVersions.isVersion(revision) ? "version" : "revision"
+        return try await database.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels
+                    SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels, r.version
                     FROM documents d JOIN revisions r ON r.document = d.key
-                    WHERE d.collection = \(collection) AND d.id = ? AND r.revision = ? AND r.body IS NOT NULL
+                    WHERE d.collection = \(collection) AND d.id = ? AND r.\(column) = ? AND r.body IS NOT NULL
                     """)
             return try Row.fetchOne(statement, arguments: [id, revision]).map(StoredDocument.init)
         }
@@ -69,6 +70,6 @@ extension StoredDocument {
         self.init(
             id: row[0], revision: row[1], isDeleted: row[2], body: Array((row[3] as Data?) ?? Data()),
             attachments: (row[4] as Data?).map { Array($0) },
-            channels: DocumentChannels.read(stored: (row[5] as Data?).map { Array($0) }))
+            channels: DocumentChannels.read(stored: (row[5] as Data?).map { Array($0) }), version: row[6])
     }
 }

@@ -12,4 +12,10 @@ struct WritingRules: Sendable {
     var oldBodySeconds = 300
     /// Seconds since 1970.
     var now: @Sendable () -> Int = { time(nil) }
+    /// Nanoseconds since 1970.
+    var preciseNow: @Sendable () -> Int64 = {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+    }
 }

@@ -10,16 +10,16 @@ final class Accounts: Sendable {
     }
 
     private let store: Store
+    private let stranger: Visitor
     private let state = NIOLockedValueBox(State())
     let sessions: Sessions
 
-    init(_ store: Store, sessions: Sessions = Sessions()) {
+    /// - Parameter stranger: Who everybody is as long as there are no users.
+    init(_ store: Store, sessions: Sessions = Sessions(), stranger: Visitor = .everyone) {
         self.store = store
+        self.stranger = stranger
         self.sessions = sessions
     }
-
-    /// Whether there are users at all. Without any, whoever reaches the port may do all.
-    var isOpen: Bool { state.withLockedValue { $0.users == nil } }
 
     /// Takes users over in place of those before; what changed gets sequences.
     func replace(with users: EmbeddedGateway.Users) async throws {
@@ -27,10 +27,15 @@ final class Accounts: Sendable {
         state.withLockedValue { $0 = State(users: users, principals: principals) }
     }
 
+    /// Gives the users sequences in a database that was emptied.
+    func settleAgain() async throws {
+        if let users = state.withLockedValue({ $0.users }) { try await replace(with: users) }
+    }
+
     /// GUEST; nil if he is disabled.
     var guest: Visitor? {
         state.withLockedValue { state in
-            guard let users = state.users else { return .everyone }
+            guard let users = state.users else { return stranger }
             return users.guest.isDisabled ? nil : Self.visitor(nil, state)
         }
     }
@@ -57,16 +62,8 @@ final class Accounts: Sendable {
 
     private static func visitor(_ name: String?, _ state: State) -> Visitor? {
         guard let principal = state.principals[Principal.user(name)] else { return nil }
-        var channels = principal.grants
-        for (grant, since) in principal.grants {
-            guard Principal.isRole(grant) else { continue }
-            channels[grant] = nil
-            for (channel, sequence) in state.principals[grant]?.grants ?? [:] {
-                let sequence = max(since, sequence)
-                channels[channel] = min(channels[channel] ?? sequence, sequence)
-            }
-        }
-        channels[Visitor.everybody] = Store.guestSequence
-        return Visitor(name: name, sequence: principal.sequence, channels: channels)
+        return Visitor(
+            name: name, sequence: principal.sequence,
+            access: ChannelAccess.of(principal, roles: state.principals))
     }
 }

@@ -2,12 +2,14 @@
 struct Principal: Sendable {
     /// The sequence of its newest change.
     var sequence: Int
-    /// Channels, and for users also roles by their keys, each with the sequence at which it was given.
-    var grants: [String: Int] = [:]
+    /// What it has, each with the sequence at which it was given.
+    var grants: [Grant: Int] = [:]
+    /// What it had, each with the sequence at which it was taken away.
+    var lost: [Grant: Int] = [:]
 
     /// The key of a user; of GUEST for nil.
     static func user(_ name: String?) -> String { "user:\(name ?? "")" }
     /// The key of a role.
     static func role(_ name: String) -> String { "role:\(name)" }
-    static func isRole(_ grant: String) -> Bool { grant.hasPrefix("role:") }
+    static func isRole(_ key: String) -> Bool { key.hasPrefix("role:") }
 }

@@ -44,6 +44,8 @@ final class Sessions: Sendable {
         }
     }
 
+    func endAll() { sessions.withLockedValue { $0 = [:] } }
+
     func end(_ id: String) { sessions.withLockedValue { _ = $0.removeValue(forKey: id) } }
 
     /// The time, for the cookie that takes a cookie away.

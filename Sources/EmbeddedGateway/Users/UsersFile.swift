@@ -25,32 +25,30 @@ struct UsersFile {
         try expectObject(settings, "a database")
         try refuseFunctions(settings)
         var users = Users()
+        users.collections = try collections(settings["scopes"])
         for role in try members(settings["roles"], "\"roles\"") {
             try checkName(role.name)
-            try refuseUnknown(role.value, ["admin_channels", "name"])
-            users.roles[role.name.string ?? ""] = try names(role.value, "admin_channels")
+            try refuseUnknown(role.value, ["admin_channels", "collection_access", "name"])
+            users.roles[role.name.string ?? ""] = try channels(role.value)
         }
         for user in try members(settings["users"], "\"users\"") {
             if user.name.string == "GUEST" {
-                users.guest = try account(user.value, knownRoles: users.roles, isGuest: true)
+                users.guest = try account(user.value, knownRoles: Set(users.roles.keys), isGuest: true)
                 continue
             }
             try checkName(user.name)
-            users.accounts[user.name.string ?? ""] = try account(user.value, knownRoles: users.roles)
+            users.accounts[user.name.string ?? ""] = try account(user.value, knownRoles: Set(users.roles.keys))
         }
         if let guest = settings["guest"] {
-            users.guest = try account(guest, knownRoles: users.roles, isGuest: true)
+            users.guest = try account(guest, knownRoles: Set(users.roles.keys), isGuest: true)
         }
         return users
     }
 
     /// The gateway runs no JavaScript: what a function would decide must not be decided otherwise in silence.
-    private func refuseFunctions(_ settings: JSONValue) throws(Fault) {
-        for name in ["sync", "import_filter", "scopes"] {
+    func refuseFunctions(_ settings: JSONValue) throws(Fault) {
+        for name in ["sync", "import_filter"] {
             guard let value = settings[name] else { continue }
-            guard name != "scopes" else {
-                throw fault("\"scopes\" are not read from this file: collections are named to the gateway", at: value)
-            }
             throw fault(
                 "\"\(name)\" functions are not supported: "
                     + "documents go to the channels that their member \"channels\" names",
@@ -59,15 +57,16 @@ struct UsersFile {
     }
 
     private func account(
-        _ value: JSONValue, knownRoles: [String: Set<String>], isGuest: Bool = false
+        _ value: JSONValue, knownRoles: Set<String>, isGuest: Bool = false
     ) throws(Fault) -> Users.Account {
         try expectObject(value, isGuest ? "\"guest\"" : "a user")
         try refuseUnknown(
-            value, ["name", "password", "admin_channels", "admin_roles", "disabled", "email"])
+            value,
+            ["name", "password", "admin_channels", "admin_roles", "collection_access", "disabled", "email"])
         var account = Users.Account()
-        account.channels = try names(value, "admin_channels")
+        account.channels = try channels(value)
         account.roles = try names(value, "admin_roles")
-        if let unknown = account.roles.subtracting(knownRoles.keys).min(), let list = value["admin_roles"] {
+        if let unknown = account.roles.subtracting(knownRoles).min(), let list = value["admin_roles"] {
             throw fault("the role \"\(unknown)\" is not among \"roles\"", at: list)
         }
         if let disabled = value["disabled"] {
@@ -85,7 +84,7 @@ struct UsersFile {
     }
 
     /// A list of names; empty if the member is missing.
-    private func names(_ value: JSONValue, _ member: String) throws(Fault) -> Set<String> {
+    func names(_ value: JSONValue, _ member: String) throws(Fault) -> Set<String> {
         guard let list = value[member], list.kind != .null else { return [] }
         guard list.kind == .array else { throw fault("\"\(member)\" must be a list of names", at: list) }
         var names: Set<String> = []
@@ -98,7 +97,7 @@ struct UsersFile {
         return names
     }
 
-    private func members(_ value: JSONValue?, _ what: String) throws(Fault) -> [JSONValue.Member] {
+    func members(_ value: JSONValue?, _ what: String) throws(Fault) -> [JSONValue.Member] {
         guard let value else { return [] }
         try expectObject(value, what)
         return Array(value.members)
@@ -111,11 +110,11 @@ struct UsersFile {
         }
     }
 
-    private func expectObject(_ value: JSONValue, _ what: String) throws(Fault) {
+    func expectObject(_ value: JSONValue, _ what: String) throws(Fault) {
         guard value.kind == .object else { throw fault("\(what) must be an object", at: value) }
     }
 
-    private func refuseUnknown(_ value: JSONValue, _ known: Set<String>) throws(Fault) {
+    func refuseUnknown(_ value: JSONValue, _ known: Set<String>) throws(Fault) {
         try expectObject(value, "a role or user")
         for member in value.members {
             guard let name = member.name.string, !known.contains(name) else { continue }
@@ -123,7 +122,7 @@ struct UsersFile {
         }
     }
 
-    private func fault(_ reason: String, at value: JSONValue) -> Fault {
+    func fault(_ reason: String, at value: JSONValue) -> Fault {
         Self.fault(reason, at: JSONFault(.unexpectedEnd, at: value.range.lowerBound), in: text)
     }
 

@@ -56,6 +56,17 @@ public struct GatewayURL: Hashable, Sendable {
         return location.hasPrefix("\(origin)/") ? location : nil
     }
 
+    /// The gateway is on this machine: `localhost`, `127.…`, `[::1]`.
+    var isLoopback: Bool {
+        guard let scheme = base.range(of: "://") else { return false }
+        let authority = base[scheme.upperBound...].prefix { $0 != "/" }
+        if authority.hasPrefix("[") { return authority.prefix { $0 != "]" } == "[::1" }
+        let host = authority.prefix { $0 != ":" }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return host == "localhost" || host.hasSuffix(".localhost")
+            || numbers.first == "127" && numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
+    }
+
     private static func fault(scheme: String) -> GatewayURLFault {
         switch scheme {
         case "ws", "wss":

@@ -67,7 +67,8 @@ extension Gateway {
     public func openAttachment(
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil
     ) async throws(GatewayError) -> AttachmentAnswer? {
-        var request = GatewayRequest(place: Self.place(of: name, id), silence: settings.deadlines.silence)
+        var request = GatewayRequest(
+            place: Self.place(of: name, id), deadline: settings.deadlines.stream, silence: settings.deadlines.silence)
         if let revision { request.query = [("rev", revision.text)] }
         do throws(GatewayError) {
             return AttachmentAnswer(try await open(request), expected: digest, url: url)

@@ -8,35 +8,46 @@ internal import LosslessJSON
 public struct ChangesAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
-    private let isContinuous: Bool
+    private let feed: ChangesRequest.Feed
+    /// How long a longpoll may stay open once it has brought rows.
+    private let longestFeed: Duration
     private var parser: ChangesParser
+    /// Of a longpoll, the last row that was handed out.
+    private var lastRow: SequenceID?
+    private var isTimeUp = false
 
-    init(body: HTTPBody, url: GatewayURL, isContinuous: Bool) {
+    init(body: HTTPBody, url: GatewayURL, feed: ChangesRequest.Feed, longestFeed: Duration) {
         self.body = body
         self.url = url
-        self.isContinuous = isContinuous
-        parser = ChangesParser(isContinuous: isContinuous)
+        self.feed = feed
+        self.longestFeed = longestFeed
+        parser = ChangesParser(isContinuous: feed.isContinuous)
     }
 
     /// `last_seq`: where the next request goes on. Nil until ``next()`` has returned nil; of a continuous feed, where it
     /// stands behind the last batch, nil as long as nothing came.
-    public var lastSequence: SequenceID? { parser.lastSequence }
+    public var lastSequence: SequenceID? { parser.lastSequence ?? (isTimeUp ? lastRow : nil) }
 
-    /// The next rows, as many as have arrived; nil once the answer has come to its proper end.
+    /// The next rows, as many as have arrived; nil once the answer has come to its proper end, or the time is up of a feed
+    /// that waits for changes and has brought some.
     ///
     /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
     ///   of them. `.malformedAnswer` if this is no answer of `_changes`.
     public mutating func next() async throws(GatewayError) -> ChangesBatch? {
         while true {
             do throws(JSONFault) {
-                if let batch = try parser.nextBatch() { return batch }
+                if let batch = try parser.nextBatch() {
+                    note(batch)
+                    return batch
+                }
             } catch {
                 throw GatewayError(.malformedAnswer, "\(url): _changes answers with what is not a feed: \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch {
-                // The time of a continuous feed is up: whole rows have been handed out, the rest comes next time.
-                if isContinuous, error.code == .timedOut(.exchange) { return nil }
+                // Whole rows have been handed out, the rest comes next time.
+                isTimeUp = error.code == .timedOut(.exchange) && (feed.isContinuous || lastRow != nil)
+                if isTimeUp { return nil }
                 throw GatewayError(error)
             }
             guard let chunk else {
@@ -47,6 +58,13 @@ public struct ChangesAnswer {
             }
             parser.append(chunk)
         }
+    }
+
+    /// A longpoll must bring its first row in time. What it brings then may be long: the rows of hours.
+    private mutating func note(_ batch: ChangesBatch) {
+        guard case .longpoll = feed, let last = batch.last?.sequence else { return }
+        if lastRow == nil { body.extendDeadline(by: longestFeed) }
+        lastRow = last
     }
 }
 
@@ -60,13 +78,17 @@ extension Gateway {
         var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
         if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
         switch request.feed {
-        case .normal: exchange.silence = settings.deadlines.silence
-        case .longpoll(let timeout): exchange.silence = timeout + settings.deadlines.longpollGrace
+        case .normal:
+            (exchange.deadline, exchange.silence) = (settings.deadlines.stream, settings.deadlines.silence)
+        case .longpoll(let timeout):
+            // Heartbeats are no silence, and a dead feed may send them for ever: hence both.
+            exchange.deadline = timeout + settings.deadlines.longpollGrace
+            exchange.silence = exchange.deadline
         case .continuous(let duration):
-            exchange.deadline = min(duration, ChangesRequest.longestContinuousFeed)
+            exchange.deadline = min(duration, settings.deadlines.feed)
             exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
         }
-        var isContinuous: Bool { if case .continuous = request.feed { true } else { false } }
-        return ChangesAnswer(body: try await open(exchange).body, url: url, isContinuous: isContinuous)
+        return ChangesAnswer(
+            body: try await open(exchange).body, url: url, feed: request.feed, longestFeed: settings.deadlines.feed)
     }
 }

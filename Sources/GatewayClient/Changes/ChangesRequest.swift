@@ -8,8 +8,10 @@ public struct ChangesRequest: Sendable {
         /// The same; but where there is nothing, waits for the first change or until `timeout` has passed.
         case longpoll(timeout: Duration)
         /// Change after change over one connection, each as it comes, for at most `duration` and never longer than
-        /// ``ChangesRequest/longestContinuousFeed``. Ask again from where it ended.
+        /// ``GatewaySettings/Deadlines/feed``. Ask again from where it ended.
         case continuous(duration: Duration)
+
+        var isContinuous: Bool { if case .continuous = self { true } else { false } }
     }
 
     /// What the gateway is to leave out.
@@ -79,7 +81,7 @@ public struct ChangesRequest: Sendable {
         switch feed {
         case .normal: []
         case .longpoll(let timeout):
-            [("feed", "longpoll"), ("timeout", String(timeout.components.seconds * 1000))]
+            [("feed", "longpoll"), ("timeout", String(timeout.wholeMilliseconds))]
         case .continuous:
             [("feed", "continuous"), ("heartbeat", String(Self.heartbeat.components.seconds * 1000))]
         }
@@ -100,5 +102,14 @@ public struct ChangesRequest: Sendable {
             }
         }
         return body.bytes
+    }
+}
+
+extension Duration {
+    /// Rounded down, never below 0.
+    fileprivate var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds < Int64.max / 2000 else { return .max }
+        return max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -48,7 +48,8 @@ extension Gateway {
         body.append(Array("]}".utf8))
 
         let request = GatewayRequest(
-            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk)
+            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk,
+            mayCompress: true)
         let answer = try await collect(request, limit: (1 << 20) + documents.count * 4096)
         guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
         var outcomes: [DocumentID: BulkOutcome] = [:]

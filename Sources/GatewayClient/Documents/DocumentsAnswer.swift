@@ -66,7 +66,8 @@ extension Gateway {
             query.append(("startkey", String(decoding: key, as: UTF8.self)))
         }
         let request = GatewayRequest(
-            place: .keyspace("_all_docs"), query: query, silence: settings.deadlines.silence)
+            place: .keyspace("_all_docs"), query: query, deadline: settings.deadlines.stream,
+            silence: settings.deadlines.silence)
         let response: HTTPResponse
         do throws(GatewayError) { response = try await open(request) } catch { throw await refusal(of: error) }
         return DocumentsAnswer(body: response.body, url: url, includesDocuments: includesDocuments)

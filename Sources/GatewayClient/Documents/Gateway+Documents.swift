@@ -15,7 +15,9 @@ extension Gateway {
         let place = GatewayRequest.Place.keyspace("\(id.text.percentEncoded)/\(name.percentEncoded)")
         do throws(GatewayError) {
             return try await collect(
-                GatewayRequest(place: place, silence: settings.deadlines.silence), limit: 64 << 20)
+                GatewayRequest(
+                    place: place, deadline: settings.deadlines.stream, silence: settings.deadlines.silence),
+                limit: 64 << 20)
         } catch {
             if try await isAbsence(error) { return nil }
             throw error

@@ -111,7 +111,7 @@ extension Gateway {
         if includesAttachments { query.append(("attachments", "true")) }
         let request = GatewayRequest(
             method: "POST", place: .keyspace("_bulk_get"), query: query, body: [body.bytes],
-            silence: settings.deadlines.silence,
+            deadline: settings.deadlines.stream, silence: settings.deadlines.silence,
             accept: dialect == .couchDB ? "application/json" : "multipart/mixed")
         return BulkGetAnswer(try await open(request), url: url)
     }

@@ -125,7 +125,8 @@ extension Gateway {
         }
         body.append(Array("]}".utf8))
         let request = GatewayRequest(
-            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk)
+            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk,
+            mayCompress: true)
         let answer = try await collect(request, limit: (1 << 20) + revisions.count * 4096)
         guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
         if rows.count == revisions.count {

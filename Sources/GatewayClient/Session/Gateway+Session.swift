@@ -11,32 +11,55 @@ enum Authorization {
 extension Gateway {
     /// A session where one is wanted and there is a password to begin it with, else the credentials as they are now.
     func authorization() async throws(GatewayError) -> Authorization {
-        let credentials: GatewayCredentials?
-        do { credentials = try settings.credentialsSource?() ?? settings.credentials } catch {
+        let credentials = try currentCredentials()
+        do throws(GatewayError) { return try await authorization(of: credentials) } catch {
+            // A login that is refused. The password may have been changed since it was read.
+            guard error.status == 401, let others = try self.credentials(insteadOf: credentials) else { throw error }
+            return try await authorization(of: others)
+        }
+    }
+
+    /// What to try after a 401; nil if there is nothing else: the same password again would only count as another failed
+    /// login.
+    func authorization(insteadOf refused: Authorization) async throws(GatewayError) -> Authorization? {
+        switch refused {
+        case .credentials(let credentials): return try self.credentials(insteadOf: credentials).map { .credentials($0) }
+        case .session(let session):
+            sessions.withLock { sessions in
+                if sessions[sessionPlace]?.cookie == session.cookie { sessions[sessionPlace] = nil }
+            }
+            return try await authorization()
+        }
+    }
+
+    private func currentCredentials() throws(GatewayError) -> GatewayCredentials? {
+        do { return try settings.credentialsSource?() ?? settings.credentials } catch {
             throw GatewayError(.unauthorized, "\(url): the credentials can't be read: \(error)")
         }
+    }
+
+    /// Those that the source gives now, if they are others.
+    private func credentials(insteadOf refused: GatewayCredentials?) throws(GatewayError) -> GatewayCredentials? {
+        guard settings.credentialsSource != nil, let credentials = try currentCredentials() else { return nil }
+        return credentials == refused ? nil : credentials
+    }
+
+    private func authorization(of credentials: GatewayCredentials?) async throws(GatewayError) -> Authorization {
         guard settings.usesSession, case .basic(let name, let password)? = credentials else {
             return .credentials(credentials)
         }
-        if let session = sessions.withLock({ $0[sessionPlace] }), session.renewal > settings.now() {
+        if let session = sessions.withLock({ $0[sessionPlace] }), session.owner == credentials,
+            session.renewal > settings.now()
+        {
             return .session(session)
         }
         return .session(try await logIn(name, password))
     }
 
-    /// The gateway does not know this session any longer. False if there is none: logging in again won't help.
-    func drop(_ authorization: Authorization) -> Bool {
-        guard case .session(let session) = authorization else { return false }
-        sessions.withLock { sessions in
-            if sessions[sessionPlace]?.cookie == session.cookie { sessions[sessionPlace] = nil }
-        }
-        return true
-    }
-
     /// Takes over a cookie that an answer renews.
     func noteRenewal(_ headers: HTTPHeaders, of authorization: Authorization) {
-        guard case .session = authorization,
-            let session = GatewaySession(headers.values(of: "Set-Cookie"), at: settings.now())
+        guard case .session(let old) = authorization,
+            let session = GatewaySession(headers.values(of: "Set-Cookie"), of: old.owner, at: settings.now())
         else { return }
         sessions.withLock { $0[sessionPlace] = session }
     }
@@ -69,7 +92,8 @@ extension Gateway {
         }
         guard let json = SmallJSON(answer) else { throw .notJSON(answer, from: url) }
         guard json["userCtx"]?["name"]?.string ?? json["name"]?.string == name,
-            let session = GatewaySession(response.headers.values(of: "Set-Cookie"), at: began)
+            let session = GatewaySession(
+                response.headers.values(of: "Set-Cookie"), of: .basic(user: name, password: password), at: began)
         else { throw GatewayError(.unauthorized, "\(url): the gateway begins no session for this user") }
         sessions.withLock { $0[sessionPlace] = session }
         return session

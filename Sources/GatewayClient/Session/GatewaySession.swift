@@ -6,6 +6,8 @@ struct GatewaySession: Sendable {
 
     /// `NAME=VALUE`, as it is sent back.
     let cookie: String
+    /// With what it was begun: with others it is not the right one.
+    let owner: GatewayCredentials
     /// When to log in anew: an expired cookie must not be sent, it would be one of nobody.
     let renewal: Instant
 
@@ -13,7 +15,7 @@ struct GatewaySession: Sendable {
     private static let usualLifetime = 24 * 60 * 60
 
     /// - Parameter fields: The values of `Set-Cookie`. Nil if none of them begins a session.
-    init?(_ fields: [String], at now: Instant) {
+    init?(_ fields: [String], of owner: GatewayCredentials, at now: Instant) {
         for field in fields {
             let parts = field.split(separator: ";").map { $0.drop { $0 == " " } }
             guard let cookie = parts.first, let equals = cookie.firstIndex(of: "="),
@@ -23,6 +25,7 @@ struct GatewaySession: Sendable {
             let age = parts.first { $0.lowercased().hasPrefix("max-age=") }.flatMap { Int($0.dropFirst(8)) }
             let lifetime = min(max(0, age ?? Self.usualLifetime), Self.usualLifetime)
             self.cookie = String(cookie)
+            self.owner = owner
             renewal = now + .seconds(lifetime) * 0.9
             return
         }

@@ -13,34 +13,41 @@ actor CurlEngine {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let configuration: HTTPClientConfiguration
-    private let multi: UnsafeMutableRawPointer
+    private let resources: SystemResources
+    /// Nil if there was no memory for it; then the loop does not start.
+    private let multi: UnsafeMutableRawPointer?
+    nonisolated let hasHandle: Bool
     private let touched = TouchedTransfers()
     /// Swapped with the list of `touched`, so that neither is allocated again and again.
     private var delivering: [CurlTransfer] = []
     private var transfers: [TransferID: CurlTransfer] = [:]
     /// Not after the first deadline of all; may be earlier, then one look at all of them sets it right.
     private var nextDue: Instant?
-    private var isClosed = false
+    /// Why nothing can be sent any longer.
+    private var end: HTTPTransportError?
 
     /// `curl_global_init`, once in the life of the process. Thread-safe here: a Swift global starts once.
     private static let isGloballyReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    init(loop: CurlLoop, configuration: HTTPClientConfiguration) {
-        guard Self.isGloballyReady, let multi = curl_multi_init() else { fatalError("libcurl: out of memory") }
+    init(loop: CurlLoop, configuration: HTTPClientConfiguration, resources: SystemResources) {
+        let multi = Self.isGloballyReady ? resources.multiHandle() : nil
         self.loop = loop
         self.configuration = configuration
+        self.resources = resources
         self.multi = multi
+        hasHandle = multi != nil
+        guard let multi else { return }
         ccurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
         if let limit = configuration.connections.maximumPerHost {
             ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit)
         }
     }
 
-    /// Sends `request` and waits for the head of the answer. The body goes to `flow`.
-    func head(of request: HTTPRequest, id: TransferID, flow: Locked<BodyFlow>) async -> CurlTransfer.Head {
+    /// Sends `request` and waits for the head of the answer. The bodies go through `flows`.
+    func head(of request: HTTPRequest, id: TransferID, flows: ExchangeFlows) async -> CurlTransfer.Head {
         // Nothing comes between this look and the entry in `transfers`; a later cancel finds it there.
         if Task.isCancelled { return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent")) }
-        if isClosed { return .failure(HTTPTransportError(.cancelled, "the client is shut down")) }
+        if let end { return .failure(end) }
         guard let url = request.parsedURL() else {
             return .failure(HTTPTransportError(.badURL, "not an http or https URL without user info"))
         }
@@ -50,9 +57,13 @@ actor CurlEngine {
             let message = "a method, header or credential that cannot be sent"
             return .failure(HTTPTransportError(fault, message, host: place.host, port: place.port))
         }
+        guard let easy = resources.easyHandle() else {
+            curl_url_cleanup(url)
+            return .failure(HTTPTransportError(.outOfResources, "the process has no memory left for a request"))
+        }
         let timers = ExchangeTimers(deadline: request.deadline, idleTimeout: request.idleTimeout, now: .now)
         let transfer = CurlTransfer(
-            id: id, request: request, url: url, configuration: configuration, flow: flow, timers: timers,
+            easy, id: id, request: request, url: url, configuration: configuration, flows: flows, timers: timers,
             touched: touched)
         return await withUnsafeContinuation { reader in
             transfer.headReader = reader
@@ -74,11 +85,10 @@ actor CurlEngine {
         if !goesOn { poll() }
     }
 
-    /// Aborts everything and closes all connections. Nothing can be sent afterwards.
-    func close() {
-        guard !isClosed else { return }
-        isClosed = true
-        let error = HTTPTransportError(.cancelled, "the client was shut down")
+    /// Aborts everything and closes all connections. Nothing can be sent afterwards, for the reason that `error` gives.
+    func close(_ error: HTTPTransportError) {
+        guard end == nil else { return }
+        end = error
         for transfer in transfers.values { finish(transfer, .failure(error)) }
         touched.list = []
         curl_multi_cleanup(multi)
@@ -88,7 +98,7 @@ actor CurlEngine {
         transfers[transfer.id] = transfer
         arm(transfer)
         let result = curl_multi_add_handle(multi, transfer.easy)
-        guard result != CURLM_OK else { return }
+        guard result != CURLM_OK else { return endIfSourceFailed(transfer) }
         let message = String(cString: curl_multi_strerror(result))
         finish(transfer, .failure(HTTPTransportError(.other(Int(result.rawValue)), message, of: transfer)))
     }
@@ -100,8 +110,19 @@ actor CurlEngine {
             finish(transfer, .failure(HTTPTransportError(.cancelled, "cancelled", of: transfer)))
         case .resume(let id):
             guard let transfer = transfers[id] else { return }
-            resume(transfer)
+            endIfSourceFailed(transfer)
+            if transfers[id] != nil { resume(transfer) }
+        case .extend(let id, let deadline):
+            guard let transfer = transfers[id] else { return }
+            transfer.timers.extend(to: deadline)
+            arm(transfer)
         }
+    }
+
+    /// Gives up a transfer whose body can't be made. The connection is closed, so that the server has no whole one.
+    private func endIfSourceFailed(_ transfer: CurlTransfer) {
+        guard let error = transfer.uploadFlow?.withLock(\.failure) else { return }
+        finish(transfer, .failure(HTTPTransportError(error.code, error.message, of: transfer)))
     }
 
     /// Takes leave of what libcurl says is done.
@@ -124,6 +145,7 @@ actor CurlEngine {
         curl_multi_remove_handle(multi, transfer.easy)
         if case .failure(let error) = result, !transfer.head.isComplete { transfer.tellHead(.failure(error)) }
         transfer.tellHead()
+        transfer.uploadFlow?.withLock { $0.close() }?.resume(returning: false)
         transfer.handOver(transfer.flow.withLock { $0.finish(result) })
     }
 
@@ -139,7 +161,8 @@ actor CurlEngine {
             guard transfers[transfer.id] != nil else { continue }
             if transfer.head.isComplete { transfer.tellHead() }
             let (handOver, isPaused) = transfer.flow.withLock { ($0.handOver(), $0.isPaused) }
-            if let now { transfer.timers.touch(at: now, isPaused: isPaused) }
+            let isStarving = transfer.uploadFlow?.withLock(\.isStarving) ?? false
+            if let now { transfer.timers.touch(at: now, isPaused: isPaused || isStarving) }
             transfer.handOver(handOver)
             if handOver?.wasPaused == true {
                 resume(transfer)

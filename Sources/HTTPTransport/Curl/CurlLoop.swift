@@ -13,6 +13,8 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         case cancel(TransferID)
         /// The reader has taken bytes: a paused transfer may go on.
         case resume(TransferID)
+        /// The transfer has got another deadline.
+        case extend(TransferID, to: ContinuousClock.Instant)
     }
 
     private enum Work: Sendable {
@@ -36,35 +38,47 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 
     private let state = Locked(State())
+    /// -1 if there was none to be had.
     private let wakeRead: Int32
     private let wakeWrite: Int32
 
-    init() {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { fatalError("pipe: \(String(cString: strerror(errno)))") }
-        for end in ends {
+    init(_ resources: SystemResources) {
+        (wakeRead, wakeWrite) = resources.pipe() ?? (-1, -1)
+        for end in [wakeRead, wakeWrite] where end >= 0 {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         }
-        (wakeRead, wakeWrite) = (ends[0], ends[1])
     }
 
     deinit {
-        close(wakeRead)
-        close(wakeWrite)
+        for end in [wakeRead, wakeWrite] where end >= 0 { close(end) }
     }
 
     /// Starts the thread, which lives until ``stop()`` or ``stopped()``.
-    func start(_ engine: CurlEngine) {
+    ///
+    /// If there is none to be had, or no pipe to wake it by, the engine is closed and answers so.
+    func start(_ engine: CurlEngine, _ resources: SystemResources) {
+        guard wakeRead >= 0, engine.hasHandle, startThread(engine, resources) else {
+            state.withLock { $0.owner = pthread_self() }
+            engine.assumeIsolated { engine in
+                engine.close(
+                    HTTPTransportError(.outOfResources, "the process has no descriptors, threads or memory left"))
+            }
+            return finish()
+        }
+    }
+
+    private func startThread(_ engine: CurlEngine, _ resources: SystemResources) -> Bool {
         let box = Unmanaged.passRetained(ThreadBody { engine.loop.run(engine) })
         var (all, before) = (sigset_t(), sigset_t())
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var thread = pthread_t()
-        let result = pthread_create(&thread, nil, ThreadBody.entry, box.toOpaque())
-        guard result == 0 else { fatalError("pthread_create: \(String(cString: strerror(result)))") }
-        pthread_detach(thread)
+        guard resources.startThread(ThreadBody.entry, box.toOpaque()) else {
+            box.release()
+            return false
+        }
+        return true
     }
 
     // MARK: From any thread
@@ -130,7 +144,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
             let signals = runJobs()
             engine.assumeIsolated { $0.turn(signals) }
         }
-        engine.assumeIsolated { $0.close() }
+        engine.assumeIsolated { $0.close(HTTPTransportError(.cancelled, "the client is shut down")) }
         finish()
     }
 

@@ -4,6 +4,12 @@ internal import Locking
 /// Names a transfer without keeping it alive: a body or a cancelled task that comes too late finds nothing.
 typealias TransferID = UInt64
 
+/// Where the two bodies of an exchange go through.
+struct ExchangeFlows: Sendable {
+    let body: Locked<BodyFlow>
+    var upload: Locked<UploadFlow>?
+}
+
 /// One exchange with libcurl: an easy handle and everything that must live as long as it does.
 ///
 /// Belongs to the loop's thread; only ``flow`` is shared with the reader. Deallocating it closes the handle.
@@ -13,6 +19,8 @@ final class CurlTransfer {
     let id: TransferID
     let easy: UnsafeMutableRawPointer
     let flow: Locked<BodyFlow>
+    /// Where a body that is made while it is sent comes from; nil for all others.
+    let uploadFlow: Locked<UploadFlow>?
     var timers: ExchangeTimers
     /// Why we ended it ourselves, where libcurl only knows that a callback failed.
     var ownError: HTTPTransportError.Code?
@@ -28,13 +36,13 @@ final class CurlTransfer {
     private let errorText: UnsafeMutablePointer<CChar>
 
     init(
-        id: TransferID, request: HTTPRequest, url: OpaquePointer, configuration: HTTPClientConfiguration,
-        flow: Locked<BodyFlow>, timers: ExchangeTimers, touched: TouchedTransfers
+        _ easy: UnsafeMutableRawPointer, id: TransferID, request: HTTPRequest, url: OpaquePointer,
+        configuration: HTTPClientConfiguration, flows: ExchangeFlows, timers: ExchangeTimers, touched: TouchedTransfers
     ) {
-        guard let easy = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
         self.id = id
         self.easy = easy
-        self.flow = flow
+        flow = flows.body
+        uploadFlow = flows.upload
         self.timers = timers
         self.touched = touched
         self.url = url
@@ -84,6 +92,7 @@ final class CurlTransfer {
         ccurl_setopt_ptr(easy, CURLOPT_SEEKDATA, me)
         ccurl_setopt_seekfn(easy, Self.seekCallback)
         setCommonOptions(configuration, on: easy)
+        ccurl_setopt_str(easy, CURLOPT_PROXY, configuration.proxies.proxy(for: url.scheme))
         request.setOptions(on: easy, bufferSize: configuration.bodies.bufferSize)
     }
 
@@ -105,7 +114,15 @@ final class CurlTransfer {
 
     private func send(into target: UnsafeMutableRawBufferPointer) -> Int {
         touch()
-        return upload.read(into: target)
+        guard let uploadFlow else { return upload.read(into: target) }
+        let (reading, feeder) = uploadFlow.withLock { $0.read(into: target) }
+        feeder?.resume(returning: true)
+        return if case .bytes(let count) = reading { count } else { Int(CURL_READFUNC_PAUSE) }
+    }
+
+    private func seek(to place: Int) -> Bool {
+        guard let uploadFlow else { return upload.seek(to: place) }
+        return place == 0 && !uploadFlow.withLock(\.hasBegun)
     }
 
     private typealias DataCallback =
@@ -125,7 +142,7 @@ final class CurlTransfer {
 
     private static let seekCallback: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = {
         context, place, origin in
-        origin == SEEK_SET && of(context).upload.seek(to: Int(place)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        origin == SEEK_SET && of(context).seek(to: Int(place)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
 
     /// The transfer behind a callback's last argument.

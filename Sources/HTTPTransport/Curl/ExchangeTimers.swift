@@ -4,7 +4,7 @@ struct ExchangeTimers {
     typealias Instant = ContinuousClock.Instant
     typealias Due = (time: Instant, timeout: HTTPTransportError.Timeout)
 
-    private let deadline: Instant?
+    private var deadline: Instant?
     private let idleTimeout: Duration?
     private var lastActivity: Instant
     /// The reader keeps the transfer waiting: no silence of the server's.
@@ -23,6 +23,9 @@ struct ExchangeTimers {
         lastActivity = now
         self.isPaused = isPaused
     }
+
+    /// The exchange has to be over by `deadline` now, whatever was said before.
+    mutating func extend(to deadline: Instant) { self.deadline = deadline }
 
     /// What runs out first.
     var due: Due? {

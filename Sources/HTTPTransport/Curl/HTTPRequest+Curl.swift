@@ -3,8 +3,8 @@ import Glibc
 
 /// Sets what holds for every transfer of a client.
 ///
-/// Left alone on purpose: redirects are not followed, no compression is asked for, cookies are off, proxies come from the
-/// environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), all of it libcurl's default.
+/// Left alone on purpose: redirects are not followed, no compression is asked for, cookies are off, all of it libcurl's
+/// default.
 ///
 /// - Note: Source: `curl_easy_setopt(3)`.
 func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeMutableRawPointer) {
@@ -13,7 +13,7 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
     ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    ccurl_setopt_str(easy, CURLOPT_NOPROXY, hostsWithoutProxy)
+    ccurl_setopt_str(easy, CURLOPT_NOPROXY, configuration.proxies.hostsWithoutProxy)
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
@@ -43,15 +43,6 @@ private let openSocket: OpenSocket = { _, _, address in
 private typealias OpenSocket =
     @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t
 
-/// What the environment's `no_proxy` says, and this machine itself: a gateway on the loopback is never a proxy's business.
-private var hostsWithoutProxy: String {
-    let own = "localhost,127.0.0.1,::1"
-    guard let said = (getenv("no_proxy") ?? getenv("NO_PROXY")).map({ String(cString: $0) }), !said.isEmpty else {
-        return own
-    }
-    return said == "*" ? said : said + "," + own
-}
-
 extension HTTPRequest {
     /// Sets method, body and credentials.
     func setOptions(on easy: UnsafeMutableRawPointer, bufferSize: Int) {
@@ -75,6 +66,7 @@ extension HTTPRequest {
             ccurl_setopt_long(easy, CURLOPT_UPLOAD, 1)
             ccurl_setopt_off(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(size))
             ccurl_setopt_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, bufferSize)
+            if body.source != nil { ccurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         }
         if method == "HEAD" {
             ccurl_setopt_long(easy, CURLOPT_NOBODY, 1)
@@ -95,7 +87,9 @@ extension HTTPRequest {
 
     /// What could not be put on the wire, or would put more on it than was meant; nil if all is well.
     var fault: HTTPTransportError.Code? {
-        guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }) else {
+        guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }),
+            body.count.map({ $0 >= 0 }) ?? true
+        else {
             return .invalidRequest
         }
         switch credentials?.secret {
@@ -124,6 +118,9 @@ extension OpaquePointer {
     var place: (host: String?, port: Int?) {
         (part(CURLUPART_HOST), part(CURLUPART_PORT).flatMap(Int.init))
     }
+
+    /// `http` or `https`, of a parsed URL.
+    var scheme: String? { part(CURLUPART_SCHEME) }
 
     fileprivate func part(_ part: CURLUPart) -> String? {
         var text: UnsafeMutablePointer<CChar>?

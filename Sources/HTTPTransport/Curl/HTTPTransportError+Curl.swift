@@ -29,6 +29,7 @@ extension HTTPTransportError.Code {
         case CURLE_URL_MALFORMAT: self = .badURL
         // The same number for "ftp:" and for an answer without a status line; the first cannot come here.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: self = .malformedAnswer
+        case CURLE_RECV_ERROR where words.contains("CONNECT tunnel failed"): self = .cannotConnect
         case CURLE_RECV_ERROR where words.contains("chunked-encoding"): self = .malformedAnswer
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND:
             self = .connectionClosed

@@ -22,8 +22,6 @@ package struct FeedReader: Sendable {
         case caughtUp(with: SequenceID?)
     }
 
-    /// From here on an idle request that ends badly is one that something before the gateway has cut.
-    private static let idle: Duration = .seconds(5)
     /// A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
     private static let shortestRequest: Duration = .milliseconds(500)
 
@@ -32,6 +30,8 @@ package struct FeedReader: Sendable {
     package var following = Following.longpoll
     /// Only what is in these channels. Nil: all that this user may see.
     package var channels: [String]?
+    /// From here on a request on which nothing moves and that ends badly is one that a proxy has ended.
+    package var idleAfter: Duration = .seconds(5)
     package let patience: Patience.Settings
     package let logger: Logger
     /// Called for each request that is sent again.
@@ -170,7 +170,7 @@ package struct FeedReader: Sendable {
 
     /// Proxies end requests on which nothing moves, some with an answer of their own, some without any.
     private func isIdleEnd(_ error: GatewayError, after span: Duration) -> Bool {
-        guard span >= Self.idle else { return false }
+        guard span >= idleAfter else { return false }
         return switch error.code {
         case .timedOut, .connectionLost: true
         case .unavailable: [502, 504, 524].contains(error.status)

@@ -123,7 +123,10 @@ struct BulkSender {
     /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
         let isUndecided = outcomes.contains { outcome in
-            if case .undecided = outcome { true } else { outcome == .unmentioned }
+            switch outcome {
+            case .undecided, .unmentioned, .rejected(status: 500, _): true
+            default: false
+            }
         }
         guard isUndecided else { return decisions.reset() }
         await progress.count { $0.retries += 1 }

@@ -31,6 +31,8 @@ struct Settlement {
         case .written(let revision):
             finished.append(candidate)
             ownRevisions.append((candidate.id, revision))
+        // The gateway failed over it: for good, or just now.
+        case .rejected(status: 500, _) where candidate.attempts < attemptLimit: return .decideAgain(candidate)
         case .rejected(let status, let reason):
             rejected += 1
             setAside(candidate, candidate.deadLetter(reason: "the gateway refuses it (\(status)): \(reason)"))

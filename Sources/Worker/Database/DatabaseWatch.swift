@@ -9,14 +9,10 @@ internal import Pipeline
 /// sequence 0, and a new `instance_start_time` after each pause. So the mark counts alone, and only while the gateway
 /// says that the database is online.
 struct DatabaseWatch: Sendable {
-    struct Pace: Sendable {
-        /// Between two looks at the mark.
-        var look: Duration = .seconds(20)
-        /// Between two copies of a checkpoint that moves.
-        var copy: Duration = .seconds(60)
-        /// How old a copy may become that does not. Sync Gateway forgets local documents after 90 days.
-        var refresh: Duration = .seconds(86_400)
-    }
+    /// Between two copies of a checkpoint that moves.
+    private static let copyInterval: Duration = .seconds(60)
+    /// How old a copy may become that does not. Sync Gateway forgets local documents after 90 days.
+    private static let refreshInterval: Duration = .seconds(86_400)
 
     enum Finding {
         /// The mark is there; in a database that had none, it is now.
@@ -32,7 +28,8 @@ struct DatabaseWatch: Sendable {
     /// A dry run looks and writes nothing.
     let isReadOnly: Bool
     let logger: Logger
-    var pace = Pace()
+    /// Between two looks at the mark.
+    var lookInterval: Duration = .seconds(20)
 
     private var documentName: String { "changebot.\(name)" }
 
@@ -115,14 +112,14 @@ struct DatabaseWatch: Sendable {
     func run() async throws {
         var copied: ContinuousClock.Instant?
         while true {
-            try await Task.sleep(for: pace.look)
+            try await Task.sleep(for: lookInterval)
             do {
                 switch try await look() {
                 case .reset(let reset): throw reset
                 case .unknowable: return try await Task.sleep(for: .seconds(Int64.max / 4))
                 case .same(let mark):
-                    let age = copied.map { $0.duration(to: .now) } ?? pace.refresh
-                    if age >= (try isCurrent(mark) ? pace.refresh : pace.copy) {
+                    let age = copied.map { $0.duration(to: .now) } ?? Self.refreshInterval
+                    if age >= (try isCurrent(mark) ? Self.refreshInterval : Self.copyInterval) {
                         try await copyCheckpoint()
                         copied = .now
                     }

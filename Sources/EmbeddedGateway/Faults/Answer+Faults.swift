@@ -1,0 +1,45 @@
+internal import NIOConcurrencyHelpers
+
+/// The connection ends here, once everything that was sent has gone out.
+struct ConnectionCut: Error {}
+
+extension Answer {
+    /// The body in pieces of at most `count` bytes, each sent by itself.
+    func sliced(_ count: Int, _ pause: Duration) -> Answer {
+        onTheWay { bytes, send in
+            for start in stride(from: 0, to: bytes.count, by: count) {
+                try await send(Array(bytes[start..<min(start + count, bytes.count)]))
+                if pause > .zero { try await Task.sleep(for: pause) }
+            }
+        }
+    }
+
+    /// The body up to its byte `count`, then the end of the connection. 0: not even a head.
+    func cut(after count: Int) -> Answer {
+        guard count > 0 else { return .withheld() }
+        let left = NIOLockedValueBox(count)
+        return onTheWay { bytes, send in
+            let (part, isCut) = left.withLockedValue { left in
+                let part = bytes.prefix(left)
+                left -= part.count
+                return (part, part.count < bytes.count)
+            }
+            try await send(Array(part))
+            if isCut { throw ConnectionCut() }
+        }
+    }
+
+    /// The answer with each piece of its body handled on its way. The head stays as it is.
+    private func onTheWay(_ pass: @escaping @Sendable ([UInt8], Send) async throws -> Void) -> Answer {
+        var answer = self
+        switch body {
+        case .none, .withheld: return self
+        case .whole(let bytes):
+            answer.fields.append(HTTPField("Content-Length", String(bytes.count)))
+            answer.body = .streamed { send in try await pass(bytes, send) }
+        case .streamed(let make):
+            answer.body = .streamed { send in try await make { bytes in try await pass(bytes, send) } }
+        }
+        return answer
+    }
+}

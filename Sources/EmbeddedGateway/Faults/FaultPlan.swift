@@ -1,0 +1,35 @@
+/// What a gateway does wrong on purpose, so that clients can be tried against trouble.
+///
+/// Read from a file of JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. README.md lists all
+/// members. The same seed makes the same faults on the same requests: what is drawn depends on the fault's place in the
+/// list and on the number of the request among those that the fault is for, on nothing else.
+package struct FaultPlan: Sendable {
+    var seed: UInt64 = 0
+    var faults: [Fault] = []
+
+    /// The faults in the order of the file, each in one line: `slow feed: latency 0.2 s on _changes`.
+    package var descriptions: [String] { faults.map(\.description) }
+
+    /// Reads a file.
+    ///
+    /// - Parameter text: The file's bytes.
+    /// - Throws: ``FaultPlanError`` with the line and the column.
+    package static func parse(_ text: [UInt8]) throws(FaultPlanError) -> FaultPlan {
+        try FaultPlanFile(text).plan()
+    }
+
+    /// The times and counts of a plan stay below this: sums of them can't overflow.
+    static let largestNumber = 1 << 40
+}
+
+/// Where a file with faults is wrong.
+package struct FaultPlanError: Error, Equatable, CustomStringConvertible {
+    /// Counted from 1.
+    package let line: Int
+    /// In Unicode scalars, counted from 1.
+    package let column: Int
+    /// What is wrong and what to do.
+    package let reason: String
+
+    package var description: String { "\(line):\(column): \(reason)" }
+}

@@ -1,0 +1,47 @@
+/// Which requests of a database a fault is for.
+struct RequestSelection: Sendable {
+    /// Nil for all.
+    var kinds: Set<RequestKind>?
+    var method: String?
+    /// Of the changes feed: `normal`, `longpoll`, `continuous`.
+    var feed: ChangesRequest.Feed?
+
+    func includes(_ request: Request, _ kind: RequestKind) -> Bool {
+        guard kinds?.contains(kind) ?? true, method.map({ $0 == request.method }) ?? true else { return false }
+        guard let feed else { return true }
+        return kind == .changes && feed == (try? ChangesRequest(request.unpacked(), .nobody).feed)
+    }
+}
+
+extension RequestSelection: CustomStringConvertible {
+    var description: String {
+        let words = [method, feed?.rawValue] + (kinds ?? []).map(\.rawValue).sorted().map(Optional.some)
+        let text = words.compactMap(\.self).joined(separator: " ")
+        return text.isEmpty ? "" : " on \(text)"
+    }
+}
+
+/// What a request of a database is about; the words are those of the file.
+enum RequestKind: String, CaseIterable, Sendable {
+    /// `/DB/` itself.
+    case database
+    case session = "_session"
+    case changes = "_changes"
+    case bulkDocuments = "_bulk_docs"
+    case bulkGet = "_bulk_get"
+    case revisionsDifference = "_revs_diff"
+    case allDocuments = "_all_docs"
+    case local = "_local"
+    case document
+    case attachment
+
+    /// - Parameter path: The segments, the keyspace first.
+    init(_ path: [String]) {
+        let path = path.dropFirst()
+        switch path.first ?? "" {
+        case "": self = .database
+        case let name where name.hasPrefix("_"): self = RequestKind(rawValue: name) ?? .document
+        default: self = path.count > 1 ? .attachment : .document
+        }
+    }
+}

@@ -1,0 +1,109 @@
+extension Router {
+    /// Answers a request for which something is to go wrong.
+    ///
+    /// What stands in the way of carrying it out comes first, in the order of the plan; then, if it was carried out, what
+    /// becomes of its rows; at last what becomes of the bytes.
+    ///
+    /// - Throws: `CancellationError` if the client leaves while he is kept waiting.
+    func answer(_ request: Request, _ path: [String], in trouble: Trouble) async throws -> Answer {
+        for delay in trouble.delays { try await Task.sleep(for: delay) }
+        for fault in trouble.due { try await changeDatabase(fault.action) }
+        var answer: Answer
+        if let made = try refusal(of: request, path, in: trouble) {
+            answer = made
+        } else {
+            var router = self
+            router.refusedDocuments = trouble.refusedDocuments
+            let request = try trouble.rewind.map { try rewound(request.unpacked(), by: $0) } ?? request
+            answer = await router.recovered(request) { try await router.carriedOut(request, path) }
+            if RequestKind(path) == .changes { trouble.disturbRows(of: &answer) }
+        }
+        return trouble.disturbed(answer.packed(for: request))
+    }
+
+    /// Resets the database or takes it offline, if that is the action. Open feeds end.
+    func changeDatabase(_ action: FaultAction) async throws {
+        switch action {
+        case .reset: try await resetDatabase()
+        case .offline(let time):
+            faults.goOffline(for: time)
+            store.signal.restart(at: store.signal.lastSequence)
+        default: break
+        }
+    }
+
+    /// What is answered without carrying the request out; nil if nothing stands in the way.
+    private func refusal(of request: Request, _ path: [String], in trouble: Trouble) throws -> Answer? {
+        if faults.isOffline {
+            // Only the database itself still answers.
+            guard RequestKind(path) == .database, ["GET", "HEAD"].contains(request.method) else {
+                return Answer(GatewayFault(503, "DB is currently under maintenance"))
+            }
+            return databaseInformation(sequence: 0, state: "Offline")
+        }
+        for fault in trouble.due {
+            switch fault.action {
+            case .status(let status): return status.answer
+            case .sessionExpired: return expireSession(of: request)
+            case .hang: return Answer.withheld(untilClientLeaves: true)
+            case .dropBefore: return Answer.withheld()
+            case .heartbeatsOnly(let pause): return try heartbeats(request, every: pause)
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private func expireSession(of request: Request) -> Answer {
+        guard let id = request.cookie(Sessions.cookieName) else {
+            return Answer(GatewayFault(401, "Invalid login", headers: [.basicRealm]))
+        }
+        accounts.sessions.end(id)
+        return Answer(GatewayFault(401, "Session Invalid"))
+    }
+
+    private func heartbeats(_ request: Request, every pause: Duration) throws -> Answer {
+        let isContinuous = try ChangesRequest(request.unpacked(), visitor).feed == .continuous
+        return Answer(
+            status: 200,
+            fields: [.neverCached, isContinuous ? HTTPField("Content-Type", "application/octet-stream") : .json],
+            body: .streamed { send in
+                if !isContinuous { try await send(ChangesArray.opening) }
+                while true {
+                    try await send([UInt8(ascii: "\n")])
+                    try await Task.sleep(for: pause)
+                }
+            })
+    }
+
+    /// The same request from an earlier sequence on: what stands in front in the query counts.
+    private func rewound(_ request: Request, by count: Int) throws -> Request {
+        let since = try ChangesRequest(request, visitor).since.plainSequence
+        let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = "since=\(max(0, since - count))" + (parts.count > 1 ? "&\(parts[1])" : "")
+        return Request(request.method, "\(parts[0])?\(query)", fields: request.fields, body: request.body)
+    }
+}
+
+extension StatusFault {
+    fileprivate var answer: Answer {
+        var answer = Answer(GatewayFault(code, "this answer was asked for"))
+        if let body {
+            answer = Answer(
+                status: code, fields: [HTTPField("Content-Type", contentType)], body: .whole(Array(body.utf8)))
+        }
+        if let retryAfter { answer.fields.append(HTTPField("Retry-After", String(retryAfter))) }
+        return answer
+    }
+}
+
+extension Answer {
+    /// No answer: the connection ends, at once or with the client.
+    static func withheld(untilClientLeaves: Bool = false) -> Answer {
+        Answer(
+            status: 200,
+            body: .withheld {
+                while untilClientLeaves { try await Task.sleep(for: .seconds(3_600)) }
+            })
+    }
+}

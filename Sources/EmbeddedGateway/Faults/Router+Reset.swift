@@ -1,0 +1,31 @@
+internal import GRDB
+
+extension Router {
+    /// Empties the database as if it had been deleted and made again: sequences begin anew, `_local` documents and
+    /// sessions are gone, waiting feeds end. Requests that are under way find the one or the other.
+    func resetDatabase() async throws {
+        try await store.empty()
+        accounts.sessions.endAll()
+        try await accounts.settleAgain()
+    }
+}
+
+extension Store {
+    /// Which tables stay as they are, or are set by themselves.
+    private static let kept = ["collections", "counters", "versions", "grdb_migrations"]
+
+    /// Forgets everything, in all collections.
+    fileprivate func empty() async throws {
+        try await database.write { db in
+            let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+            for table in tables where !Self.kept.contains(table) && !table.hasPrefix("sqlite_") {
+                try db.execute(sql: "DELETE FROM \(table)")
+            }
+            try db.execute(sql: "UPDATE versions SET source = ?", arguments: [DocumentVersions.makeSource()])
+            try db.execute(
+                sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [Self.guestSequence])
+            // Before any other write: each knows by this to which life of the database it belongs.
+            db.afterNextTransaction { [signal] _ in signal.restart(at: Self.guestSequence) }
+        }
+    }
+}

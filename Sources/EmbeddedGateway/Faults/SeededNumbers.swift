@@ -1,0 +1,38 @@
+/// Random numbers that are the same for the same seed, in every version of Swift.
+///
+/// - Note: Source: Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators (SplitMix64).
+struct SeededNumbers: Sendable {
+    private var state: UInt64
+    private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// - Parameters:
+    ///   - fault: The fault's place in its plan.
+    ///   - request: The number of the request among those that the fault is for.
+    init(seed: UInt64, fault: Int, request: Int) {
+        state = Self.mixed(Self.mixed(seed &+ Self.step) ^ UInt64(fault)) ^ UInt64(request)
+    }
+
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        var value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    private mutating func next() -> UInt64 {
+        state &+= Self.step
+        return Self.mixed(state)
+    }
+
+    /// From 0 up to 1, without 1.
+    mutating func share() -> Double { Double(next() >> 11) * 0x1p-53 }
+
+    /// - Precondition: The bounds are not beyond ``FaultPlan/largestNumber``.
+    mutating func number(in range: ClosedRange<Int>) -> Int {
+        range.lowerBound + Int(next() % UInt64(range.count))
+    }
+
+    mutating func shuffle<Element>(_ list: inout [Element]) {
+        guard list.count > 1 else { return }
+        for last in (1..<list.count).reversed() { list.swapAt(last, number(in: 0...last)) }
+    }
+}

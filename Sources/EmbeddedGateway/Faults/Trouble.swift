@@ -1,0 +1,93 @@
+internal import NIOConcurrencyHelpers
+
+/// All that goes wrong with one request.
+struct Trouble: Sendable {
+    /// In the order of the plan.
+    let due: [DueFault]
+
+    /// How long the request waits.
+    var delays: [Duration] {
+        due.compactMap { fault in
+            guard case .latency(let range) = fault.action else { return nil }
+            var random = fault.random
+            return .milliseconds(random.number(in: range))
+        }
+    }
+
+    /// How many sequences before its `since` a feed begins; nil for none.
+    var rewind: Int? {
+        due.compactMap { fault in
+            if case .rewind(let count) = fault.action { count } else { nil }
+        }.max()
+    }
+
+    /// Tells which documents of a batch are refused, by their places; nil for none.
+    var refusedDocuments: RefusedDocuments? {
+        for fault in due {
+            if case .refuseDocuments(let refusal) = fault.action { return RefusedDocuments(refusal, fault.random) }
+        }
+        return nil
+    }
+
+    /// What becomes of a feed's rows.
+    func disturbRows(of answer: inout Answer) {
+        let rows = RowDisturbance(due, isContinuous: answer.fields.contains { $0.value == "application/octet-stream" })
+        guard answer.status == 200, let rows else { return }
+        switch answer.body {
+        case .none, .withheld: return
+        case .whole(let bytes):
+            var rows = rows
+            answer.body = .whole(rows.disturbed(bytes))
+        case .streamed(let make): answer.body = .streamed { send in try await Self.disturb(rows, make, send) }
+        }
+    }
+
+    private static func disturb(
+        _ rows: RowDisturbance, _ make: @Sendable (@escaping Answer.Send) async throws -> Void,
+        _ send: @escaping Answer.Send
+    ) async throws {
+        struct Ended: Error {}
+        let rows = NIOLockedValueBox(rows)
+        do {
+            try await make { bytes in
+                let (text, isEnded) = rows.withLockedValue { ($0.disturbed(bytes), $0.isEnded) }
+                try await send(text)
+                if isEnded { throw Ended() }
+            }
+        } catch is Ended {}
+    }
+
+    /// What becomes of an answer's bytes on their way.
+    func disturbed(_ answer: Answer) -> Answer {
+        var answer = answer
+        for fault in due {
+            switch fault.action {
+            case .slice(let bytes, let pause): answer = answer.sliced(bytes, pause)
+            case .cut(let range):
+                var random = fault.random
+                answer = answer.cut(after: random.number(in: range))
+            case .dropAfter: answer = .withheld()
+            default: break
+            }
+        }
+        return answer
+    }
+}
+
+/// Documents of one `_bulk_docs` call that are refused.
+struct RefusedDocuments: Sendable {
+    private let refusal: RefusalFault
+    private var random: SeededNumbers
+
+    init(_ refusal: RefusalFault, _ random: SeededNumbers) {
+        self.refusal = refusal
+        self.random = random
+    }
+
+    /// For the next document: why it is refused, or nil.
+    mutating func next() -> GatewayFault? {
+        let isRefused = random.share() < refusal.share
+        let status = refusal.statuses[random.number(in: 0...refusal.statuses.count - 1)]
+        return isRefused ? GatewayFault(status, refusal.reason) : nil
+    }
+}

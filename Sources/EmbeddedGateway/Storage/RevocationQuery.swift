@@ -1,0 +1,76 @@
+internal import GRDB
+
+/// Finds the documents that somebody had by channels that he has lost, and has by no other now.
+///
+/// - Note: Source: recorded, Sync Gateway 4.1.1, `revocations=true`: such a document is due at the loss,
+///   `LOSS:SEQUENCE`; and `wasDocInChannelPriorToRevocation`: what came into the channel after the loss is not.
+struct RevocationQuery {
+    /// The sequence of each loss.
+    let losses: [String: Int]
+    /// The channels that he has.
+    let held: [String]
+    let since: FeedPosition
+    /// The last sequence to look at.
+    let end: Int
+    /// A JSON list; nil for all documents.
+    let ids: String?
+    let collection: Int64
+
+    func changes(_ db: Database) throws -> [ChannelChange] {
+        let losses = losses.filter { $0.value <= end && FeedPosition(0, trigger: $0.value + 1) > since }
+        guard !losses.isEmpty else { return [] }
+        var due: [String: ChannelChange] = [:]
+        try collect(placed, losses, db, &due)
+        try collect(removed, losses, db, &due)
+        if losses[Visitor.everything] != nil { try collect(all, losses, db, &due) }
+        return Array(due.values)
+    }
+
+    /// What is in those channels still.
+    private var placed: String {
+        """
+        SELECT d.id, d.sequence, c.channel, c.sequence, r.revision, r.deleted, d.key AS document
+        FROM document_channels c JOIN documents d ON d.key = c.document JOIN revisions r ON r.key = d.winner
+        """
+    }
+
+    /// What has left them where he could not see it any more.
+    private var removed: String {
+        """
+        SELECT d.id, c.sequence, c.channel, 0, c.revision, c.deleted, d.key AS document
+        FROM removals c JOIN documents d ON d.key = c.document AND c.sequence > \(since.plainSequence)
+        """
+    }
+
+    /// For the channel that holds all documents. Of one with several revisions some may be older than the loss.
+    private var all: String {
+        """
+        SELECT d.id, d.sequence, '\(Visitor.everything)' AS channel, iif(r.generation > 1, 0, d.sequence), r.revision,
+            r.deleted, d.key AS document
+        FROM documents d JOIN revisions r ON r.key = d.winner
+        """
+    }
+
+    private func collect(
+        _ select: String, _ losses: [String: Int], _ db: Database, _ due: inout [String: ChannelChange]
+    ) throws {
+        let sql = """
+            \(select)
+            WHERE d.collection = \(collection) AND d.sequence <= \(end)
+                AND channel IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
+                    SELECT 1 FROM document_channels o
+                    WHERE o.document = d.key AND o.channel IN (SELECT value FROM json_each(?)))\
+            \(ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")
+            """
+        var arguments: StatementArguments = [ChangeSelection.list(losses.keys), ChangeSelection.list(held)]
+        if let ids { arguments += [ids] }
+        let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
+        while let row = try rows.next() {
+            guard let loss = losses[row[2]], (row[3] as Int) <= loss else { continue }
+            let position = FeedPosition(row[1], trigger: loss)
+            guard position > since, position > due[row[0]]?.position ?? .start else { continue }
+            let document = Removal(id: row[0], revision: row[4], isDeleted: row[5], channels: [])
+            due[document.id] = ChannelChange(position: position, content: .revocation(document))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+internal import LosslessJSON
+
+extension UsersFile {
+    /// `"scopes":{SCOPE:{"collections":{COLLECTION:{}}}}`; nil if it is missing.
+    func collections(_ scopes: JSONValue?) throws(Fault) -> [String]? {
+        guard let scopes else { return nil }
+        var names: [String] = []
+        for scope in try members(scopes, "\"scopes\"") {
+            try refuseUnknown(scope.value, ["collections"])
+            for collection in try members(scope.value["collections"], "\"collections\"") {
+                try expectObject(collection.value, "a collection")
+                try refuseFunctions(collection.value)
+                names.append("\(scope.name.string ?? "").\(collection.name.string ?? "")")
+            }
+        }
+        guard !names.isEmpty else { throw fault("\"scopes\" must hold a collection at least", at: scopes) }
+        return names
+    }
+
+    /// `admin_channels`, for the default collection, and
+    /// `"collection_access":{SCOPE:{COLLECTION:{"admin_channels":[…]}}}`.
+    ///
+    /// - Note: Source: Sync Gateway's configuration and its administration, `PUT /DB/_user/NAME`.
+    func channels(_ value: JSONValue) throws(Fault) -> Users.ChannelList {
+        var list = Users.ChannelList(try names(value, "admin_channels"))
+        for scope in try members(value["collection_access"], "\"collection_access\"") {
+            for collection in try members(scope.value, "a scope") {
+                try refuseUnknown(collection.value, ["admin_channels"])
+                let channels = try names(collection.value, "admin_channels")
+                let name = "\(scope.name.string ?? "").\(collection.name.string ?? "")"
+                if !channels.isEmpty { list.byCollection[name, default: []].formUnion(channels) }
+            }
+        }
+        return list
+    }
+}

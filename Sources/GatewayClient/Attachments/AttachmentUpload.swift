@@ -1,0 +1,43 @@
+/// An attachment to be written together with its document.
+public struct AttachmentUpload: Sendable {
+    public let name: String
+    public let contentType: String
+    /// Sync Gateway finds the attachment by it and takes none without; `sha1-…` there, `md5-…` on CouchDB, which can do
+    /// without.
+    public let digest: AttachmentDigest?
+    public let source: ByteSource
+
+    public init(name: String, contentType: String, digest: AttachmentDigest?, source: ByteSource) {
+        self.name = name
+        self.contentType = contentType
+        self.digest = digest
+        self.source = source
+    }
+}
+
+extension AttachmentDigest {
+    /// Makes a digest of bytes that come piece by piece.
+    public struct Calculation: Sendable {
+        private let dialect: GatewayDialect
+        private var blocks: BlockDigest
+
+        /// The kind of digest that this server uses.
+        public init(for dialect: GatewayDialect) {
+            self.dialect = dialect
+            blocks = BlockDigest(dialect == .couchDB ? .md5 : .sha1)
+        }
+
+        public mutating func update(_ bytes: [UInt8]) { blocks.update(bytes) }
+
+        /// The digest of all that came. More bytes may come afterwards, and it be asked again.
+        public func digest() -> AttachmentDigest {
+            var blocks = blocks
+            return AttachmentDigest(algorithm: dialect == .couchDB ? .md5 : .sha1, base64: blocks.finish().base64)
+        }
+    }
+
+    init(algorithm: BlockDigest.Algorithm, base64: String) {
+        self.algorithm = algorithm
+        self.base64 = base64
+    }
+}

@@ -1,0 +1,82 @@
+internal import HTTPTransport
+internal import Locking
+internal import LosslessJSON
+
+extension Gateway {
+    /// Sends a request and returns once the answer's head is there and is a success. What is packed and refused for that
+    /// is sent again plainly.
+    ///
+    /// - Throws: ``GatewayError`` for every status but 2xx, with the reason that the gateway gives.
+    func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
+        guard let packed = packed(request) else { return try await openAsItIs(request) }
+        do throws(GatewayError) { return try await openAsItIs(packed) } catch {
+            // 400 may be about the documents just as well: the plain request shows.
+            guard [400, 415].contains(error.status) || error.cause == .unreadableBody else { throw error }
+            let response = try await openAsItIs(request)
+            refusesCompression.withLock { $0 = true }
+            return response
+        }
+    }
+
+    private func openAsItIs(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
+        var authorization = try await authorization()
+        var response = try await send(request, as: authorization)
+        if response.status == 401, let other = try await self.authorization(insteadOf: authorization),
+            request.source == nil
+        {
+            // Read to its end, its connection can be used again.
+            _ = try? await response.body.collect(upTo: 64 << 10)
+            authorization = other
+            response = try await send(request, as: authorization)
+        }
+        noteRenewal(response.headers, of: authorization)
+        guard (200..<300).contains(response.status) else {
+            throw await GatewayError(refusal: response, to: request, of: url, dialect: dialect)
+        }
+        return response
+    }
+
+    /// Sends a request and returns its answer, whatever its status. A GET follows up to five moves within this server:
+    /// never to another, since the credentials go along.
+    func send(_ request: GatewayRequest, as authorization: Authorization) async throws(GatewayError) -> HTTPResponse {
+        var address = request.address(at: url)
+        for _ in 0..<5 {
+            let response = try await send(request, to: address, as: authorization)
+            guard response.status == 301, request.method == "GET", let place = response.headers["Location"],
+                let next = url.address(ofMoveTo: place)
+            else { return response }
+            address = next
+        }
+        return try await send(request, to: address, as: authorization)
+    }
+
+    private func send(
+        _ request: GatewayRequest, to address: String, as authorization: Authorization
+    ) async throws(GatewayError) -> HTTPResponse {
+        let response: HTTPResponse
+        do throws(HTTPTransportError) {
+            response = try await http.send(request.httpRequest(to: address, as: authorization))
+        } catch {
+            throw GatewayError(error)
+        }
+        if let dialect = GatewayDialect(serverHeader: response.headers["Server"]) { learn(dialect) }
+        return response
+    }
+
+    /// The whole body of a successful answer.
+    ///
+    /// - Throws: Also `.malformedAnswer` if it is longer than `limit`.
+    func collect(_ request: GatewayRequest, limit: Int = 1 << 20) async throws(GatewayError) -> [UInt8] {
+        let response = try await open(request)
+        do throws(HTTPTransportError) { return try await response.body.collect(upTo: limit) } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    /// A small answer that must be a JSON object or array.
+    func answer(_ request: GatewayRequest) async throws(GatewayError) -> SmallJSON {
+        let body = try await collect(request)
+        guard let answer = SmallJSON(body) else { throw .notJSON(body, from: url) }
+        return answer
+    }
+}

@@ -1,0 +1,71 @@
+internal import HTTPTransport
+
+/// One request, as the methods of ``Gateway`` describe it.
+struct GatewayRequest {
+    enum Place {
+        /// Below the server's root (and the path prefix).
+        case server(String)
+        /// Below the database, whatever collection the keyspace names.
+        case database(String)
+        /// Below the keyspace.
+        case keyspace(String)
+    }
+
+    var method = "GET"
+    var place: Place
+    var query: [(name: String, value: String)] = []
+    var body: [[UInt8]]?
+    /// Instead of `body`, one that is made while it is sent. Such a request is sent once.
+    var source: HTTPBodySource?
+    /// For all of it.
+    var deadline: Duration?
+    /// For how long nothing may move.
+    var silence: Duration?
+    var accept = "application/json"
+    var contentType = "application/json"
+    /// Whether gateways take it as gzip.
+    var mayCompress = false
+    /// The body is packed.
+    var isCompressed = false
+}
+
+extension GatewayRequest {
+    /// Where it goes, at the gateway behind `url`.
+    func address(at url: GatewayURL) -> String {
+        var address =
+            switch place {
+            case .server(let path): "\(url.base)/\(path)"
+            case .database(let path): "\(url.base)/\(url.keyspace.database)/\(path)"
+            case .keyspace(let path): "\(url.base)/\(url.keyspace.pathSegment)/\(path)"
+            }
+        for (index, item) in query.enumerated() {
+            address += "\(index == 0 ? "?" : "&")\(item.name)=\(item.value.percentEncoded)"
+        }
+        return address
+    }
+
+    func httpRequest(to address: String, as authorization: Authorization) -> HTTPRequest {
+        var headers = [(name: "Accept", value: accept)]
+        if body != nil || source != nil { headers.append((name: "Content-Type", value: contentType)) }
+        if isCompressed { headers.append((name: "Content-Encoding", value: "gzip")) }
+        var credentials: HTTPCredentials?
+        switch authorization {
+        case .credentials(let given): credentials = given.map(HTTPCredentials.init)
+        case .session(let session): headers.append((name: "Cookie", value: session.cookie))
+        }
+        return HTTPRequest(
+            method: method, url: address, headers: headers,
+            body: source.map { .source($0) } ?? body.map { .segments($0) } ?? .none,
+            credentials: credentials, deadline: deadline, idleTimeout: silence)
+    }
+}
+
+extension HTTPCredentials {
+    fileprivate init(_ credentials: GatewayCredentials) {
+        self =
+            switch credentials {
+            case .basic(let user, let password): .basic(user: user, password: password)
+            case .bearer(let token): .bearer(token: token)
+            }
+    }
+}

@@ -1,0 +1,65 @@
+/// What lies between a task that makes a request body and the transfer that sends it: one part at a time.
+///
+/// A plain value under a lock; each function says in its result what the caller has to do once the lock is free.
+struct UploadFlow: Sendable {
+    /// Told whether the transfer still wants bytes.
+    typealias Feeder = UnsafeContinuation<Bool, Never>
+
+    enum Reading {
+        case bytes(Int)
+        /// Nothing is there yet: the transfer is to pause.
+        case none
+    }
+
+    private var part: [UInt8] = []
+    private var taken = 0
+    private var feeder: Feeder?
+    private var isClosed = false
+    /// The transfer waits for bytes: no silence of the server's.
+    private(set) var isStarving = false
+    /// Something went out: the body can't be sent again.
+    private(set) var hasBegun = false
+    /// Why no more bytes will come.
+    var failure: HTTPTransportError?
+
+    /// Copies the next bytes into `target`; then the feeder, if there is one, is to be told that there is room.
+    mutating func read(into target: UnsafeMutableRawBufferPointer) -> (Reading, room: Feeder?) {
+        let count = min(target.count, part.count - taken)
+        isStarving = count == 0
+        guard count > 0 else { return (.none, takeFeeder()) }
+        part.withUnsafeBytes { bytes in
+            target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
+        }
+        hasBegun = true
+        taken += count
+        guard taken == part.count else { return (.bytes(count), nil) }
+        part = []
+        taken = 0
+        return (.bytes(count), takeFeeder())
+    }
+
+    /// Whether the transfer is still there, if there is room already; else nil, and `feeder` waits for it.
+    mutating func wait(_ feeder: Feeder) -> Bool? {
+        guard !isClosed, !part.isEmpty else { return !isClosed }
+        self.feeder = feeder
+        return nil
+    }
+
+    mutating func put(_ part: [UInt8]) {
+        guard !isClosed else { return }
+        self.part = part
+        isStarving = false
+    }
+
+    /// The transfer is over. The feeder is to be told so.
+    mutating func close() -> Feeder? {
+        isClosed = true
+        part = []
+        return takeFeeder()
+    }
+
+    private mutating func takeFeeder() -> Feeder? {
+        defer { feeder = nil }
+        return feeder
+    }
+}

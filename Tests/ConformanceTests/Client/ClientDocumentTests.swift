@@ -1,0 +1,130 @@
+import GatewayClient
+import LosslessJSON
+import Testing
+
+/// Single documents and the database, as the client tells them.
+@Suite struct ClientDocumentTests {
+    @Test func theClientFindsOutWhoAnswers() async throws {
+        try await Workspace.with { workspace in
+            let expected: GatewayDialect = workspace.kind.isCouchDB ? .couchDB : .syncGateway
+            let found = try await workspace.gateway.findDialect()
+            #expect(found == expected)
+        }
+    }
+
+    @Test func theDatabaseDescribesItself() async throws {
+        try await Workspace.with { workspace in
+            let before = try await workspace.gateway.databaseInfo()
+            #expect(before.name == workspace.url.keyspace.database)
+            #expect(before.isOnline)
+            #expect(before.instance != nil)
+            #expect((before.documentCount != nil) == KnownDifferences.countsDocuments[workspace.kind])
+            try await workspace.put(workspace.id("doc"))
+            let after = try await workspace.gateway.databaseInfo()
+            #expect(after.newestSequence != nil && after.newestSequence != before.newestSequence)
+            #expect(after.instance == before.instance)
+        }
+    }
+
+    @Test func aSessionDoesWhatNameAndPasswordDo() async throws {
+        try await Workspace.with { workspace in
+            guard workspace.server.user != nil, !workspace.server.isAdministration else { return }
+            let gateway = workspace.server.client(on: workspace.url, usesSession: true)
+            let id = DocumentID(workspace.id("doc"))
+            let revision = try await gateway.put(id, body: "{}".bytes)
+            #expect(try await gateway.document(id)?.root["_rev"]?.string == revision.text)
+            await gateway.shutdown()
+        }
+    }
+
+    @Test func anUnknownDatabaseIsNotFoundOrNotAllowed() async throws {
+        let server = try await ConformanceServer.shared()
+        let gateway = server.client(on: server.url.sibling(try Keyspace("changebot-no-database")))
+        let isHidden = KnownDifferences.unknownDatabase[server.kind].status == 401 && !server.isAdministration
+        let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
+        #expect(error?.code == (isHidden ? .unauthorized : .notFound))
+        await gateway.shutdown()
+    }
+
+    @Test(arguments: ["plain", "a/b", "a b+c", "é", "☃?#&"]) func aDocumentIsWrittenAndRead(_ name: String) async throws
+    {
+        try await Workspace.with { workspace in
+            let id = DocumentID(workspace.id(name))
+            #expect(try await workspace.gateway.document(id) == nil)
+            let first = try await workspace.gateway.put(id, body: #"{"n":1}"#.bytes)
+            #expect(first.generation == 1)
+            let document = try #require(try await workspace.gateway.document(id)).root
+            #expect(document["_id"]?.string == id.text)
+            #expect(document["_rev"]?.string == first.text)
+            #expect(document["n"]?.integer == 1)
+            let second = try await workspace.gateway.put(id, body: #"{"_rev":"\#(first)","n":2}"#.bytes)
+            #expect(second.generation == 2)
+        }
+    }
+
+    @Test func aConflictIsAnErrorOfItsOwn() async throws {
+        try await Workspace.with { workspace in
+            let id = DocumentID(workspace.id("doc"))
+            try await workspace.gateway.put(id, body: "{}".bytes)
+            let error = await #expect(throws: GatewayError.self) {
+                try await workspace.gateway.put(id, body: "{}".bytes)
+            }
+            #expect(error?.code == .conflict)
+            #expect(error?.status == 409)
+            #expect(error?.isRetryable == false)
+        }
+    }
+
+    @Test func badRequestsAreErrorsOfTheirOwn() async throws {
+        try await Workspace.with { workspace in
+            let id = DocumentID(workspace.id("doc"))
+            let error = await #expect(throws: GatewayError.self) {
+                try await workspace.gateway.put(id, body: "[1]".bytes)
+            }
+            #expect(error?.code == .badRequest)
+            #expect(error?.isRetryable == false)
+        }
+    }
+
+    @Test func aDeletedDocumentIsNil() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("doc")
+            let tombstone = try await workspace.delete(id, try await workspace.put(id))
+            #expect(try await workspace.gateway.document(DocumentID(id)) == nil)
+            let deleted = try await workspace.gateway.document(
+                DocumentID(id), revision: RevisionID(tombstone), with: .history)
+            #expect(deleted?.root["_deleted"]?.bool == true)
+            #expect(deleted?.root["_revisions"]?["start"]?.integer == 2)
+        }
+    }
+
+    @Test func aLocalDocumentIsWrittenAndRead() async throws {
+        try await Workspace.with { workspace in
+            let (name, gateway) = (workspace.local("checkpoint"), workspace.gateway)
+            let missing = try await gateway.localDocument(name)
+            #expect(missing == nil)
+            let first = try await gateway.putLocalDocument(name, body: #"{"at":"1::5"}"#.bytes)
+            #expect(first.text == "0-1")
+            let read = try await gateway.localDocument(name)
+            #expect(read?.root["at"]?.string == "1::5")
+            let second = try await gateway.putLocalDocument(name, body: #"{"_rev":"0-1"}"#.bytes)
+            #expect(second.text == "0-2")
+            guard KnownDifferences.localStale[workspace.kind] == nil else { return }
+            let error = await #expect(throws: GatewayError.self) {
+                try await gateway.putLocalDocument(name, body: #"{"_rev":"0-1"}"#.bytes)
+            }
+            #expect(error?.code == .conflict)
+        }
+    }
+
+    @Test func aWrongPasswordIsUnauthorized() async throws {
+        let server = try await ConformanceServer.shared()
+        guard !server.isAdministration else { return }
+        var settings = GatewaySettings()
+        settings.credentials = .basic(user: "changebot-nobody", password: "wrong")
+        let gateway = Gateway(server.url, settings: settings)
+        let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
+        #expect(error?.code == .unauthorized)
+        await gateway.shutdown()
+    }
+}

@@ -1,0 +1,144 @@
+import GatewayClient
+import LosslessJSON
+import Testing
+
+/// The changes feed, as the client tells it.
+@Suite struct ClientFeedTests {
+    @Test func changesAreOfKinds() async throws {
+        try await Workspace.with { workspace in
+            let (kept, gone) = (workspace.id("kept"), workspace.id("gone"))
+            let revision = try await workspace.put(kept, #"{"n":1}"#)
+            let tombstone = try await workspace.delete(gone, try await workspace.put(gone))
+            _ = try await workspace.changes(until: [kept, gone])
+            let changes = try await workspace.read(ChangesRequest())
+            #expect(changes.own.count == 2)
+            let document = try #require(changes.own.first { $0.id.text == kept })
+            #expect(document.kind == .document)
+            #expect(document.revision?.text == revision)
+            #expect(document.document?["n"]?.integer == 1)
+            let deletion = try #require(changes.own.first { $0.id.text == gone })
+            #expect(deletion.kind == .tombstone)
+            #expect(deletion.revision?.text == tombstone)
+        }
+    }
+
+    @Test func theFeedGoesOnWhereItEnded() async throws {
+        try await Workspace.with { workspace in
+            let ids = try await workspace.putFour()
+            _ = try await workspace.changes(until: ids)
+            var request = ChangesRequest(includesDocuments: false, limit: 2)
+            request.since = try #require(SequenceID(workspace.start))
+            var seen: [String] = []
+            for _ in 0..<1000 where seen.count < 4 {
+                let page = try await workspace.read(request, fromStart: false)
+                seen += page.own.map(\.id.text)
+                request.since = try #require(page.last)
+            }
+            #expect(seen.sorted() == ids)
+            request.limit = nil
+            #expect(try await workspace.read(request, fromStart: false).own.isEmpty)
+        }
+    }
+
+    @Test func aListOfIDsIsAFilter() async throws {
+        try await Workspace.with { workspace in
+            let ids = try await workspace.putFour()
+            _ = try await workspace.changes(until: ids)
+            let wanted = [DocumentID(ids[0]), DocumentID(ids[2])]
+            let changes = try await workspace.read(ChangesRequest(filter: .documents(wanted)))
+            #expect(changes.all.map(\.id.text).sorted() == [ids[0], ids[2]])
+            #expect(changes.all.allSatisfy { $0.kind == .document })
+        }
+    }
+
+    @Test func leavesAreListedIfAskedFor() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("doc")
+            let revisions = try await workspace.writeGenerations(2, of: id)
+            _ = try await workspace.changes(until: [id])
+            var request = ChangesRequest()
+            request.listsAllLeaves = true
+            #expect(try await workspace.read(request).own.map(\.revisions) == [[RevisionID(revisions[1])]])
+        }
+    }
+
+    @Test func aLongpollBringsWhatIsWrittenMeanwhile() async throws {
+        try await Workspace.with { workspace in
+            let (before, id) = (workspace.id("before"), workspace.id("awaited"))
+            try await workspace.put(before)
+            let since = try #require(try await workspace.changes(until: [before]).last)
+            async let awaited = workspace.awaitChange(of: id, since: since)
+            try await Task.sleep(for: .milliseconds(100))
+            let revision = try await workspace.put(id, #"{"n":1}"#)
+            let change = try #require(try await awaited)
+            #expect(change.kind == .document)
+            #expect(change.revision?.text == revision)
+        }
+    }
+
+    @Test func aContinuousFeedBringsWhatIsThereAndWhatComes() async throws {
+        try await Workspace.with { workspace in
+            let (early, late) = (workspace.id("early"), workspace.id("late"))
+            try await workspace.put(early)
+            var request = ChangesRequest(feed: .continuous(duration: .seconds(30)))
+            request.since = try #require(SequenceID(workspace.start))
+            var answer = try await workspace.gateway.changes(request)
+            var (seen, revision): ([Change], String?) = ([], nil)
+            while !seen.contains(where: { $0.id.text == late }), let batch = try await answer.next() {
+                seen += batch.filter { workspace.isOwn($0.id.text) }
+                if revision == nil, !seen.isEmpty { revision = try await workspace.put(late) }
+            }
+            #expect(seen.map(\.id.text) == [early, late])
+            #expect(seen.last?.revision?.text == revision)
+            #expect(seen.last?.sequence == answer.lastSequence || !workspace.ownsDatabase)
+        }
+    }
+
+    @Test func theTimeOfAContinuousFeedIsUpWithoutAnError() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("doc")
+            try await workspace.put(id)
+            _ = try await workspace.changes(until: [id])
+            let changes = try await workspace.read(ChangesRequest(feed: .continuous(duration: .milliseconds(1500))))
+            #expect(changes.own.map(\.id.text) == [id])
+            #expect(changes.last != nil)
+        }
+    }
+
+    @Test func aSequenceThatIsNoneIsABadRequest() async throws {
+        try await Workspace.with { workspace in
+            var request = ChangesRequest()
+            request.since = try #require(SequenceID("abc"))
+            let error = await #expect(throws: GatewayError.self) { try await workspace.gateway.changes(request) }
+            #expect(error?.code == .badRequest)
+            #expect(error?.isRetryable == false)
+        }
+    }
+}
+
+extension Workspace {
+    /// A feed read to its end: the case's own changes, all, and where it ended.
+    fileprivate func read(
+        _ request: ChangesRequest, fromStart: Bool = true
+    ) async throws -> (own: [Change], all: [Change], last: SequenceID?) {
+        var request = request
+        if fromStart { request.since = try #require(SequenceID(start)) }
+        var answer = try await gateway.changes(request)
+        var all: [Change] = []
+        while let batch = try await answer.next() { all += Array(batch) }
+        return (all.filter { isOwn($0.id.text) }, all, answer.lastSequence)
+    }
+
+    /// Longpolls until a change of the document comes; nil after 30 seconds.
+    fileprivate func awaitChange(of id: String, since: String) async throws -> Change? {
+        let deadline = ContinuousClock.now + .seconds(30)
+        var request = ChangesRequest(feed: .longpoll(timeout: .seconds(20)))
+        request.since = try #require(SequenceID(since))
+        while ContinuousClock.now < deadline {
+            let page = try await read(request, fromStart: false)
+            if let change = page.own.first(where: { $0.id.text == id }) { return change }
+            request.since = page.last ?? request.since
+        }
+        return nil
+    }
+}

@@ -1,0 +1,91 @@
+import GatewayClient
+import HTTPTransport
+import LosslessJSON
+import Testing
+
+/// Who answers, and what the database says of itself.
+@Suite struct DatabaseTests {
+    @Test func theServerSaysWhoItIs() async throws {
+        let server = try await ConformanceServer.shared()
+        let reply = try await server.send(HTTPRequest(url: "\(server.url.base)/"))
+        #expect(reply.status == 200)
+        #expect(reply["couchdb"]?.string == "Welcome")
+        #expect(reply["vendor"]?["name"]?.string == KnownDifferences.vendor[server.kind])
+        #expect(reply.headers["Server"]?.hasPrefix(KnownDifferences.serverHeader[server.kind]) == true)
+    }
+
+    @Test func theDatabaseDescribesItself() async throws {
+        let server = try await ConformanceServer.shared()
+        let reply = try await get(server, "/")
+        #expect(reply.status == 200)
+        #expect(reply.contentType.hasPrefix("application/json"))
+        #expect(reply["db_name"]?.string == server.url.keyspace.database)
+        let kind: JSONKind = KnownDifferences.sequenceOfDatabaseIsNumber[server.kind] ? .number : .string
+        #expect(reply["update_seq"]?.kind == kind)
+        #expect(reply["instance_start_time"]?.kind == kind)
+        #expect(reply["state"]?.string == KnownDifferences.databaseState[server.kind])
+        #expect((reply["doc_count"] != nil) == KnownDifferences.countsDocuments[server.kind])
+        #expect(reply["compact_running"]?.kind == .false)
+    }
+
+    @Test func aWriteMovesTheNewestSequence() async throws {
+        try await Workspace.with { workspace in
+            let before = try await workspace.newestSequence()
+            try await workspace.put(workspace.id("doc"))
+            #expect(try await workspace.newestSequence() != before)
+        }
+    }
+
+    @Test func aPathWithoutTheSlashLeadsToTheOneWithIt() async throws {
+        let server = try await ConformanceServer.shared()
+        let reply = try await get(server, "")
+        #expect(reply.status == KnownDifferences.databaseWithoutSlash[server.kind].status)
+        if reply.status == 301 {
+            #expect(reply.headers["Location"]?.hasSuffix("/\(server.url.keyspace.database)/") == true)
+        }
+    }
+
+    @Test func anUnknownDatabaseIsRefused() async throws {
+        let server = try await ConformanceServer.shared()
+        let reply = try await server.send(
+            HTTPRequest(url: "\(server.url.base)/changebot-no-database/", credentials: server.credentials))
+        if server.isAdministration {
+            #expect(reply.status == 404)
+        } else {
+            let expected = KnownDifferences.unknownDatabase[server.kind]
+            #expect(reply.outcome.fits(expected), "\(reply.outcome) instead of \(expected)")
+        }
+    }
+
+    @Test func anExistingDatabaseIsNotMadeAgain() async throws {
+        try await Workspace.with { workspace in
+            let server = workspace.server
+            // The administrator's port takes a configuration here, and strangers of CouchDB are turned away before.
+            guard !server.isAdministration, !server.kind.isCouchDB || workspace.ownsDatabase else { return }
+            let url = "\(workspace.url.base)/\(workspace.url.keyspace.database)/"
+            let reply = try await server.send(HTTPRequest(method: "PUT", url: url, credentials: server.credentials))
+            let expected = KnownDifferences.existingDatabase[server.kind]
+            #expect(reply.outcome.fits(expected), "\(reply.outcome) instead of \(expected)")
+        }
+    }
+
+    @Test func aWrongPasswordIsRefused() async throws {
+        let server = try await ConformanceServer.shared()
+        guard !server.isAdministration else { return }
+        let stranger = HTTPCredentials.basic(user: "changebot-nobody", password: "wrong")
+        let reply = try await server.send(HTTPRequest(url: server.databaseURL + "/", credentials: stranger))
+        let expected = KnownDifferences.invalidLogin[server.kind]
+        #expect(reply.outcome.fits(expected), "\(reply.outcome) instead of \(expected)")
+    }
+
+    private func get(_ server: ConformanceServer, _ path: String) async throws -> Reply {
+        try await server.send(HTTPRequest(url: server.databaseURL + path, credentials: server.credentials))
+    }
+}
+
+extension Workspace {
+    fileprivate func newestSequence() async throws -> String? {
+        let url = "\(url.base)/\(url.keyspace.database)/"
+        return try await server.send(HTTPRequest(url: url, credentials: server.credentials))["update_seq"]?.spelling
+    }
+}

@@ -1,0 +1,85 @@
+import HTTPTransport
+import LosslessJSON
+import Testing
+
+/// `_changes` with `feed=continuous`.
+@Suite struct ContinuousTests {
+    @Test func whatIsThereComesFirstAndTheRestAsItHappens() async throws {
+        try await Workspace.with { workspace in
+            let (early, late) = (workspace.id("early"), workspace.id("late"))
+            try await workspace.put(early)
+            let response = try await workspace.open("feed=continuous&include_docs=true")
+            #expect(response.status == 200)
+            #expect(response.headers["Content-Type"] == KnownDifferences.contentTypeOfContinuousFeed[workspace.kind])
+            var lines: [UInt8] = []
+            try await workspace.read(response, into: &lines, until: early)
+            #expect(FeedPage(lines: lines).row(late) == nil)
+            let revision = try await workspace.put(late, #"{"n":2}"#)
+            try await workspace.read(response, into: &lines, until: late)
+            response.body.cancel()
+            let rows = FeedPage(lines: lines).own(workspace)
+            #expect(rows.map(\.id) == [early, late])
+            #expect(rows.last?.revisions == [revision])
+            #expect(rows.last?.document?["n"]?.integer == 2)
+        }
+    }
+
+    @Test func aLimitEndsTheFeed() async throws {
+        try await Workspace.with { workspace in
+            let ids = try await workspace.putFour()
+            _ = try await workspace.changes(until: ids)
+            let response = try await workspace.open("feed=continuous&limit=2")
+            let page = FeedPage(lines: try await response.body.collect(upTo: 1 << 20))
+            #expect(page.rows.count == 2)
+            #expect((page.last != nil) == KnownDifferences.continuousFeedSaysWhereItEnds[workspace.kind])
+        }
+    }
+
+    @Test func silenceEndsTheFeed() async throws {
+        try await Workspace.with { workspace in
+            let ids = try await workspace.putFour()
+            _ = try await workspace.changes(until: ids)
+            let response = try await workspace.open("feed=continuous&timeout=300")
+            let page = FeedPage(lines: try await response.body.collect(upTo: 64 << 20))
+            #expect(page.own(workspace).map(\.id).sorted() == ids)
+            #expect((page.last != nil) == KnownDifferences.continuousFeedSaysWhereItEnds[workspace.kind])
+        }
+    }
+
+    @Test func deletionsAreTold() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("doc")
+            let revision = try await workspace.put(id)
+            let since = try #require(try await workspace.changes(until: [id]).last)
+            let response = try await workspace.open("feed=continuous", since: since)
+            let tombstone = try await workspace.delete(id, revision)
+            var lines: [UInt8] = []
+            try await workspace.read(response, into: &lines, until: id)
+            response.body.cancel()
+            let row = FeedPage(lines: lines).row(id)
+            #expect(row?.isDeleted == true)
+            #expect(row?.revisions == [tombstone])
+        }
+    }
+}
+
+extension Workspace {
+    /// Begins a feed; its body is still to be read.
+    fileprivate func open(_ query: String, since: String? = nil) async throws -> HTTPResponse {
+        var request = request("GET", changesPath(query, since: since))
+        request.deadline = .seconds(60)
+        return try await server.http.send(request)
+    }
+
+    /// Reads on until the whole row of this document has come.
+    ///
+    /// - Throws: `HTTPTransportError` when the feed's deadline passes before.
+    fileprivate func read(_ response: HTTPResponse, into lines: inout [UInt8], until id: String) async throws {
+        while true {
+            let whole = lines.lastIndex(of: UInt8(ascii: "\n")).map { Array(lines[...$0]) } ?? []
+            if FeedPage(lines: whole).rows.contains(where: { $0.id == id }) { return }
+            guard let part = try await response.body.next() else { return }
+            lines += part
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import LosslessJSON
+import Testing
+
+/// `_changes` with `feed=longpoll`. Where the database is shared an answer may come for a change of somebody else: then
+/// the case asks again from where it ended, as every client does.
+@Suite struct LongpollTests {
+    @Test func whatIsThereComesAtOnce() async throws {
+        try await Workspace.with { workspace in
+            let ids = try await workspace.putFour()
+            _ = try await workspace.changes(until: ids)
+            let page = try await workspace.changes("feed=longpoll&timeout=30000")
+            #expect(page.own(workspace).map(\.id).sorted() == ids)
+            #expect(page.last != nil)
+        }
+    }
+
+    @Test(arguments: ["", "&heartbeat=25000", "&limit=1"]) func aWriteEndsTheWait(_ options: String) async throws {
+        try await Workspace.with { workspace in
+            let (before, id) = (workspace.id("before"), workspace.id("awaited"))
+            try await workspace.put(before)
+            let since = try #require(try await workspace.changes(until: [before]).last)
+            async let row = workspace.await(id, since: since, "include_docs=true" + options)
+            try await Task.sleep(for: .milliseconds(100))
+            let revision = try await workspace.put(id, #"{"n":1}"#)
+            let awaited = try await row
+            #expect(awaited?.revisions == [revision])
+            #expect(awaited?.document?["n"]?.integer == 1)
+        }
+    }
+
+    @Test func theWaitEndsByItself() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("doc")
+            try await workspace.put(id)
+            var since = try #require(try await workspace.changes(until: [id]).last)
+            for _ in 0..<300 {
+                let page = try await workspace.changes("feed=longpoll&timeout=100", since: since)
+                let last = try #require(page.last)
+                #expect(page.own(workspace).isEmpty)
+                if page.rows.isEmpty {
+                    if KnownDifferences.emptyFeedEchoesSince[workspace.kind] { #expect(last == since) }
+                    return
+                }
+                since = last
+            }
+            Issue.record("others write all the time: no longpoll ended by itself")
+        }
+    }
+
+    /// A database that was made anew has smaller sequences than a client knows: it hears of nothing, ever.
+    @Test func aSequenceOfTheFutureIsWaitedForInSilence() async throws {
+        try await Workspace.with { workspace in
+            guard KnownDifferences.sinceNumber[workspace.kind] == .done(200) else { return }
+            let page = try await workspace.changes("feed=longpoll&timeout=200", since: "99999999999")
+            #expect(page.rows.isEmpty)
+            #expect(page.last == "99999999999")
+        }
+    }
+
+    @Test func optionsOfAWaitMayStandInTheBody() async throws {
+        try await Workspace.with { workspace in
+            guard KnownDifferences.sinceNumber[workspace.kind] == .done(200) else { return }
+            let reply = try await workspace.send(
+                "POST", "/_changes", #"{"feed":"longpoll","since":"99999999999","timeout":100}"#)
+            #expect(reply["results"]?.childCount == 0)
+            #expect(reply["last_seq"]?.string == "99999999999")
+        }
+    }
+
+    @Test func aDeletionEndsTheWait() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("doc")
+            let revision = try await workspace.put(id)
+            let since = try #require(try await workspace.changes(until: [id]).last)
+            async let row = workspace.await(id, since: since, "")
+            let tombstone = try await workspace.delete(id, revision)
+            let awaited = try await row
+            #expect(awaited?.isDeleted == true)
+            #expect(awaited?.revisions == [tombstone])
+        }
+    }
+}
+
+extension Workspace {
+    /// Longpolls until a row of the document comes; nil after 30 seconds.
+    func await(_ id: String, since: String, _ options: String) async throws -> FeedRow? {
+        let deadline = ContinuousClock.now + .seconds(30)
+        var since = since
+        while ContinuousClock.now < deadline {
+            let page = try await changes("feed=longpoll&timeout=20000&\(options)", since: since)
+            if let row = page.row(id) { return row }
+            since = page.last ?? since
+        }
+        return nil
+    }
+}

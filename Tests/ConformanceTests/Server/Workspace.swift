@@ -1,0 +1,189 @@
+import GatewayClient
+import HTTPTransport
+import Locking
+import LosslessJSON
+
+/// A place for one case: a database of its own where the server lets this user make one, else the keyspace that was
+/// named, in which the case keeps to documents of a prefix of its own. What it made is gone afterwards.
+final class Workspace: Sendable {
+    let server: ConformanceServer
+    let url: GatewayURL
+    /// What the ids of this case's documents begin with.
+    let prefix: String
+    /// Where the feed stood when the case began, as `since` takes it.
+    let start: String
+    let ownsDatabase: Bool
+    let gateway: Gateway
+    private let made = Locked<(documents: [String], locals: [String])>(([], []))
+
+    var kind: Kind { server.kind }
+
+    /// Runs a case and cleans up behind it, however it ended.
+    static func with(_ body: (Workspace) async throws -> Void) async throws {
+        let workspace = try await Workspace(on: .shared())
+        do { try await body(workspace) } catch {
+            await workspace.remove()
+            throw error
+        }
+        await workspace.remove()
+    }
+
+    private init(on server: ConformanceServer) async throws {
+        let name = (0..<4).map { _ in UInt8.random(in: .min ... .max) }.reduce("") {
+            $0 + ($1 < 16 ? "0" : "") + String($1, radix: 16)
+        }
+        self.server = server
+        prefix = "ct-\(name)-"
+        if let database = try await Self.database(named: "changebot-test-\(name)", on: server) {
+            (url, ownsDatabase, start) = (database, true, "0")
+        } else {
+            (url, ownsDatabase) = (server.url, false)
+            start = try await Self.newestSequence(of: server)
+        }
+        gateway = server.client(on: url)
+    }
+
+    /// A new database; nil where there can be none. Sync Gateway makes databases in the administration only.
+    private static func database(named name: String, on server: ConformanceServer) async throws -> GatewayURL? {
+        guard server.kind.isCouchDB else { return nil }
+        let url = server.url.sibling(try Keyspace(name))
+        let reply = try await server.send(
+            HTTPRequest(method: "PUT", url: url.description, credentials: server.credentials))
+        return (200..<300).contains(reply.status) ? url : nil
+    }
+
+    /// - Note: `since=now` is CouchDB's alone, and has no place in a database that others write to.
+    private static func newestSequence(of server: ConformanceServer) async throws -> String {
+        let reply = try await server.send(
+            HTTPRequest(url: server.databaseURL + "/", credentials: server.credentials))
+        let sequence = reply["update_seq"]
+        return sequence?.string ?? sequence.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "0"
+    }
+}
+
+// MARK: - Names
+
+extension Workspace {
+    /// The id of a document of this case, which is removed in the end.
+    func id(_ name: String) -> String {
+        let id = prefix + name
+        note(id)
+        return id
+    }
+
+    /// Takes over a document whose id the server made.
+    func note(_ id: String) { made.withLock { $0.documents.append(id) } }
+
+    /// The name of a `_local` document of this case.
+    func local(_ name: String) -> String {
+        made.withLock { $0.locals.append(prefix + name) }
+        return prefix + name
+    }
+
+    func isOwn(_ id: String) -> Bool { ownsDatabase || id.hasPrefix(prefix) }
+}
+
+// MARK: - Exchanges
+
+extension Workspace {
+    /// The path of a document below the keyspace.
+    func path(_ id: String) -> String { "/" + id.percentEncoded }
+
+    /// A request below the keyspace.
+    func request(
+        _ method: String, _ path: String, _ body: HTTPRequestBody = .none, headers: [(name: String, value: String)] = []
+    ) -> HTTPRequest {
+        var request = HTTPRequest(
+            method: method, url: url.description + path, headers: headers, body: body,
+            credentials: server.credentials, deadline: .seconds(120))
+        func isGiven(_ name: String) -> Bool { headers.contains { $0.name.lowercased() == name.lowercased() } }
+        if !isGiven("Accept") { request.headers.append(("Accept", "application/json")) }
+        if body.count != nil, !isGiven("Content-Type") { request.headers.append(("Content-Type", "application/json")) }
+        return request
+    }
+
+    func send(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [(name: String, value: String)] = []
+    ) async throws -> Reply {
+        try await server.send(request(method, path, body.map { .bytes(Array($0.utf8)) } ?? .none, headers: headers))
+    }
+
+    func send(
+        _ method: String, _ path: String, bytes: [UInt8], headers: [(name: String, value: String)] = []
+    ) async throws -> Reply {
+        try await server.send(request(method, path, .bytes(bytes), headers: headers))
+    }
+
+    /// Asks until the answer is as it should be, ten seconds at most: what was written is not at once in Sync Gateway's
+    /// feed, nor in its list of documents.
+    func ask(
+        _ method: String, _ path: String, _ body: String? = nil, until isExpected: (Reply) -> Bool
+    ) async throws -> Reply {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while true {
+            let reply = try await send(method, path, body)
+            if isExpected(reply) || ContinuousClock.now > deadline { return reply }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}
+
+// MARK: - Documents
+
+extension Workspace {
+    /// Writes a document and returns its revision.
+    @discardableResult
+    func put(_ id: String, _ body: String = "{}") async throws -> String {
+        let reply = try await send("PUT", path(id), body)
+        guard let revision = reply["rev"]?.string else { throw Unexpected(reply) }
+        return revision
+    }
+
+    @discardableResult
+    func delete(_ id: String, _ revision: String) async throws -> String {
+        let reply = try await send("DELETE", "\(path(id))?rev=\(revision)")
+        guard let revision = reply["rev"]?.string else { throw Unexpected(reply) }
+        return revision
+    }
+
+    /// Removes what the case made, as far as it can. Tombstones stay where the database is not its own.
+    fileprivate func remove() async {
+        do {
+            if ownsDatabase {
+                _ = try await send("DELETE", "")
+            } else {
+                try await deleteDocuments()
+                try await deleteLocalDocuments()
+            }
+        } catch {}
+        await gateway.shutdown()
+    }
+
+    private func deleteDocuments() async throws {
+        let ids = made.withLock { Set($0.documents) }.sorted()
+        guard !ids.isEmpty else { return }
+        let keys = "{\"keys\":[\(ids.map(\.json).joined(separator: ","))]}"
+        let tombstones = try await send("POST", "/_all_docs", keys).elements("rows").compactMap { row -> String? in
+            guard let id = row["id"]?.string, let revision = row["value"]?["rev"]?.string else { return nil }
+            return "{\"_id\":\(id.json),\"_rev\":\(revision.json),\"_deleted\":true}"
+        }
+        if !tombstones.isEmpty {
+            _ = try await send("POST", "/_bulk_docs", "{\"docs\":[\(tombstones.joined(separator: ","))]}")
+        }
+    }
+
+    private func deleteLocalDocuments() async throws {
+        for name in made.withLock(\.locals) {
+            let path = "/_local/" + name.percentEncoded
+            guard let revision = try await send("GET", path)["_rev"]?.string else { continue }
+            _ = try await send("DELETE", "\(path)?rev=\(revision)")
+        }
+    }
+}
+
+/// An answer that a case can't go on with.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ reply: Reply) { description = "unexpected answer \(reply.status): \(reply.text.prefix(300))" }
+}

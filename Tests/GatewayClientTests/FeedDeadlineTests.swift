@@ -1,0 +1,99 @@
+import Glibc
+import TestKit
+import Testing
+
+@testable import GatewayClient
+
+/// No feed that waits for changes stays open for ever, whatever its server sends to keep it so.
+@Suite(.timeLimit(.minutes(5))) struct FeedDeadlineTests {
+    private static let head = "HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\n\r\n"
+    private static let start = "{\"results\":[\r\n"
+    private static let row = "{\"seq\":7,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"}]}\n"
+
+    /// Writes `beginning`, then `drop` again and again until the client is gone.
+    private static func trickle(
+        _ beginning: String, _ drop: String, _ deadlines: GatewaySettings.Deadlines
+    ) throws -> ScriptedGateway {
+        var settings = GatewaySettings()
+        settings.deadlines = deadlines
+        return try ScriptedGateway(settings: settings) { connection, _ in
+            try connection.write(head + beginning)
+            while true {
+                try connection.write(drop)
+                usleep(10_000)
+            }
+        }
+    }
+
+    private static func deadlines(grace: Duration, feed: Duration) -> GatewaySettings.Deadlines {
+        var deadlines = GatewaySettings.Deadlines()
+        (deadlines.longpollGrace, deadlines.feed) = (grace, feed)
+        return deadlines
+    }
+
+    /// Heartbeats and half a row, byte by byte, both before the first row.
+    @Test(arguments: [(start, "\n"), (start + "{\"seq\":1,\"id\":\"", "x"), ("", "\n")])
+    func aLongpollWithoutRowsIsLeft(beginning: String, drop: String) async throws {
+        let deadlines = Self.deadlines(grace: .milliseconds(200), feed: .seconds(3600))
+        let scripted = try Self.trickle(beginning, drop, deadlines)
+        let feed = ChangesRequest.Feed.longpoll(timeout: .milliseconds(100))
+        let began = ContinuousClock.now
+        var answer = try await scripted.gateway.changes(ChangesRequest(feed: feed))
+        let error = await #expect(throws: GatewayError.self) { try await answer.next() }
+        #expect(error?.code == .timedOut && error?.isRetryable == true)
+        #expect(ContinuousClock.now - began >= .milliseconds(300))
+        #expect(answer.lastSequence == nil)
+        await scripted.server.closed.wait(for: 1)
+    }
+
+    @Test func aLongpollWithRowsGoesOnAndIsLeftThen() async throws {
+        let deadlines = Self.deadlines(grace: .milliseconds(400), feed: .milliseconds(800))
+        let scripted = try Self.trickle(Self.start + Self.row, ",{\"seq\":8,\"id\":\"b\",\"changes\":[]}\n", deadlines)
+        let feed = ChangesRequest.Feed.longpoll(timeout: .milliseconds(100))
+        let began = ContinuousClock.now
+        var answer = try await scripted.gateway.changes(ChangesRequest(feed: feed))
+        var count = 0
+        while let batch = try await answer.next() { count += batch.count }
+        #expect(ContinuousClock.now - began >= .milliseconds(800))
+        #expect(count > 1)
+        #expect(answer.lastSequence?.description == "8")
+    }
+
+    @Test func aLongpollThatEndsItselfTellsItsOwnLastSequence() async throws {
+        let scripted = try ScriptedGateway { connection, request in
+            #expect(request.target.hasSuffix("feed=longpoll&timeout=1500"))
+            try connection.answer(headers: syncGateway, body: Self.start + Self.row + "],\n\"last_seq\":\"9\"}\n")
+        }
+        let feed = ChangesRequest.Feed.longpoll(timeout: .milliseconds(1500))
+        var answer = try await scripted.gateway.changes(ChangesRequest(feed: feed))
+        while try await answer.next() != nil {}
+        #expect(answer.lastSequence?.description == "\"9\"")
+    }
+
+    @Test(arguments: [Duration.milliseconds(200), .seconds(3600)])
+    func aContinuousFeedIsLeftThoughHeartbeatsCome(duration: Duration) async throws {
+        let deadlines = Self.deadlines(grace: .seconds(15), feed: .milliseconds(300))
+        let scripted = try Self.trickle(Self.row, "\n", deadlines)
+        let feed = ChangesRequest.Feed.continuous(duration: duration)
+        var answer = try await scripted.gateway.changes(ChangesRequest(feed: feed))
+        while try await answer.next() != nil {}
+        #expect(answer.lastSequence?.description == "7")
+        await scripted.server.closed.wait(for: 1)
+    }
+
+    @Test func aCatchUpThatIsLeftIsNoWholeOne() async throws {
+        var deadlines = GatewaySettings.Deadlines()
+        deadlines.stream = .milliseconds(200)
+        let scripted = try Self.trickle(Self.start + Self.row, "\n", deadlines)
+        var answer = try await scripted.gateway.changes(ChangesRequest())
+        let error = await #expect(throws: GatewayError.self) { while try await answer.next() != nil {} }
+        #expect(error?.code == .timedOut)
+        #expect(answer.lastSequence == nil)
+    }
+
+    @Test func theDefaultsAreAMinuteAndFive() {
+        let deadlines = GatewaySettings.Deadlines()
+        #expect(ChangesRequest.defaultLongpollTimeout + deadlines.longpollGrace == .seconds(65))
+        #expect(deadlines.feed == .seconds(300))
+    }
+}

@@ -1,0 +1,135 @@
+import LosslessJSON
+import TestKit
+import Testing
+
+@testable import GatewayClient
+
+@Suite(.timeLimit(.minutes(5))) struct RequestCompressionTests {
+    private func settings(_ compression: GatewaySettings.RequestCompression) -> GatewaySettings {
+        var settings = GatewaySettings()
+        settings.compressesRequests = compression
+        return settings
+    }
+
+    private static let text = #"{"_id":"a","text":""# + String(repeating: "ab", count: 20_000) + #""}"#
+    private static let document = BulkDocument(id: "a", segments: [Array(text.utf8)])
+    private static let written = #"[{"id":"a","rev":"1-a"}]"#
+
+    private static func isPacked(_ request: TestRequest) -> Bool {
+        let isNamed = request.values(of: "content-encoding") == ["gzip"]
+        #expect(isNamed == request.body.starts(with: [0x1F, 0x8B]))
+        return isNamed
+    }
+
+    @Test(arguments: [syncGateway, couchDB])
+    func largeBulkWritesArePacked(headers: [String]) async throws {
+        let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
+            #expect(Self.isPacked(request) && request.body.count < 1000)
+            #expect(request.values(of: "content-type") == ["application/json"])
+            // RFC 1952, section 2.3.1: the last four bytes are the length of what is packed.
+            let length = request.body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+            #expect(length == Self.text.utf8.count + 11 || length == Self.text.utf8.count + 29)
+            try connection.answer(201, headers: headers, body: Self.written)
+        }
+        #expect(try await scripted.gateway.bulkDocs([Self.document]) == [.written(RevisionID("1-a"))])
+        let revision = RevisionToStore(Self.document, revision: RevisionID("1-a"))
+        #expect(try await scripted.gateway.storeRevisions([revision]) == [.written(RevisionID("1-a"))])
+    }
+
+    @Test(arguments: [
+        (GatewaySettings.RequestCompression.auto, text), (.never, text), (.always, #"{"_id":"a"}"#),
+    ])
+    func othersGoOutAsTheyAre(compression: GatewaySettings.RequestCompression, text: String) async throws {
+        let scripted = try ScriptedGateway(settings: settings(compression)) { connection, request in
+            #expect(!Self.isPacked(request))
+            #expect(request.text == #"{"docs":["# + text + "]}")
+            try connection.answer(201, headers: syncGateway, body: Self.written)
+        }
+        let document = BulkDocument(id: "a", segments: [Array(text.utf8)])
+        _ = try await scripted.gateway.bulkDocs([document])
+    }
+
+    /// No JSON looks like this; but what is packed already may be sent on.
+    @Test func whatDoesNotShrinkGoesOutAsItIs() async throws {
+        var state: UInt64 = 1
+        let noise = (0..<20_000).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1
+            return UInt8(truncatingIfNeeded: state >> 40)
+        }
+        let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
+            #expect(!Self.isPacked(request) && request.body.count == noise.count + 11)
+            try connection.answer(201, headers: syncGateway, body: Self.written)
+        }
+        _ = try await scripted.gateway.bulkDocs([BulkDocument(id: "a", segments: [noise])])
+    }
+
+    @Test func onlyBulkWritesArePacked() async throws {
+        let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
+            #expect(!Self.isPacked(request))
+            let answer = request.method == "PUT" ? #"{"rev":"1-a"}"# : "{}"
+            try connection.answer(headers: syncGateway, body: answer)
+        }
+        try await scripted.gateway.put("a", body: Array(Self.text.utf8))
+        let ids = (0..<2000).map { DocumentID("document \($0)") }
+        _ = try await scripted.gateway.revisionDifferences(ids.map { ($0, [RevisionID("1-a")]) })
+    }
+
+    @Test(arguments: [
+        (415, #"{"error":"Unsupported Media Type","reason":"Unsupported Content-Encoding; use gzip"}"#),
+        (400, #"{"error":"bad_request","reason":"invalid UTF-8 JSON"}"#), (400, "<html>Bad Request</html>"),
+        (500, #"{"error":"Internal Server Error","reason":"Internal error: unexpected EOF"}"#),
+    ])
+    func aGatewayThatRefusesItGetsItPlainlyFromThenOn(status: Int, body: String) async throws {
+        let packed = EventCounter()
+        let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
+            guard Self.isPacked(request) else {
+                return try connection.answer(201, headers: syncGateway, body: Self.written)
+            }
+            packed.increment()
+            try connection.answer(status, headers: syncGateway, body: body)
+        }
+        for _ in 0..<3 { #expect(try await scripted.gateway.bulkDocs([Self.document]).count == 1) }
+        let sibling = scripted.gateway.sibling(try Keyspace("todo.tasks"))
+        #expect(try await sibling.bulkDocs([Self.document]).count == 1)
+        #expect(packed.count == 1)
+    }
+
+    /// CouchDB refuses a whole call for one bad document: that says nothing about gzip.
+    @Test func documentsThatAreRefusedEitherWayChangeNothing() async throws {
+        let (packed, plain) = (EventCounter(), EventCounter())
+        let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
+            (Self.isPacked(request) ? packed : plain).increment()
+            try connection.answer(400, headers: couchDB, body: #"{"error":"doc_validation","reason":"Bad"}"#)
+        }
+        for _ in 0..<2 {
+            let error = await #expect(throws: GatewayError.self) {
+                try await scripted.gateway.bulkDocs([Self.document])
+            }
+            #expect(error?.code == .badRequest)
+        }
+        #expect(packed.count == 2 && plain.count == 2)
+    }
+
+    @Test(arguments: [401, 403, 409, 413, 500, 503])
+    func otherRefusalsAreNotAnsweredWithMore(status: Int) async throws {
+        let requests = EventCounter()
+        let scripted = try ScriptedGateway(settings: settings(.always)) { connection, _ in
+            requests.increment()
+            try connection.answer(status, headers: couchDB, body: #"{"error":"x","reason":"y"}"#)
+        }
+        let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.bulkDocs([Self.document]) }
+        #expect(error?.status == status)
+        #expect(requests.count == 1)
+    }
+
+    @Test(arguments: [
+        ("http://localhost:4984/todo", true), ("http://127.0.0.1/todo", true), ("https://127.3.4.5:1/p/todo", true),
+        ("http://[::1]:4984/todo", true), ("http://db.localhost/todo", true), ("http://127.example.org/todo", false),
+        ("http://127.0.0.1.example.org/todo", false), ("http://128.0.0.1/todo", false), ("http://[::2]/todo", false),
+        ("http://localhost.example/todo", false), ("http://notlocalhost/todo", false),
+        ("http://127.0.0.256/todo", false),
+    ])
+    func thisMachineIsKnown(url: String, isLoopback: Bool) throws {
+        #expect(try GatewayURL(url).isLoopback == isLoopback)
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Worker
+
+/// The database is not the one that it was: a reset, a restore, another machine.
+@Suite(.timeLimit(.minutes(5))) struct ResetTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: done
+            when: { type: task, done: { $exists: false } }
+            then:
+              - merge: { done: true }
+        """
+
+    private static func task(_ id: String) -> (id: DocumentID, body: String) {
+        (DocumentID(id), #"{"_id":"\#(id)","type":"task"}"#)
+    }
+
+    private func mark(_ bench: BotBench) async throws -> String? {
+        try await bench.phone.localDocument("changebot.changebot").map { String(decoding: $0.body, as: UTF8.self) }
+    }
+
+    /// As a database looks that was reset or restored: it does not have the bot's mark.
+    private func remark(_ bench: BotBench) async throws {
+        let mark = try await bench.phone.localDocument("changebot.changebot")
+        try await bench.phone.saveLocalDocument(
+            "changebot.changebot", body: Array(#"{"identity":"another"}"#.utf8), revision: mark?.revision)
+    }
+
+    @Test func aRunLeavesItsMarkAndItsCheckpoint() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load([Self.task("t1")])
+            try await bench.runOnce(rules)
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            let mark = try #require(try await mark(bench))
+            let identity = try #require(try ledger.databaseIdentity())
+            #expect(identity.utf8.count == 32)
+            #expect(mark.contains(identity))
+            #expect(mark.contains(rules.hash))
+            #expect(mark.contains("\"checkpoint\":" + (try #require(try ledger.checkpoint()).sequence.description)))
+        }
+    }
+
+    @Test func aNewStateGoesOnAtTheCopyOfTheCheckpoint() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load((0..<20).map { Self.task("t\($0)") })
+            // The second looks at what the first has written.
+            for _ in 0..<2 { try await bench.runOnce(rules, state: "old") }
+            try await bench.load([Self.task("new")])
+            let counters = try await bench.runOnce(rules, state: "new")
+            #expect(counters.written == 1)
+            #expect(counters.changes < 20)
+        }
+    }
+
+    @Test func aCopyOfOtherRulesDoesNotCount() async throws {
+        try await BotBench.with { bench in
+            try await bench.load([Self.task("t1")])
+            try await bench.runOnce(try bench.rules(Self.rules), state: "old")
+            let others = try bench.rules(Self.rules.replacingOccurrences(of: "done", with: "finished"))
+            #expect(try await bench.runOnce(others, state: "new").written == 1)
+        }
+    }
+
+    @Test func anExplicitStartCountsMoreThanTheCopy() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load([Self.task("t1")])
+            try await bench.runOnce(rules, state: "old")
+            let counters = try await bench.runOnce(rules, state: "new") { $0.since = .beginning }
+            #expect(counters.changes >= 1)
+        }
+    }
+
+    @Test func aResetIsNoticedAtTheStart() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load((0..<5).map { Self.task("t\($0)") })
+            for _ in 0..<2 { try await bench.runOnce(rules) }
+            #expect(try await bench.runOnce(rules).changes == 0)
+            try await remark(bench)
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.changes >= 5)
+            #expect(counters.written == 0)
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.databaseIdentity() == "another")
+            #expect(try ledger.checkpointHistory().contains { $0.reason?.contains("reset") == true })
+        }
+    }
+
+    @Test func aResetStopsARunThatIsToldSo() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load([Self.task("t1")])
+            try await bench.runOnce(rules)
+            try await remark(bench)
+            let failure = await #expect(throws: RunFailure.self) {
+                try await bench.runOnce(rules) { $0.onReset = .stop }
+            }
+            #expect(failure?.code == .databaseReset)
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.checkpoint()?.sequence != .start)
+        }
+    }
+
+    @Test func aResetIsNoticedWhileTheFeedIsFollowed() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load([Self.task("t1")])
+            try await bench.following(rules, configure: { $0.lookInterval = .milliseconds(50) }) {
+                try await bench.wait(until: "t1") { $0["done"]?.bool == true }
+                try await self.remark(bench)
+                // Behind the old checkpoint nothing would ever be looked at again but for the new mark.
+                while try await self.mark(bench)?.contains("checkpoint") != true {
+                    try await bench.load([Self.task("t-\(UUID().uuidString)")])
+                }
+            }
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.databaseIdentity() == "another")
+        }
+    }
+
+    /// A user may be let in to the documents and not to what is kept beside them.
+    @Test func withoutAMarkTheRunGoesOn() async throws {
+        let server = try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) {
+            request, _ in
+            request.path == "/todo/_changes"
+                ? ScriptedServer.feed([ScriptedServer.row(1)], last: 1) : ScriptedServer.written(request)
+        }
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        #expect(try await server.runOnce(directory).counters.written == 1)
+    }
+}

@@ -1,0 +1,103 @@
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import ServiceLifecycle
+import Testing
+import Worker
+
+/// Two bots on one database, as on two machines: each with a state of its own.
+@Suite(.timeLimit(.minutes(5))) struct TwoBotsTests {
+    private static let stamp = """
+        version: 1
+        rules:
+          - name: stamp
+            when: { type: task, stamped: { $exists: false } }
+            then:
+              - merge: { stamped: true }
+        """
+
+    private static func paint(_ from: String, _ to: String) -> String {
+        """
+        version: 1
+        rules:
+          - name: \(from)-to-\(to)
+            when: { color: \(from) }
+            then:
+              - merge: { color: \(to) }
+        """
+    }
+
+    /// Follows the feed with both for as long as `body` takes. Returns what each did.
+    private func following(
+        _ bench: BotBench, _ rules: [RuleSet], _ body: @Sendable @escaping ([RunReport]) async throws -> Void
+    ) async throws -> [RunCounters] {
+        var reports: [RunReport] = []
+        var ledgers: [Ledger] = []
+        var bots: [ServiceGroup] = []
+        for (number, ruleSet) in rules.enumerated() {
+            let (bot, report, ledger) = try bench.bot(ruleSet, state: "machine\(number)", once: false) {
+                $0.name = "bot\(number)"
+            }
+            reports.append(report)
+            ledgers.append(ledger)
+            bots.append(ServiceGroup(services: [bot], logger: BotBench.logger))
+        }
+        defer { for ledger in ledgers { ledger.close() } }
+        try await withThrowingTaskGroup { tasks in
+            for bot in bots { tasks.addTask { try await bot.run() } }
+            do { try await body(reports) } catch {
+                tasks.cancelAll()
+                throw error
+            }
+            for bot in bots { await bot.triggerGracefulShutdown() }
+            try await tasks.waitForAll()
+        }
+        var counters: [RunCounters] = []
+        for report in reports { counters.append(await report.counters()) }
+        return counters
+    }
+
+    @Test func withTheSameRulesTheyDoDocumentsNoHarm() async throws {
+        try await BotBench.with { bench in
+            let count = 600
+            let rules = try bench.rules(Self.stamp)
+            let counters = try await following(bench, [rules, rules]) { _ in
+                for start in stride(from: 0, to: count, by: 50) {
+                    try await bench.load(
+                        (start..<start + 50).map {
+                            (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task","n":1.10}"#)
+                        })
+                }
+                for number in 0..<count { try await bench.wait(until: DocumentID("t\(number)")) { $0["stamped"]?.bool == true } }
+            }
+            // Revisions decided who was first; the other found nothing left to do.
+            #expect(counters.reduce(0) { $0 + $1.written } == count)
+            #expect(counters.allSatisfy { $0.deadLetters == 0 })
+            let lookups = try await bench.phone.allDocs(keys: (0..<count).map { DocumentID("t\($0)") })
+            for case .found(let revision, _) in lookups { #expect(revision.text.hasPrefix("2-")) }
+        }
+    }
+
+    @Test func withRulesThatUndoEachOtherTheyStop() async throws {
+        try await BotBench.with { bench in
+            let rules = [try bench.rules(Self.paint("red", "blue")), try bench.rules(Self.paint("blue", "red"))]
+            let counters = try await following(bench, rules) { reports in
+                try await bench.load([("d", #"{"_id":"d","color":"red"}"#)])
+                var settled = 0
+                while settled == 0 {
+                    settled = 0
+                    for report in reports { settled += await report.counters().deadLetters }
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                let sequence = try await bench.phone.databaseInfo().updateSequence
+                // Nobody writes any more: a feed from here on stays empty.
+                var answer = try await bench.phone.changes(
+                    ChangesRequest(since: try #require(sequence), feed: .longpoll(timeout: .seconds(1))))
+                #expect(try await answer.next() == nil)
+            }
+            #expect(counters.reduce(0) { $0 + $1.deadLetters } == 1)
+            #expect(counters.allSatisfy { $0.written <= 5 })
+        }
+    }
+}
