@@ -76,8 +76,12 @@ let package = Package(
             name: "Pipeline", dependencies: ["GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging],
             swiftSettings: settings),
         .target(
-            name: "Worker", dependencies: ["Pipeline", "GatewayClient", "Rules", .logging, .serviceLifecycle],
+            name: "Worker",
+            dependencies: ["Pipeline", "GatewayClient", "LosslessJSON", "Rules", .logging, .serviceLifecycle],
             swiftSettings: settings),
+        .target(
+            name: "Transfer", dependencies: ["Compression", "GatewayClient", "LosslessJSON"], swiftSettings: settings),
+        .target(name: "TodoData", dependencies: ["LosslessJSON"], swiftSettings: settings),
         .target(
             name: "EmbeddedGateway",
             dependencies: [
@@ -88,8 +92,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules", "Worker",
-                .argumentParser, .logging, .serviceLifecycle, .unixSignals,
+                "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules", "Transfer",
+                "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
 
@@ -99,11 +103,24 @@ let package = Package(
             name: "changebot-bench", dependencies: ["GatewayClient", "LosslessJSON", "CJSONC", "CAllocationCounter"],
             swiftSettings: settings),
 
+        // Kills the bot at random moments, and looks whether anything is lost.
+        .executableTarget(
+            name: "changebot-soak",
+            dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
+            swiftSettings: settings),
+
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
-            name: "ChangebotTests", dependencies: ["changebot", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit"],
+            name: "ChangebotTests",
+            dependencies: ["changebot", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit"],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "Compression", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", .logging,
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "EmbeddedGatewayTests",
             dependencies: ["Compression", "EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix],
@@ -122,7 +139,14 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
         .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC"], swiftSettings: settings),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient"], swiftSettings: settings),
-        .testTarget(name: "RulesTests", dependencies: ["Rules", "LosslessJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient", .grdb], swiftSettings: settings),
+        .testTarget(
+            name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TransferTests", dependencies: ["Transfer", "Compression", "LosslessJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "changebot"], swiftSettings: settings),
     ]
 )

@@ -1,7 +1,7 @@
 internal import CZlib
 
-/// Packs a text whose pieces are far apart in time. Holds some bytes between two of them, where ``GzipWriter`` holds some
-/// 300 KiB: thousands of answers may wait at once.
+/// Packs a text whose pieces are far apart in time. Holds some bytes between two of them, where ``GzipWriter`` holds
+/// some 300 KiB: thousands of answers may wait at once.
 ///
 /// Each piece can be unpacked when it has come. Each is packed for itself: very short ones come out longer than they
 /// went in.

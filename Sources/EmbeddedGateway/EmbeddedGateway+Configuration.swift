@@ -2,8 +2,8 @@ package import Logging
 
 extension EmbeddedGateway {
     package struct Configuration: Sendable {
-        /// The database's name, the last segment of the URL: a lowercase letter, then those, digits and `_$()+-`. Default
-        /// `todo`.
+        /// The database's name, the last segment of the URL: a lowercase letter, then those, digits and `_$()+-`.
+        /// Default `todo`.
         package var database: String
         package var storage: Storage
         /// Where to listen. Default the loopback: without users whoever reaches the port may do all.

@@ -4,8 +4,8 @@ internal import NIOConcurrencyHelpers
 
 /// A document gateway in this process: one database in one file, or in memory, in Sync Gateway's REST dialect.
 ///
-/// For demos, tests and development. Without users GUEST reads and writes all. It is no product of its own: one process,
-/// one file.
+/// For demos, tests and development. Without users GUEST reads and writes all. It is no product of its own: one
+/// process, one file.
 ///
 /// ```swift
 /// let gateway = EmbeddedGateway(.init(storage: .memory))
@@ -15,7 +15,8 @@ internal import NIOConcurrencyHelpers
 ///
 /// Where it differs from the real one: members of documents keep their order and their spelling (Sync Gateway sorts
 /// them); channels come from the member `channels`, never from a sync function, and are given in
-/// ``Configuration-swift.struct/users`` only; there is no administration. What is not there answers 404 `unknown URL`.
+/// ``Configuration-swift.struct/users`` only; it skips no sequences; escapes in paths are decoded once (Sync Gateway
+/// decodes some twice); there is no administration. What is not there answers 404 `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
         let router: Router
@@ -37,8 +38,8 @@ package final class EmbeddedGateway: Sendable {
 
     /// Opens the database and listens.
     ///
-    /// - Throws: ``EmbeddedGatewayError``: the file can't be opened, the address can't be bound. Trying again makes sense
-    ///   once the cause is gone.
+    /// - Throws: ``EmbeddedGatewayError``: the file can't be opened, the address can't be bound. Trying again makes
+    ///   sense once the cause is gone.
     /// - Precondition: The gateway is not running.
     package func start() async throws -> Address {
         let isIdle = state.withLockedValue { state in
@@ -66,7 +67,8 @@ package final class EmbeddedGateway: Sendable {
 
     /// Ends open longpolls, closes the connections and the file. Does nothing if the gateway is not running.
     ///
-    /// Acknowledged writes are in the file, and nothing is left beside it but its lock. The gateway can be started again; what was in memory is gone then.
+    /// Acknowledged writes are in the file, and nothing is left beside it but its lock. The gateway can be started
+    /// again; what was in memory is gone then.
     package func stop() async {
         let running = state.withLockedValue { state -> Running? in
             guard case .running(let running) = state else { return nil }
@@ -115,7 +117,8 @@ package final class EmbeddedGateway: Sendable {
         else {
             throw EmbeddedGatewayError(
                 .invalidName,
-                "the database name \"\(configuration.database)\" is not a lowercase letter and then those, digits and _$()+-"
+                "the database name \"\(configuration.database)\" is not a lowercase letter and then those, digits and "
+                    + "_$()+-"
             )
         }
         for name in collectionNames

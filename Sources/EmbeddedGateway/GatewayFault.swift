@@ -1,7 +1,7 @@
 /// Why a request, or one document of a batch, was refused.
 ///
-/// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`; the rows of `_bulk_docs`
-///   name some statuses otherwise than whole answers do.
+/// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`; the rows of
+///   `_bulk_docs` name some statuses otherwise than whole answers do.
 struct GatewayFault: Error, Equatable {
     let status: Int
     let reason: String

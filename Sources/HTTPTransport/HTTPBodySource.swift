@@ -68,7 +68,7 @@ struct UploadFeed: Sendable {
     }
 
     private func fail(_ error: HTTPTransportError) {
-        flow.withLock { $0.failure = error }
+        flow.withLock { $0.fail(error) }
         wakeTransfer()
     }
 }

@@ -64,7 +64,7 @@ package final class HTTPClient: Sendable {
     }
 
     /// The same while `feed` makes the body. A refusal that comes before its end, of one that is too large for example,
-    /// stops it: libcurl sends no more of it either.
+    /// stops it: no more is sent, and the connection is closed once the answer is read.
     private func head(
         of request: HTTPRequest, id: TransferID, flows: ExchangeFlows, _ feed: UploadFeed
     ) async -> CurlTransfer.Head {
@@ -79,6 +79,8 @@ package final class HTTPClient: Sendable {
             if ((try? outcome.get())?.status ?? 400) >= 400 {
                 feed.flow.withLock { $0.close() }?.resume(returning: false)
                 group.cancelAll()
+                // libcurl 7.88 takes a transfer that waits for bytes for unfinished, though its answer is there.
+                feed.wakeTransfer()
             }
             await group.waitForAll()
             return outcome

@@ -5,7 +5,7 @@ internal import Locking
 ///
 /// Threads, because they block while a process works; Swift's tasks never do.
 final class BatchQueue: @unchecked Sendable {
-    private let programs: [[UInt8]]
+    private let programs: JQPrograms
     private let settings: JQPool.Settings
     /// The numbers of the processes that live.
     let processes = Locked<Set<pid_t>>([])
@@ -17,7 +17,7 @@ final class BatchQueue: @unchecked Sendable {
     private var idle = 0
     private var isShutDown = false
 
-    init(programs: [[UInt8]], settings: JQPool.Settings) {
+    init(programs: JQPrograms, settings: JQPool.Settings) {
         self.programs = programs
         self.settings = settings
         mutex = .allocate(capacity: 1)

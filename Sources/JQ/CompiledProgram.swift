@@ -17,18 +17,21 @@ final class CompiledProgram {
     private var state: OpaquePointer?
     private let namesEnvironment: Bool
 
+    /// - Parameter bindings: An object: what the program knows by a name. Not consumed.
     /// - Throws: what jq says first.
-    init(_ text: [UInt8]) throws(JQCompileFault) {
+    init(_ text: [UInt8], _ bindings: jv) throws(JQCompileFault) {
         guard !text.contains(0) else { throw JQCompileFault(message: "the program holds a NUL character") }
         // Alone first: what ends our parenthesis early is no program, and messages show the program's own text.
-        let bare = try Self.compile(text, arguments: ["change", "match", "now"])
+        var known = jv_copy(bindings)
+        for name in ["change", "match", "now"] { known = jv_object_set(known, jv_string(name), jv_null()) }
+        let bare = try Self.compile(text, arguments: known)
         Self.tearDown(bare)
         namesEnvironment = String(decoding: text, as: UTF8.self).contains("$ENV")
         do throws(JQCompileFault) {
-            state = try Self.compile(Self.opening + text + Array("\n)".utf8), arguments: [])
+            state = try Self.compile(Self.opening + text + Array("\n)".utf8), arguments: jv_copy(bindings))
         } catch {
             // Nothing but definitions, or nothing at all, stands for `.`.
-            state = try Self.compile(Self.opening + text + Array("\n.)".utf8), arguments: [])
+            state = try Self.compile(Self.opening + text + Array("\n.)".utf8), arguments: jv_copy(bindings))
         }
     }
 
@@ -93,8 +96,12 @@ extension CompiledProgram {
                 + definitions + " $__document | (").utf8)
     }()
 
-    private static func compile(_ text: [UInt8], arguments names: [String]) throws(JQCompileFault) -> OpaquePointer {
-        guard let state = jq_init() else { throw JQCompileFault(message: "out of memory") }
+    /// - Parameter arguments: An object, which it consumes. Its values are shared, not copied.
+    private static func compile(_ text: [UInt8], arguments: jv) throws(JQCompileFault) -> OpaquePointer {
+        guard let state = jq_init() else {
+            jv_free(arguments)
+            throw JQCompileFault(message: "out of memory")
+        }
         let messages = CompileMessages()
         let reference = Unmanaged.passUnretained(messages)
         jq_set_error_cb(
@@ -107,8 +114,6 @@ extension CompiledProgram {
         jq_set_attr(state, jv_string("JQ_LIBRARY_PATH"), jv_array())
         jq_set_attr(state, jv_string("JQ_ORIGIN"), jv_string("/"))
         jq_set_attr(state, jv_string("PROGRAM_ORIGIN"), jv_string("/"))
-        var arguments = jv_object()
-        for name in names { arguments = jv_object_set(arguments, jv_string(name), jv_null()) }
         let terminated = text.map { CChar(bitPattern: $0) } + [0]
         let compiled = withExtendedLifetime(messages) { jq_compile_args(state, terminated, arguments) }
         jq_set_error_cb(state, { _, message in jv_free(message) }, nil)

@@ -7,20 +7,20 @@ internal import Locking
 final class Conversation {
     /// How long a process may take until it serves, and until it has compiled a program. The programs are known to
     /// compile: only a machine that has no time for them makes that last.
-    private static let startingTime: Duration = .seconds(30)
+    static let startingTime: Duration = .seconds(30)
     /// So often, in milliseconds, the thread looks whether the answers are still wanted.
     private static let patience = 100
     /// So many bytes of requests are composed ahead of the process.
     private static let composedAhead = 1 << 18
 
-    private let programs: [[UInt8]]
+    private let programs: JQPrograms
     private let settings: JQPool.Settings
     private let register: Locked<Set<pid_t>>
     private let clock = ContinuousClock()
     private var session: HelperSession?
 
     /// - Parameter register: Holds the number of the process that lives.
-    init(programs: [[UInt8]], settings: JQPool.Settings, register: Locked<Set<pid_t>> = Locked([])) {
+    init(programs: JQPrograms, settings: JQPool.Settings, register: Locked<Set<pid_t>> = Locked([])) {
         self.programs = programs
         self.settings = settings
         self.register = register
@@ -40,8 +40,8 @@ final class Conversation {
                 try converse(requests, &answered, stopping, answer)
             } catch {
                 session = nil
-                // What is nobody's fault would go wrong with each further request.
-                let failing = error.isPassing ? requests.count : answered + 1
+                // What is not about this request would go wrong with each further one.
+                let failing = error.isPassing || error.isAboutBinding ? requests.count : answered + 1
                 for _ in answered..<failing { answer(.failed(error)) }
                 answered = failing
             }
@@ -61,7 +61,7 @@ final class Conversation {
                 composed += 1
             }
             if let fault = stopping() { throw fault }
-            let isRunning = session.isReady && session.hasCompiled(requests[answered].program)
+            let isRunning = session.hasCompiled(requests[answered].program)
             let left = (isRunning ? settings.deadline : Self.startingTime) - (clock.now - start)
             let timeout = Int32(min(max(left.milliseconds, 0), Self.patience))
             switch try wait(session, timeout) {
@@ -82,16 +82,26 @@ final class Conversation {
         }
     }
 
-    /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` as long as the process has not said that it serves.
+    /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` as long as the process has not said that it serves;
+    ///   ``JQFault/bindingTooLarge(name:length:limit:)`` while it takes in a value.
     private func wait(_ session: HelperSession, _ timeout: Int32) throws(JQFault) -> HelperSession.Progress {
         do throws(JQFault) { return try session.wait(timeout) } catch {
-            throw session.isReady ? error : .notStarted("it ends at once")
+            guard session.isReady else { throw .notStarted("it ends at once") }
+            throw session.pendingBinding.map(tooLarge) ?? error
         }
+    }
+
+    private func tooLarge(_ binding: JQBinding) -> JQFault {
+        .bindingTooLarge(name: binding.name, length: binding.json.count, limit: settings.memoryLimit)
     }
 
     private func livingSession() throws(JQFault) -> HelperSession {
         if let session, session.isAlive { return session }
         session = nil
+        // As text it is several times smaller than in jq's memory, and a frame's length has 32 bits.
+        if let binding = programs.bindings.first(where: { $0.json.count > min(settings.memoryLimit, 1 << 30) }) {
+            throw tooLarge(binding)
+        }
         let started = try HelperSession(programs: programs, settings: settings, register: register)
         session = started
         return started
@@ -112,6 +122,9 @@ final class Conversation {
         case .ready:
             session.noteReady(request.program)
             return .begins
+        case .bound:
+            session.noteBound()
+            return .begins
         case .output:
             guard outputs.cost + frame.content.count + JQOutputs.costOfEach <= settings.outputLimit else {
                 throw .tooMuchOutput(limit: settings.outputLimit)
@@ -125,9 +138,12 @@ final class Conversation {
         case .programError: return .ends(.failed(.programError(frame.text)))
         case .unreadableInput:
             let message = frame.text
+            if let binding = session.pendingBinding {
+                throw .unreadableBinding(name: binding.name, message.contains("depth limit") ? nil : message)
+            }
             return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
         case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
-        case .limits, .program, .check, .call: throw .crashed
+        case .limits, .binding, .program, .check, .call: throw .crashed
         }
     }
 }

@@ -5,6 +5,8 @@ enum FrameKind: UInt8 {
     // To the process.
     /// The limits. The first frame; answered with `ready`.
     case limits = 1
+    /// A name and a value that all programs know by it. Answered with `bound` or `unreadableInput`.
+    case binding
     /// The text of the next program.
     case program
     /// Compile one program: answered with `done` or `compileFault`.
@@ -15,6 +17,8 @@ enum FrameKind: UInt8 {
     // From the process.
     /// The limits are in force; or, at a program's first use, it is compiled.
     case ready
+    /// The value can be used.
+    case bound
     case output
     case done
     case compileFault

@@ -19,11 +19,15 @@ final class HelperSession {
 
     /// Whether the process has answered that it serves.
     private(set) var isReady = false
+    /// How many of the bindings the process has answered for.
+    private(set) var boundCount = 0
+    private let bindings: [JQBinding]
     private var compiled: Set<Int> = []
 
     /// - Throws: ``JQFault/notStarted(_:)``.
-    init(programs: [[UInt8]], settings: JQPool.Settings, register: Locked<Set<pid_t>>) throws(JQFault) {
+    init(programs: JQPrograms, settings: JQPool.Settings, register: Locked<Set<pid_t>>) throws(JQFault) {
         process = try HelperProcess(register: register)
+        bindings = programs.bindings
         incoming = FrameReader(longestFrame: max(settings.outputLimit, 0) + 65_536)
         chunk = .allocate(byteCount: 1 << 18, alignment: 16)
         outgoing.begin(.limits)
@@ -31,7 +35,13 @@ final class HelperSession {
         outgoing.append(settings.outputLimit)
         outgoing.append(settings.memoryLimit)
         outgoing.end()
-        for program in programs { outgoing.write(.program, program) }
+        for binding in bindings {
+            outgoing.begin(.binding)
+            outgoing.append(counted: Array(binding.name.utf8))
+            outgoing.append(binding.json)
+            outgoing.end()
+        }
+        for program in programs.texts { outgoing.write(.program, program) }
     }
 
     deinit { chunk.deallocate() }
@@ -44,6 +54,11 @@ final class HelperSession {
         if isReady { compiled.insert(program) }
         isReady = true
     }
+
+    func noteBound() { boundCount += 1 }
+
+    /// The value that the process is taking in now; nil if it has them all.
+    var pendingBinding: JQBinding? { boundCount < bindings.count ? bindings[boundCount] : nil }
 
     /// Whether all that was to be sent is sent.
     var hasSentAll: Bool { sent == outgoing.bytes.count }

@@ -2,12 +2,14 @@
 package enum JQCompiler {
     /// Compiles programs, in a process of its own: some 30 ms each. Blocks; for the time when rule files are read.
     ///
+    /// - Parameter variables: Names that the programs may use as `$NAME`, beside those that all know.
     /// - Returns: nil for each program that compiles, else what jq says first.
     /// - Throws: the fault of the first program that could not be checked: ``JQFault/notStarted(_:)``, most likely.
-    package static func check(_ programs: [String]) throws(JQFault) -> [JQCompileFault?] {
+    package static func check(_ programs: [String], variables: [String] = []) throws(JQFault) -> [JQCompileFault?] {
         var settings = JQPool.Settings()
         settings.deadline = .seconds(30)
-        let conversation = Conversation(programs: programs.map { Array($0.utf8) }, settings: settings)
+        let bindings = variables.map(JQBinding.init(nameOfNothing:))
+        let conversation = Conversation(programs: JQPrograms(programs, bindings: bindings), settings: settings)
         var results: [JQCompileFault?] = []
         var failure: JQFault?
         let requests = programs.indices.map { JQRequest.check(program: $0) }

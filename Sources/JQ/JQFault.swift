@@ -18,6 +18,10 @@ package enum JQFault: Error, Sendable, Equatable {
     case tooDeep
     /// jq reads the document, `$change` or `$match` differently than the program here does.
     case unreadableInput(String)
+    /// The process could not take in a value that the programs know by a name: it needs more memory than this.
+    case bindingTooLarge(name: String, length: Int, limit: Int)
+    /// jq can't read a value that the programs know by a name; no message: it is nested too deeply.
+    case unreadableBinding(name: String, String?)
     /// The output is not JSON: it is nested more deeply than jq writes.
     case unwritableOutput
     /// The call names no program of the pool.
@@ -49,6 +53,12 @@ extension JQFault: CustomStringConvertible {
                 + "leave that text out of the program"
         case .tooDeep: "the document is nested more deeply than jq reads (256 levels); don't use jq for it"
         case .unreadableInput(let message): "jq can't read the document: \(displayText(message, limit: 200))"
+        case .bindingTooLarge(let name, let length, let limit):
+            "the data of $\(displayText(name, limit: 64)) has \(length) bytes, more than jq can take into "
+                + "\(limit) bytes of memory; leave out what the programs don't use"
+        case .unreadableBinding(let name, let message):
+            "jq can't read the data of $\(displayText(name, limit: 64)): "
+                + displayText(message ?? "it is nested more deeply than jq reads (256 levels)", limit: 200)
         case .unwritableOutput: "the result is not JSON, or nested more deeply than jq writes (256 levels)"
         case .noSuchProgram(let index): "there is no program \(index)"
         case .notStarted(let message): "can't start a process for jq programs: \(displayText(message, limit: 200))"
@@ -101,6 +111,14 @@ extension JQFault {
     package var isPassing: Bool {
         switch self {
         case .notStarted, .cancelled, .shutDown: true
+        default: false
+        }
+    }
+
+    /// Whether it is about what all programs know, and so the same for every call.
+    var isAboutBinding: Bool {
+        switch self {
+        case .bindingTooLarge, .unreadableBinding: true
         default: false
         }
     }

@@ -23,9 +23,11 @@ package final class JQPool: Sendable {
     private let programCount: Int
 
     /// `programs` should have passed ``JQCompiler/check(_:)``: here, one that does not compile fails its calls.
-    package init(programs: [String], settings: Settings = Settings()) {
+    ///
+    /// - Parameter bindings: Known to all programs. Kept as long as the pool is, for processes that are started later.
+    package init(programs: [String], bindings: [JQBinding] = [], settings: Settings = Settings()) {
         programCount = programs.count
-        queue = BatchQueue(programs: programs.map { Array($0.utf8) }, settings: settings)
+        queue = BatchQueue(programs: JQPrograms(programs, bindings: bindings), settings: settings)
     }
 
     deinit { queue.shutDown() }
@@ -35,6 +37,15 @@ package final class JQPool: Sendable {
 
     /// Ends the processes, and waits for that. Calls that are not done fail.
     package func shutdown() { queue.shutDown() }
+
+    /// Starts a process, and waits until it has taken in the bindings.
+    ///
+    /// - Returns: Why calls would fail whatever they are; nil if nothing is known to be wrong.
+    package func start() async -> JQFault? {
+        guard programCount > 0 else { return nil }
+        guard case .failed(let fault)? = await put([.check(program: 0)]).first else { return nil }
+        return fault
+    }
 
     /// Runs calls, in one round trip if all goes well, and gives their outcomes in the same order.
     ///

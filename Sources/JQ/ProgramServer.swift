@@ -7,6 +7,8 @@ internal import Glibc
 struct ProgramServer {
     private var limits = ProcessLimits(deadline: .zero, output: 0, memory: 0)
     private var texts: [[UInt8]] = []
+    /// What all programs know by a name: an object.
+    private var bindings = jv_object()
     private var compiled: [Int: Result<CompiledProgram, JQCompileFault>] = [:]
     private var answers = FrameWriter()
 
@@ -27,6 +29,7 @@ struct ProgramServer {
     private mutating func answer(_ frame: inout Frame) {
         switch frame.kind {
         case .limits: take(&frame)
+        case .binding: bind(&frame)
         case .program: texts.append(Array(frame.content))
         case .check: timed { server in server.check(&frame) }
         case .call: timed { server in server.call(&frame) }
@@ -43,13 +46,32 @@ struct ProgramServer {
         send(.ready)
     }
 
+    private mutating func bind(_ frame: inout Frame) {
+        guard let name = frame.takeCounted() else { _exit(EXIT_FAILURE) }
+        let value = Self.parse(frame.content)
+        guard jv_get_kind(value) != JV_KIND_INVALID else { return refuse(value) }
+        bindings = jv_object_set(bindings, jv_string(String(decoding: name, as: UTF8.self)), value)
+        send(.bound)
+    }
+
+    /// Invalid, with a message, if jq can't read the text.
+    private static func parse(_ text: ArraySlice<UInt8>) -> jv {
+        text.withUnsafeBytes { bytes in
+            jv_parse_sized(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count))
+        }
+    }
+
     /// Whoever started this process ends it at the deadline. Should that one be gone, the alarm does, a second later.
     private mutating func timed(_ body: (inout Self) -> Void) {
-        var timer = itimerval()
-        timer.it_value.tv_sec = Int(limits.deadline.components.seconds) + 2
-        setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+        Self.setAlarm(limits.deadline)
         body(&self)
-        timer.it_value.tv_sec = 0
+        Self.setAlarm(nil)
+    }
+
+    /// - Parameter deadline: The alarm comes two seconds behind it; nil: never.
+    private static func setAlarm(_ deadline: Duration?) {
+        var timer = itimerval()
+        timer.it_value.tv_sec = deadline.map { Int($0.components.seconds) + 2 } ?? 0
         setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
     }
 
@@ -71,10 +93,7 @@ struct ProgramServer {
         case .success(let program):
             var input = jv_array()
             for text in [frame.content, change, match] {
-                let value = text.withUnsafeBytes { bytes in
-                    jv_parse_sized(
-                        bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count))
-                }
+                let value = Self.parse(text)
                 guard jv_get_kind(value) != JV_KIND_INVALID else {
                     jv_free(input)
                     return refuse(value)
@@ -110,13 +129,15 @@ struct ProgramServer {
 
     private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileFault> {
         if let known = compiled[index] { return known }
+        // Compiling has a deadline of its own.
+        Self.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileFault>
-        do throws(JQCompileFault) { result = .success(try CompiledProgram(texts[index])) } catch {
+        do throws(JQCompileFault) { result = .success(try CompiledProgram(texts[index], bindings)) } catch {
             result = .failure(error)
         }
         compiled[index] = result
-        // Compiling has a deadline of its own.
         send(.ready)
+        Self.setAlarm(limits.deadline)
         return result
     }
 

@@ -94,6 +94,12 @@ package struct Delivery: Sendable {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
             try await delivery.accept(sieve.sift(documents), documents: documents.count, bytes: bytes)
         }
+
+        /// The same for documents that were set aside. Those that find their end lose their letters.
+        package func take(_ documents: [RetriedDocument]) async throws {
+            let bytes = documents.reduce(0) { $0 + $1.byteCount }
+            try await delivery.accept(sieve.sift(documents), documents: documents.count, bytes: bytes)
+        }
     }
 
     private func accept(
@@ -112,6 +118,17 @@ package struct Delivery: Sendable {
             counters.bytesIn += bytes
         }
         try await submit(sifted.picks.map { $0.candidate(ticket: nil) })
+    }
+
+    private func accept(_ sifted: ChangeSieve.RetryResult, documents: Int, bytes: Int) async throws {
+        try await setAside(sifted.deadLetters)
+        try await ledger.drop(sifted.settled)
+        await progress.count { counters in
+            counters.changes += documents
+            counters.bytesIn += bytes
+            counters.deadLetters += sifted.untouched
+        }
+        try await submit(sifted.candidates)
     }
 
     private func setAside(_ letters: [DeadLetter]) async throws {

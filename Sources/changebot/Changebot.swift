@@ -19,7 +19,8 @@ struct Changebot: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            RunCommand.self, FixCommand.self, RulesCommand.self, GatewayCommand.self, DemoCommand.self,
+            RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
+            GatewayCommand.self, DemoCommand.self,
         ])
 
     static func main() async {
@@ -27,6 +28,8 @@ struct Changebot: AsyncParsableCommand {
         JQHelper.serveIfAsked()
         // A gateway or a pipe that goes away is an error of that exchange, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        // So is a file that may not grow any more.
+        signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         ProcessTitle.hideCredentials()
         do {

@@ -42,4 +42,70 @@ import Testing
         }
         #expect(try Program.run(["gateway", "--config", "/none.json"]).code == 66)
     }
+
+    private static let faults = """
+        seed: 3
+        faults:
+          - { name: lost answers, on: _bulk_docs, drop: after, times: 1 }
+          - on: _bulk_docs
+            status: { code: 503, retry_after: 0 }
+            after: 1 # the one above
+            times: 1
+          - { on: _changes, slice: 5 }
+          - duplicate: 1
+          - reorder: 3
+          - { on: _changes, cut: 200, times: 1 }
+        """
+
+    /// The bot goes on through all of it, and the gateway keeps count.
+    @Test func aGatewayMisbehavesOnRequest() async throws {
+        try await Program.withDirectory { folder in
+            try Data(Self.faults.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
+            let process = try ChildProcess(
+                [Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.yaml"],
+                errors: folder + "/log")
+            let url = try #require(process.readLine()?.split(separator: " ").last.map(String.init))
+            let phone = Gateway(try GatewayURL(url))
+            for (id, name) in [("t1", "apple"), ("t2", "coffee"), ("t3", "potatoes"), ("t4", "tea")] {
+                let body = Array(#"{"type":"task","task":"\#(name)","createdAt":"2026-11-20T10:00:00Z"}"#.utf8)
+                _ = try await phone.put(DocumentID(id), body: body)
+            }
+            let result = try Program.run([
+                "run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", folder + "/state",
+            ])
+            #expect(result.code == 0, "\(result.errors)")
+            for id in ["t1", "t2", "t3"] {
+                #expect(try await phone.attachment("image", of: DocumentID(id))?.isEmpty == false)
+            }
+            process.signal(SIGTERM)
+            #expect(process.wait() == 0)
+            let log = try String(contentsOfFile: folder + "/log", encoding: .utf8)
+            let beginning = #"warning this will go wrong on purpose fault="lost answers" what="dropped after"#
+            #expect(log.contains(beginning), "\(log)")
+            #expect(log.contains(#"notice this went wrong on purpose fault="lost answers" times=1"#), "\(log)")
+            #expect(log.contains("fault=cut times=1") && log.contains("fault=status times=1"), "\(log)")
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "json", #"{"faults":[{"on":"_changes","lantency":"1s"}]}"#,
+            ":1:29: unknown member \"lantency\"; known are name"
+        ),
+        ("json", "{\n", ":2:1: "),
+        ("yaml", "faults:\n- on: \"ä\"\n  hang: true\n", ":2:7: \"on\" must be any or one of"),
+        ("yaml", "faults:\n- hang: true\n  lantency: 1s", ":3:3: unknown member \"lantency\""),
+        ("yaml", "faults:\n- on: _changes", ":2:3: what goes wrong is missing"),
+        ("yaml", "faults: [\n", ":2:"),
+    ])
+    func faultsThatAreNotValidAreRefused(kind: String, text: String, message: String) async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/faults." + kind
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let result = try Program.run(["gateway", "--faults", file])
+            #expect(result.code == 65)
+            #expect(result.errors.hasPrefix(file + message), "\(result.errors)")
+        }
+        #expect(try Program.run(["gateway", "--faults", "/none.json"]).code == 66)
+    }
 }

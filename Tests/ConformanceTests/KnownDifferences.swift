@@ -58,8 +58,7 @@ extension KnownDifferences {
     /// `cv` in answers to writes, `_cv` in documents.
     static let hasVersionVectors = Expected(
         true,
-        .init(.syncGateway3, .couchDB, does: false, because: "version vectors came with Sync Gateway 4"),
-        .init(.embedded, does: false, because: "nothing that the program does needs them"))
+        .init(.syncGateway3, .couchDB, does: false, because: "version vectors came with Sync Gateway 4"))
 
     /// Whether the members of a document come back in the order of their names.
     static let sortsMembers = Expected(

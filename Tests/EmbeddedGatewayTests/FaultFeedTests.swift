@@ -139,6 +139,26 @@ import Testing
         }
     }
 
+    /// A write that is committed before a reset and told after it must not move the feed's end.
+    @Test func resetsAmongWritesLeaveTheFeedWhereTheDatabaseIs() async throws {
+        let router = try await router(documents: 0, "")
+        for round in 0..<20 {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<4 {
+                    group.addTask {
+                        for number in 0..<10 {
+                            let target = "/todo/d\(round)-\(writer)-\(number)"
+                            _ = await router.answer(Request("PUT", target, fields: [.json], body: Array("{}".utf8)))
+                        }
+                    }
+                }
+                group.addTask { try await router.resetDatabase() }
+                group.addTask { try await router.changeDatabase(.offline(.zero)) }
+            }
+            #expect(try await router.store.lastSequence() == router.store.signal.lastSequence)
+        }
+    }
+
     @Test func aDatabaseIsOfflineForATime() async throws {
         let router = try await router(documents: 3, #"{"offline":"1h","on":"_all_docs"}"#)
         #expect(await router.answer(Request("GET", "/todo/d0")).status == 200)
@@ -150,6 +170,7 @@ import Testing
         let information = try JSONText(try await Collected(await router.answer(Request("GET", "/todo/"))).bytes).root
         #expect(information["state"]?.string == "Offline")
         #expect(information["update_seq"]?.integer == 0)
+        #expect(information["instance_start_time"]?.integer == router.started.time + 1)
         router.faults.follow(nil)
         #expect(await router.answer(Request("GET", "/todo/d0")).status == 200)
     }

@@ -21,41 +21,42 @@ import Testing
             """#)
         #expect(plan.seed == 42)
         #expect(
-            plan.descriptions == [
+            plan.descriptions.map { "\($0.name): \($0.text)" } == [
                 "slow feed: latency 50 to 2000 ms on longpoll _changes, a share of 0.5",
-                "status: status 503 on PUT _bulk_docs document, every 3th, after 100 requests, for 10.0 seconds, at most 4 times",
+                "status: status 503 on PUT _bulk_docs document, one in 3, after 100 requests, for 10.0 seconds, "
+                    + "at most 4 times",
                 "cut: cut after 10 bytes", "cut 2: cut after 0 to 20 bytes",
             ])
     }
 
     @Test(arguments: [
-        (#""latency":"1m""#, "latency: latency 60000 ms"),
-        (#""slice":1"#, "slice: slices of 1 bytes"),
-        (#""slice":{"bytes":7,"pause":"10ms"}"#, "slice: slices of 7 bytes with 0.01 seconds between them"),
-        (#""cut":0"#, "cut: cut after 0 bytes"),
-        (#""drop":"before""#, "drop: dropped before it is carried out"),
-        (#""drop":"after""#, "drop: dropped after it was carried out"),
-        (#""status":429"#, "status: status 429"),
-        (#""status":{"code":200,"body":"<html>","content_type":"text/plain"}"#, "status: status 200"),
-        (#""hang":true"#, "hang: no answer"),
-        (#""heartbeats_only":"1s""#, "heartbeats_only: nothing but a heartbeat every 1.0 seconds on _changes"),
-        (#""last_seq_early":2"#, "last_seq_early: last_seq after 2 rows on _changes"),
-        (#""duplicate":0.5"#, "duplicate: 0.5 of the rows twice on _changes"),
-        (#""reorder":4,"on":"_changes""#, "reorder: rows shuffled in groups of 4 on _changes"),
-        (#""rewind":9"#, "rewind: 9 sequences back on _changes"),
-        (#""session_expired":true"#, "session_expired: session expired"),
-        (#""refuse_documents":0.25"#, "refuse_documents: 0.25 of the documents refused with 403 on _bulk_docs"),
+        (#""latency":"1m""#, "latency 60000 ms"),
+        (#""slice":1"#, "slices of 1 bytes"),
+        (#""slice":{"bytes":7,"pause":"10ms"}"#, "slices of 7 bytes with 0.01 seconds between them"),
+        (#""cut":0"#, "cut after 0 bytes"),
+        (#""drop":"before""#, "dropped before it is carried out"),
+        (#""drop":"after""#, "dropped after it was carried out"),
+        (#""status":429"#, "status 429"),
+        (#""status":{"code":200,"body":"<html>","content_type":"text/plain"}"#, "status 200"),
+        (#""hang":true"#, "no answer"),
+        (#""heartbeats_only":"1s""#, "nothing but a heartbeat every 1.0 seconds on _changes"),
+        (#""last_seq_early":2"#, "last_seq after 2 rows on _changes"),
+        (#""duplicate":0.5"#, "0.5 of the rows twice on _changes"),
+        (#""reorder":4,"on":"_changes""#, "rows shuffled in groups of 4 on _changes"),
+        (#""rewind":9"#, "9 sequences back on _changes"),
+        (#""session_expired":true"#, "session expired"),
+        (#""refuse_documents":0.25"#, "0.25 of the documents refused with 403 on _bulk_docs"),
         (
             #""refuse_documents":{"share":1,"status":[500,503],"reason":"no"}"#,
-            "refuse_documents: 1.0 of the documents refused with 500, 503 on _bulk_docs"
+            "1.0 of the documents refused with 500, 503 on _bulk_docs"
         ),
-        (#""reset":true"#, "reset: database reset, at most 1 times"),
-        (#""reset":true,"every":10"#, "reset: database reset, every 10th"),
+        (#""reset":true"#, "database reset, once"),
+        (#""reset":true,"every":10"#, "database reset, one in 10"),
         (
             #""offline":"1h","after":"2s""#,
-            "offline: database offline for 3600.0 seconds, after 2.0 seconds, at most 1 times"
+            "database offline for 3600.0 seconds, after 2.0 seconds, once"
         ),
-        (#""hang":true,"on":"any""#, "hang: no answer"),
+        (#""hang":true,"on":"any""#, "no answer"),
     ])
     func everyActionIsRead(members: String, description: String) throws {
         #expect(try fault(members).description == description)
@@ -87,6 +88,7 @@ import Testing
         (#"{"faults":[{"latency":["2s","1s"]}]}"#, 1, 23, "the lowest value comes first"),
         (#"{"faults":[{"latency":["2s"]}]}"#, 1, 23, "one value, or a list"),
         (#"{"faults":[{"latency":"99999999999999999999h"}]}"#, 1, 23, "a time such as"),
+        (#"{"faults":[{"heartbeats_only":"0s"}]}"#, 1, 31, "longer than 0ms"),
         (#"{"faults":[{"cut":9223372036854775807}]}"#, 1, 19, "whole number of 0 or more"),
         (#"{"faults":[{"slice":0}]}"#, 1, 21, "whole number of 1 or more"),
         (#"{"faults":[{"slice":{}}]}"#, 1, 21, "\"bytes\" is missing"),

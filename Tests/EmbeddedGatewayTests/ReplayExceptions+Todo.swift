@@ -1,5 +1,6 @@
 extension ReplayExceptions {
-    /// The database `todo` of Sync Gateway 4.1.1. Its sync function routes documents, grants channels and refuses writes.
+    /// The database `todo` of Sync Gateway 4.1.1. Its sync function routes documents, grants channels and refuses
+    /// writes.
     static let todo = ReplayExceptions(
         reasons: Dictionary(
             uniqueKeysWithValues: (ruled + probes).map { ($0, "the sync function decides what is seen") }))

@@ -4,8 +4,8 @@
 struct ReplayExceptions {
     /// By the exchange's name; with ` #2` behind it for the second one of that name, and so on.
     var reasons: [String: String]
-    /// Sequences that the real gateway used in exchanges that are not repeated, by the name of the next exchange that is:
-    /// they are passed over, so that later sequences are the recorded ones.
+    /// Sequences that the real gateway used in exchanges that are not repeated, by the name of the next exchange that
+    /// is: they are passed over, so that later sequences are the recorded ones.
     var sequences: [String: Int] = [:]
     /// Exchanges that began, or came to the document, before another one that was answered earlier.
     var earlier: [String: String] = [:]

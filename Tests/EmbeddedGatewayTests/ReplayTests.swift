@@ -53,7 +53,8 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    /// The embedded gateway skips no sequences: those that the real one gives out while it does are taken for plain ones.
+    /// The embedded gateway skips no sequences: those that the real one gives out while it does are taken for plain
+    /// ones.
     @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
     func whatComesBesideSkippedSequencesIsAsRecorded() async throws {
         let folder = try #require(Self.folder)

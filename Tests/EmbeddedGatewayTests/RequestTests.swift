@@ -93,6 +93,16 @@ import Testing
         }
     }
 
+    @Test func localDocumentsOfABatchComeLast() async throws {
+        let gateway = try TestGateway()
+        let batch = #"{"docs":[{"_id":"_local/x","v":1},{"_id":"a"},{"_id":"_local/x","v":2}]}"#
+        let answer = try await gateway.answer("POST", "/open/_bulk_docs", batch)
+        let conflict = #"{"error":"conflict","id":"_local/x","reason":"Document update conflict","status":409}"#
+        #expect(answer.text.hasSuffix(#"},{"id":"_local/x","rev":"0-1"},\#(conflict)]"#), "\(answer.text)")
+        #expect(try await gateway.answer("GET", "/open/_local/x").text == #"{"_id":"_local/x","_rev":"0-1","v":1}"#)
+        #expect(try await gateway.answer("GET", "/open/_changes?since=1").text.contains(#""last_seq":"2""#))
+    }
+
     @Test func aRowIsOneLineWhateverTheBodyLooksLike() async throws {
         let gateway = try TestGateway()
         try await gateway.put("a", "{\r\n  \"x\": \"\\n\"\n}")

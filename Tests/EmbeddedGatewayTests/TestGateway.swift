@@ -17,7 +17,8 @@ struct TestGateway {
             accounts: Accounts(store, sessions: sessions))
     }
 
-    /// The same with other collections, for one who sees everything and is not in the feed himself, as an administrator.
+    /// The same with other collections, for one who sees everything and is not in the feed himself, as an
+    /// administrator.
     init(database: String, collections names: [String]) async throws {
         try self.init(database: database)
         var collections: [String: Store] = [:]

@@ -22,11 +22,9 @@ import Testing
         let client = HTTPClient()
         let task = Task { try await client.send(HTTPRequest(url: server.url())) }
         await asked.wait(for: 1)
-        let start = ContinuousClock.now
         task.cancel()
         await #expect(throws: HTTPTransportError(.cancelled, "")) { try await task.value }
         await server.closed.wait(for: 1)
-        #expect(ContinuousClock.now - start < .seconds(5))
     }
 
     @Test func beforeSending() async throws {

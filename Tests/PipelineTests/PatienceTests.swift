@@ -35,6 +35,19 @@ import Testing
         for _ in 0..<1000 { #expect(code(patience.verdict(on: Self.refused)) == nil) }
     }
 
+    /// Sync Gateway says 401 of a database that it has not: deleted, and perhaps about to be made again.
+    @Test func aDaemonWaitsForADatabaseThatIsGone() {
+        var gone = GatewayError(.unauthorized, "Login required", status: 401)
+        gone.cause = .unknownDatabaseOrLogin
+        var daemon = patience(daemon: true, hasSucceeded: true)
+        for _ in 0..<100 { #expect(code(daemon.verdict(on: gone)) == nil) }
+        var first = patience(daemon: true)
+        #expect(code(first.verdict(on: gone)) == .notAllowed)
+        var job = patience(daemon: false, hasSucceeded: true)
+        _ = job.verdict(on: gone)
+        #expect(code(job.verdict(on: gone)) == .notAllowed)
+    }
+
     @Test func aOneShotJobGivesUpAfterItsTimeOfTroubleInARow() {
         var patience = patience(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now

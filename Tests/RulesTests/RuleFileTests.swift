@@ -15,7 +15,10 @@ import Testing
         ("version: 1\nrules:", "2:7: 'rules' must be a list of rules, not nothing (null)"),
         ("version: 1\nrule: []\nrules: []", "2:1: 'rule' is not known to this version: did you mean 'rules'?"),
         ("version: 1\nrules: []\ntests: {}", "3:8: 'tests' must be a list of tests, not an object"),
-        ("[]", "1:1: a rule file must be an object with the keys version, rules, tests, $schema, not a list"),
+        (
+            "[]",
+            "1:1: a rule file must be an object with the keys version, kind, slurp, rules, tests, $schema, not a list"
+        ),
         (
             "version: 1\nrules: [x]",
             "2:9: a rule must be an object with the keys name, when, unless, if, on, then, not text"

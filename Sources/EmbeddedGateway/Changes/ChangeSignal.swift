@@ -5,6 +5,7 @@ final class ChangeSignal: Sendable {
     private struct State {
         var lastSequence: Int
         var era = 0
+        var endings = 0
         var nextNumber = 0
         var waiting: [Int: (sequence: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
         /// Numbers of calls that were cancelled before they waited.
@@ -19,12 +20,15 @@ final class ChangeSignal: Sendable {
     /// How many calls of ``wait(past:)`` are waiting.
     var waitingCount: Int { state.withLockedValue { $0.waiting.count } }
 
-    /// Another one after each ``restart(at:)``.
+    /// Another one after each ``restart(at:)``. In a transaction it is that of the transaction's sequences.
     var era: Int { state.withLockedValue { $0.era } }
+    /// How often the feeds were ended. A feed ends if it is more than when the feed began.
+    var endings: Int { state.withLockedValue { $0.endings } }
 
     /// Wakes whoever waits for this sequence. Called after the commit, so that who wakes finds what woke him.
     ///
-    /// - Parameter era: In which the sequence was given out; what comes late from another is passed over. Nil for this one.
+    /// - Parameter era: In which the sequence was given out; what comes late from another is passed over. Nil for this
+    ///   one.
     func advance(to sequence: Int, in era: Int? = nil) {
         let woken = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
             guard sequence > state.lastSequence, era ?? state.era == state.era else { return [] }
@@ -36,18 +40,26 @@ final class ChangeSignal: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Begins another era: sequences go on from this one, and whoever waits is woken.
+    /// Begins another era: sequences go on from this one, and the feeds end.
     func restart(at sequence: Int) {
-        let woken = state.withLockedValue { state in
+        state.withLockedValue { state in
             state.lastSequence = sequence
             state.era += 1
+        }
+        endFeeds()
+    }
+
+    /// Wakes whoever waits, for the last time.
+    func endFeeds() {
+        let woken = state.withLockedValue { state in
+            state.endings += 1
             defer { state.waiting = [:] }
             return state.waiting.values.map(\.continuation)
         }
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits for a sequence above `sequence`, or for the end of the era or the task's cancellation.
+    /// Waits for a sequence above `sequence`, or for the end of the feeds or the task's cancellation.
     func wait(past sequence: Int) async {
         let number = state.withLockedValue { state in
             state.nextNumber += 1

@@ -75,7 +75,8 @@ struct ChangesPage: Sendable {
 
     /// What somebody had in his channels and may forget now.
     ///
-    /// - Note: Source: recorded, `{"seq":"38:12","id":"…","doc":{"_removed":true,…},"changes":[{"rev":"…"}],"revoked":true}`.
+    /// - Note: Source: recorded,
+    ///   `{"seq":"38:12","id":"…","doc":{"_removed":true,…},"changes":[{"rev":"…"}],"revoked":true}`.
     mutating func append(revoked document: Removal, _ position: FeedPosition, includesDocument: Bool) {
         let id = JSONWriter.escaped(document.id)
         let revision = JSONWriter.escaped(document.revision)
@@ -87,7 +88,8 @@ struct ChangesPage: Sendable {
         text += ",\"revoked\":true}\n".utf8
     }
 
-    /// - Note: Source: recorded, `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
+    /// - Note: Source: recorded,
+    ///   `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
     mutating func append(_ removal: Removal, _ position: FeedPosition, includesDocument: Bool) {
         let id = JSONWriter.escaped(removal.id)
         let revision = JSONWriter.escaped(removal.revision)

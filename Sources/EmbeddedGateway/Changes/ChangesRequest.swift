@@ -23,20 +23,24 @@ struct ChangesRequest: Sendable {
     /// - Note: Source: recorded, Sync Gateway 4.1.1; the query goes before the body of a POST.
     init(_ request: Request, _ visitor: Visitor) throws(GatewayFault) {
         let query = request.query
-        var settings: JSONValue?
+        var settings: ChangesSettings?
         switch request.method {
         case "GET": break
-        case "POST": settings = try Self.settings(request)
+        case "POST": settings = try ChangesSettings(request.body)
         case "HEAD": throw GatewayFault(400, "")
         default: throw .methodNotAllowed("GET, HEAD, POST")
         }
         let text = { (name: String) in query[name] ?? settings?[name]?.string }
         let number = { (name: String) in query[name].map { Int($0) } ?? settings?[name]?.integer }
         let flag = { (name: String) in query[name].map { $0 == "true" } ?? settings?[name]?.bool ?? false }
-        guard let feed = Feed(rawValue: text("feed") ?? "normal") else { throw GatewayFault(400, "Unknown feed type") }
-        self.feed = feed
         let position = query["since"] ?? Self.since(settings?["since"])
         since = try FeedPosition(position)
+        try settings?.checkTypes()
+        let name = text("feed") ?? ""
+        guard let feed = name.isEmpty ? .normal : Feed(rawValue: name) else {
+            throw GatewayFault(400, "Unknown feed type")
+        }
+        self.feed = feed
         if !position.isEmpty { sinceText = FeedPosition.unquoted(position) }
         limit = number("limit").flatMap { $0 > 0 ? $0 : nil }
         selection.includesDocuments = flag("include_docs")
@@ -48,22 +52,9 @@ struct ChangesRequest: Sendable {
         selection.includesRevocations = request.method == "GET" && query.flag("revocations")
         try setFilter(text("filter"), ids: query["doc_ids"], listed: settings?["doc_ids"])
         if selection.ids == nil, text("filter") == "sync_gateway/bychannel" {
-            let listed = try Self.channels(settings?["channels"])
-            try setChannels(query["channels"] ?? listed)
+            try setChannels(text("channels"))
         }
         setTimes(heartbeat: number("heartbeat"), timeout: number("timeout"))
-    }
-
-    private static func settings(_ request: Request) throws(GatewayFault) -> JSONValue {
-        let settings: JSONValue
-        do { settings = try JSONText(request.body).root } catch {
-            throw GatewayFault(400, "Invalid JSON: \"\(GoJSON.unmarshalError(error))\"")
-        }
-        guard settings.kind == .object || settings.kind == .null else {
-            let problem = "cannot unmarshal \(GoJSON.name(of: settings)) into Go value of type struct"
-            throw GatewayFault(400, "Invalid JSON: \"json: \(problem)\"")
-        }
-        return settings
     }
 
     private static func since(_ value: JSONValue?) -> String {
@@ -82,15 +73,6 @@ struct ChangesRequest: Sendable {
             selection.ids = named ?? listed?.elements.compactMap(\.string) ?? []
         default: throw GatewayFault(400, "Unknown filter; try sync_gateway/bychannel or _doc_ids")
         }
-    }
-
-    private static func channels(_ value: JSONValue?) throws(GatewayFault) -> String? {
-        guard let value, value.kind != .null else { return nil }
-        guard let names = value.string else {
-            let problem = "cannot unmarshal \(GoJSON.name(of: value)) into Go struct field .channels of type string"
-            throw GatewayFault(400, "Invalid JSON: \"json: \(problem)\"")
-        }
-        return names
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: channels that the visitor does not have show nothing.

@@ -1,7 +1,7 @@
 /// A place in the changes feed.
 ///
-/// `SEQUENCE`, or `TRIGGER:SEQUENCE` for what somebody sees since he was given a channel at the sequence `TRIGGER`: all of
-/// that comes before the change `TRIGGER` itself.
+/// `SEQUENCE`, or `TRIGGER:SEQUENCE` for what somebody sees since he was given a channel at the sequence `TRIGGER`: all
+/// of that comes before the change `TRIGGER` itself.
 struct FeedPosition: Sendable, Equatable, Comparable {
     /// The sequence of the grant; nil for a plain position.
     let trigger: Int?

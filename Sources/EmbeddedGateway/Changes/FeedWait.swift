@@ -2,14 +2,14 @@
 struct FeedWait {
     private let clock = ContinuousClock()
     private let signal: ChangeSignal
-    private let era: Int
+    private let endings: Int
     private let timeout: Duration?
     private let heartbeat: Duration?
     private var deadline: ContinuousClock.Instant?
 
     init(_ asked: ChangesRequest, _ signal: ChangeSignal) {
         self.signal = signal
-        era = signal.era
+        endings = signal.endings
         timeout = asked.timeout
         heartbeat = asked.heartbeat
         restart()
@@ -20,13 +20,13 @@ struct FeedWait {
 
     /// Waits for a change above `sequence`, with a heartbeat now and then if one was asked for.
     ///
-    /// - Returns: False if the time is over, or the era in which the feed began.
+    /// - Returns: False if the time is over, or the feed is to end.
     /// - Throws: `CancellationError`, or what `beat` throws.
     func forChange(past sequence: Int, _ beat: () async throws -> Void) async throws -> Bool {
-        while signal.era == era {
+        while signal.endings == endings {
             let end = heartbeat.map { clock.now.advanced(by: $0) } ?? deadline
-            if try await signal.wait(past: sequence, until: end) { return signal.era == era }
-            guard heartbeat != nil, signal.era == era else { return false }
+            if try await signal.wait(past: sequence, until: end) { return signal.endings == endings }
+            guard heartbeat != nil, signal.endings == endings else { return false }
             try await beat()
         }
         return false

@@ -2,8 +2,8 @@ internal import Compression
 
 /// A multipart body, part by part.
 ///
-/// - Note: Source: RFC 2046, section 5.1; the recorded answers of Sync Gateway 4.1.1 have the fields of a part sorted and
-///   a line break behind the end.
+/// - Note: Source: RFC 2046, section 5.1; the recorded answers of Sync Gateway 4.1.1 have the fields of a part sorted
+///   and a line break behind the end.
 struct MultipartWriter {
     /// Whether JSON of some length goes out packed.
     ///

@@ -24,8 +24,8 @@ struct RevisionID: Comparable, Sendable, CustomStringConvertible {
     ///
     /// - Parameter canonicalBody: The body without `_id`, `_rev` and `_attachments`, members sorted; a tombstone's with
     ///   `"_deleted":true`.
-    /// - Note: Source: worked out from recorded answers of Sync Gateway 4.1.1 (`{"a":1}` is `1-36de1e87…` under any id):
-    ///   MD5 over the length of the parent's name, that name, and the canonical body.
+    /// - Note: Source: worked out from recorded answers of Sync Gateway 4.1.1 (`{"a":1}` is `1-36de1e87…` under any
+    ///   id): MD5 over the length of the parent's name, that name, and the canonical body.
     init(after parent: RevisionID?, canonicalBody: [UInt8]) {
         let name = Array((parent?.description ?? "").utf8)
         generation = (parent?.generation ?? 0) + 1

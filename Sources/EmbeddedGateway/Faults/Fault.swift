@@ -19,7 +19,7 @@ struct Fault: Sendable {
 }
 
 extension Fault: CustomStringConvertible {
-    var description: String { "\(name): \(action)\(requests)\(timing)" }
+    var description: String { "\(action)\(requests)\(timing)" }
 }
 
 /// What goes wrong.
@@ -94,7 +94,8 @@ extension FaultAction: CustomStringConvertible {
         case .rewind(let count): "\(count) sequences back"
         case .sessionExpired: "session expired"
         case .refuseDocuments(let refusal):
-            "\(refusal.share) of the documents refused with \(refusal.statuses.map(String.init).joined(separator: ", "))"
+            "\(refusal.share) of the documents refused with "
+                + refusal.statuses.map(String.init).joined(separator: ", ")
         case .reset: "database reset"
         case .offline(let time): "database offline for \(time)"
         }

@@ -1,14 +1,14 @@
 /// What a gateway does wrong on purpose, so that clients can be tried against trouble.
 ///
-/// Read from a file of JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. README.md lists all
+/// Read from JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. README.md lists all
 /// members. The same seed makes the same faults on the same requests: what is drawn depends on the fault's place in the
 /// list and on the number of the request among those that the fault is for, on nothing else.
 package struct FaultPlan: Sendable {
     var seed: UInt64 = 0
     var faults: [Fault] = []
 
-    /// The faults in the order of the file, each in one line: `slow feed: latency 0.2 s on _changes`.
-    package var descriptions: [String] { faults.map(\.description) }
+    /// The faults in the order of the file, by name, each in one line: `latency 200 ms on _changes, once`.
+    package var descriptions: [(name: String, text: String)] { faults.map { ($0.name, $0.description) } }
 
     /// Reads a file.
     ///
@@ -24,6 +24,8 @@ package struct FaultPlan: Sendable {
 
 /// Where a file with faults is wrong.
 package struct FaultPlanError: Error, Equatable, CustomStringConvertible {
+    /// The byte of the file at which what is wrong begins.
+    package let offset: Int
     /// Counted from 1.
     package let line: Int
     /// In Unicode scalars, counted from 1.

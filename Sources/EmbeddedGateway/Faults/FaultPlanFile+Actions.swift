@@ -32,7 +32,7 @@ extension FaultPlanFile {
         case .cut: return .cut(try range(value, what) { value, what throws(FaultPlanError) in try number(value, what) })
         case .drop: return try drop(value)
         case .status: return .status(try status(value))
-        case .heartbeatsOnly: return .heartbeatsOnly(try time(value, what))
+        case .heartbeatsOnly: return .heartbeatsOnly(try pause(value, what))
         case .lastSequenceEarly: return .lastSequenceEarly(try number(value, what, from: 1))
         case .duplicate: return .duplicate(try share(value, what))
         case .reorder: return .reorder(try number(value, what, from: 2))
@@ -64,6 +64,12 @@ extension FaultPlanFile {
     private func milliseconds(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> Int {
         _ = try time(value, what)
         return value.string.flatMap(FaultTime.milliseconds) ?? 0
+    }
+
+    private func pause(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> Duration {
+        let pause = try time(value, what)
+        guard pause > .zero else { throw error("\(what) must be longer than 0ms", at: value) }
+        return pause
     }
 
     private func slice(_ value: JSONValue) throws(FaultPlanError) -> FaultAction {

@@ -177,7 +177,7 @@ extension FaultPlanFile {
 
     private static func error(_ reason: String, at place: JSONFault, in text: [UInt8]) -> FaultPlanError {
         let (line, column) = place.position(in: text.span)
-        return FaultPlanError(line: line, column: column, reason: reason)
+        return FaultPlanError(offset: place.offset, line: line, column: column, reason: reason)
     }
 
     private static func list<Word: RawRepresentable<String>>(_ words: [Word]) -> String {

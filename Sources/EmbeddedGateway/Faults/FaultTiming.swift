@@ -10,7 +10,7 @@ struct FaultTiming: Sendable {
         case always
         /// 0 to 1, drawn for each request.
         case share(Double)
-        /// Every so manyth request.
+        /// One request in so many.
         case every(Int)
     }
 
@@ -29,11 +29,11 @@ extension FaultTiming: CustomStringConvertible {
             switch frequency {
             case .always: ""
             case .share(let share): ", a share of \(share)"
-            case .every(let count): ", every \(count)th"
+            case .every(let count): ", one in \(count)"
             }
         if let after { text += ", after \(after)" }
         if let stay { text += ", for \(stay)" }
-        if let times { text += ", at most \(times) times" }
+        if let times { text += times == 1 ? ", once" : ", at most \(times) times" }
         return text
     }
 }

@@ -1,8 +1,8 @@
 extension Router {
     /// Answers a request for which something is to go wrong.
     ///
-    /// What stands in the way of carrying it out comes first, in the order of the plan; then, if it was carried out, what
-    /// becomes of its rows; at last what becomes of the bytes.
+    /// What stands in the way of carrying it out comes first, in the order of the plan; then, if it was carried out,
+    /// what becomes of its rows; at last what becomes of the bytes.
     ///
     /// - Throws: `CancellationError` if the client leaves while he is kept waiting.
     func answer(_ request: Request, _ path: [String], in trouble: Trouble) async throws -> Answer {
@@ -27,7 +27,7 @@ extension Router {
         case .reset: try await resetDatabase()
         case .offline(let time):
             faults.goOffline(for: time)
-            store.signal.restart(at: store.signal.lastSequence)
+            store.signal.endFeeds()
         default: break
         }
     }

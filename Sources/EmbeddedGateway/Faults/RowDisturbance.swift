@@ -98,8 +98,8 @@ struct FeedRow: Sendable {
         sequence = FeedPosition.unquoted(String(decoding: value, as: UTF8.self))
     }
 
-    /// Rows in an order that is not that of their sequences, with sequences that say so: `LOW::SEQUENCE` while something
-    /// above `LOW` is still to come. Who goes on from any of them misses nothing.
+    /// Rows in an order that is not that of their sequences, with sequences that say so: `LOW::SEQUENCE` while
+    /// something above `LOW` is still to come. Who goes on from any of them misses nothing.
     ///
     /// - Note: Source: Sync Gateway does it for sequences that come late.
     static func withLowSequences(_ rows: [FeedRow]) -> [FeedRow] {

@@ -26,7 +26,7 @@ struct SeededNumbers: Sendable {
     /// From 0 up to 1, without 1.
     mutating func share() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// - Precondition: The bounds are not beyond ``FaultPlan/largestNumber``.
+    /// - Precondition: The range is not that of all numbers.
     mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }

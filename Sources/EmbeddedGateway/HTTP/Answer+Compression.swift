@@ -4,8 +4,8 @@ internal import NIOConcurrencyHelpers
 extension Answer {
     /// The answer as it goes to a client that takes gzip.
     ///
-    /// - Note: Source: recorded, and `NewEncodedResponseWriter` of Sync Gateway 4.1: JSON, text and `multipart/mixed`, never
-    ///   what PUT and DELETE answer, and `_bulk_get` only for clients that are known to understand it.
+    /// - Note: Source: recorded, and `NewEncodedResponseWriter` of Sync Gateway 4.1: JSON, text and `multipart/mixed`,
+    ///   never what PUT and DELETE answer, and `_bulk_get` only for clients that are known to understand it.
     func packed(for request: Request) -> Answer {
         guard let accepted = request.field("Accept-Encoding"), accepted.contains("gzip"), status < 300,
             !["HEAD", "PUT", "DELETE"].contains(request.method), isPackable,

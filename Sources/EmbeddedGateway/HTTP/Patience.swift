@@ -2,8 +2,8 @@ internal import NIOCore
 
 /// How long a connection may make no headway before it is closed.
 struct Patience: Sendable {
-    /// - Note: Source: the first is `idle_timeout` of Sync Gateway. It has no others by default; these only end what will
-    ///   never go on, or hold memory for nobody.
+    /// - Note: Source: the first is `idle_timeout` of Sync Gateway. It has no others by default; these only end what
+    ///   will never go on, or hold memory for nobody.
     struct Limits: Sendable {
         /// For the next request to come, with its whole head.
         var head = TimeAmount.seconds(90)

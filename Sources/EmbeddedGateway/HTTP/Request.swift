@@ -22,7 +22,7 @@ struct Request: Sendable {
     ///
     /// Nil if an escape is broken, the path is not UTF-8 or does not begin with a slash.
     var path: [String]? {
-        let encoded = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        let encoded = pathAndQuery.prefix { $0 != UInt8(ascii: "?") }
         guard encoded.first == UInt8(ascii: "/") else { return nil }
         var segments: [String] = []
         for part in encoded.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
@@ -33,6 +33,16 @@ struct Request: Sendable {
     }
 
     var query: Query { Query(target) }
+
+    /// Without scheme and host, which a client may write too.
+    ///
+    /// - Note: Source: RFC 9112, section 3.2.2.
+    private var pathAndQuery: Substring.UTF8View {
+        for scheme in ["http://", "https://"] where target.lowercased().hasPrefix(scheme) {
+            return target.dropFirst(scheme.count).drop { $0 != "/" }.utf8
+        }
+        return target[...].utf8
+    }
 }
 
 /// The parameters behind the question mark.

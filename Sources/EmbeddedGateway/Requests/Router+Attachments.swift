@@ -49,7 +49,8 @@ extension Router {
         return text.bytes
     }
 
-    /// - Note: Source: recorded, and `handleGetAttachment` of Sync Gateway: browsers are told to save what they might run.
+    /// - Note: Source: recorded, and `handleGetAttachment` of Sync Gateway: browsers are told to save what they might
+    ///   run.
     private static func fields(of entry: JSONValue, showsEncoding: Bool) -> [HTTPField] {
         let type = entry["content_type"]?.string ?? "application/octet-stream"
         let runs: Set<String> = ["", "text/html", "application/xhtml+xml", "image/svg+xml"]
@@ -106,8 +107,8 @@ extension Router {
 extension Answer {
     /// The content, or the one range of it that is asked for.
     ///
-    /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: what is no range, more than one
-    ///   range and the range of everything are answered with the whole.
+    /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: what is no range, more than
+    ///   one range and the range of everything are answered with the whole.
     fileprivate init(_ content: [UInt8], range: String?) throws(GatewayFault) {
         let ranges = HTTPField("Accept-Ranges", "bytes")
         guard let bounds = range.flatMap({ Self.bounds($0, of: content.count) }) else {

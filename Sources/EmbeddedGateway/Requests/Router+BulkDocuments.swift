@@ -1,9 +1,10 @@
 internal import LosslessJSON
 
 extension Router {
-    /// `POST /DB/_bulk_docs`: one transaction, one row of the answer per document, in their order.
+    /// `POST /DB/_bulk_docs`: one transaction, one row of the answer per document, in their order; `_local` documents
+    /// come last, each for itself.
     ///
-    /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1.
+    /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1; its `handleBulkDocs` for `_local` documents.
     func bulkDocuments(_ request: Request) async throws -> Answer {
         guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
         let body = try request.object()
@@ -12,15 +13,23 @@ extension Router {
         }
         let isNew = body["new_edits"]?.bool != false
         var refusedDocuments = refusedDocuments
-        let lines = try documents.elements.map { object in
+        var localDocuments: [JSONValue] = []
+        let lines = try documents.elements.compactMap { object -> BulkLine? in
             guard object.kind == .object else { throw GatewayFault(400, "Document body must be JSON") }
+            guard object["_id"]?.string?.hasPrefix("_local/") != true else {
+                localDocuments.append(object)
+                return nil
+            }
             return BulkLine(object, isNew: isNew, refused: refusedDocuments?.next())
         }
         let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() })
-        return .json(Self.rows(lines, outcomes), status: 201)
+        let localOutcomes = try await writeLocalDocuments(localDocuments)
+        return .json(Self.rows(lines, outcomes, localOutcomes), status: 201)
     }
 
-    private static func rows(_ lines: [BulkLine], _ outcomes: [Result<WrittenRevision, GatewayFault>]) -> [UInt8] {
+    private static func rows(
+        _ lines: [BulkLine], _ outcomes: [Result<WrittenRevision, GatewayFault>], _ localOutcomes: [LocalOutcome]
+    ) -> [UInt8] {
         var outcomes = outcomes.makeIterator()
         var body = JSONWriter(minimumCapacity: lines.count * 80)
         body.array { body in
@@ -28,6 +37,12 @@ extension Router {
                 switch line.edit.flatMap({ _ in outcomes.next() ?? .failure(.unknownURL) }) {
                 case .success(let written): body.bulkRow(line.id, written)
                 case .failure(let fault): body.bulkRow(line.id, fault)
+                }
+            }
+            for (id, outcome) in localOutcomes {
+                switch outcome {
+                case .success(let written): body.bulkRow(id, written)
+                case .failure(let fault): body.bulkRow(id, fault)
                 }
             }
         }

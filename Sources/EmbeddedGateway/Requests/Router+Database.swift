@@ -44,8 +44,8 @@ extension Router {
             body.member("db_name", string: database)
             body.member("update_seq", integer: sequence)
             body.member("committed_update_seq", integer: sequence)
-            // Each era of the database has a start of its own.
-            body.member("instance_start_time", integer: started.time + store.signal.era)
+            // Another one each time that the feeds have ended: only that is told by it.
+            body.member("instance_start_time", integer: started.time + store.signal.endings)
             body.member("compact_running", bool: false)
             body.member("purge_seq", integer: 0)
             body.member("disk_format_version", integer: 0)

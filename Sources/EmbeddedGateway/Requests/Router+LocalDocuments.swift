@@ -23,6 +23,25 @@ extension Router {
         return .json(document.text())
     }
 
+    /// What became of one `_local` document of a batch, by its whole id.
+    typealias LocalOutcome = (id: String, outcome: Result<WrittenRevision, GatewayFault>)
+
+    func writeLocalDocuments(_ documents: [JSONValue]) async throws -> [LocalOutcome] {
+        var outcomes: [LocalOutcome] = []
+        for object in documents {
+            let id = object["_id"]?.string ?? ""
+            do {
+                let document = try IncomingDocument(object)
+                let revision = try await store.writeLocalDocument(
+                    String(id.dropFirst("_local/".count)), replacing: document.revision, body: document.body)
+                let written = WrittenRevision(
+                    id: RevisionID(generation: 0, digest: String(revision)), version: nil)
+                outcomes.append((id, .success(written)))
+            } catch let fault as GatewayFault { outcomes.append((id, .failure(fault))) }
+        }
+        return outcomes
+    }
+
     private func putLocalDocument(_ request: Request, _ name: String) async throws -> Answer {
         let document = try IncomingDocument(request.object())
         let revision = try await store.writeLocalDocument(

@@ -75,7 +75,7 @@ struct Router: Sendable {
     }
 
     private func inDatabase(_ request: Request, _ path: [String]) async throws -> Answer {
-        if path.count == 1 { return Self.moved(to: "/\(path[0])/") }
+        if path.count == 1 { return Self.moved(request, to: "/\(path[0])/") }
         if path.count == 2, path[1].isEmpty { return try await databaseItself(request) }
         return try await keyspace(request, Array(path.dropFirst()))
     }
@@ -112,11 +112,16 @@ struct Router: Sendable {
         }
     }
 
-    /// - Note: Source: recorded, Go's `http.Redirect`.
-    private static func moved(to path: String) -> Answer {
-        Answer(
-            status: 301,
-            fields: [HTTPField("Content-Type", "text/html; charset=utf-8"), HTTPField("Location", path)],
-            body: .whole(Array("<a href=\"\(path)\">Moved Permanently</a>.\n\n".utf8)))
+    /// - Note: Source: recorded, and Go's `http.Redirect`: the query goes along; only who reads gets a page.
+    private static func moved(_ request: Request, to path: String) -> Answer {
+        let query = request.target.drop { $0 != "?" }
+        let location = HTTPField("Location", path + query)
+        guard ["GET", "HEAD"].contains(request.method) else {
+            return Answer(status: 301, fields: [location], body: .whole([]))
+        }
+        let page = "<a href=\"\(path)\(HTMLText.escaped(query))\">Moved Permanently</a>.\n\n"
+        return Answer(
+            status: 301, fields: [HTTPField("Content-Type", "text/html; charset=utf-8"), location],
+            body: .whole(Array(page.utf8)))
     }
 }

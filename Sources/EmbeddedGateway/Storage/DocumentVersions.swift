@@ -3,8 +3,8 @@ internal import GRDB
 /// Makes the versions of documents, `_cv` on the wire: `TIME@SOURCE`, the time in nanoseconds since 1970 and in
 /// hexadecimal, its last 16 bits zero. Each is later than all before.
 ///
-/// - Note: Source: recorded, Sync Gateway 4.1.1: `18e9dd7a4cc30000@ejcE9k+qkA14tJdVuT53uQ`. There the time is the one at
-///   which the bucket wrote the document, and the source names the bucket.
+/// - Note: Source: recorded, Sync Gateway 4.1.1: `18e9dd7a4cc30000@ejcE9k+qkA14tJdVuT53uQ`. There the time is the one
+///   at which the bucket wrote the document, and the source names the bucket.
 struct DocumentVersions {
     private static let step: Int64 = 1 << 16
     private let source: String

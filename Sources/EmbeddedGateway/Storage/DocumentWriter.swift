@@ -53,7 +53,8 @@ struct DocumentWriter {
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: a document is overwritten by naming its winning revision, or its
-    ///   version; a deleted one also by naming none. Another branch may be ended, and continued only where conflicts are allowed.
+    ///   version; a deleted one also by naming none. Another branch may be ended, and continued only where conflicts
+    ///   are allowed.
     private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
         guard let current else {
             guard document.revision == nil else { throw GatewayFault.revisionConflict }

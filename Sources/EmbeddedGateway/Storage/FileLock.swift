@@ -3,9 +3,9 @@ internal import NIOConcurrencyHelpers
 
 /// Keeps a second gateway, in this process or another, off a database file.
 ///
-/// SQLite would let two gateways write in turn, but neither would hear of the other's changes. The lock is a file beside
-/// the database: closing another descriptor of the database itself would end SQLite's own locks (fcntl(2)). It ends with
-/// the process, whatever ends that; the file stays.
+/// SQLite would let two gateways write in turn, but neither would hear of the other's changes. The lock is a file
+/// beside the database: closing another descriptor of the database itself would end SQLite's own locks (fcntl(2)). It
+/// ends with the process, whatever ends that; the file stays.
 final class FileLock: Sendable {
     struct Held: Error, CustomStringConvertible {
         var description: String { "another gateway has it open" }

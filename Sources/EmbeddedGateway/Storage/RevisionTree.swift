@@ -11,8 +11,8 @@ struct RevisionTree {
         let parent: Int64?
         let isDeleted: Bool
 
-        /// Whether this leaf wins against another: what is not deleted first, then the higher generation, then the higher
-        /// digest.
+        /// Whether this leaf wins against another: what is not deleted first, then the higher generation, then the
+        /// higher digest.
         func wins(against other: Node) -> Bool {
             guard isDeleted == other.isDeleted else { return other.isDeleted }
             return other.id < id

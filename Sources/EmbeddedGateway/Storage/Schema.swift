@@ -3,18 +3,19 @@ internal import GRDB
 /// The whole schema of a gateway's file.
 ///
 /// - `collections`: `SCOPE.COLLECTION` by number; 0 is `_default._default`.
-/// - `documents`: one row per collection and document id. `sequence` is that of its newest change, so that the changes feed is one walk
-///   over an index; `winner` is the key of its winning revision, `leaves` how many branches its tree has.
+/// - `documents`: one row per collection and document id. `sequence` is that of its newest change, so that the changes
+///   feed is one walk over an index; `winner` is the key of its winning revision, `leaves` how many branches its tree
+///   has.
 /// - `revisions`: the revision tree of each document. `parent` is the key of the revision before, null at a root, and
 ///   names nothing where that revision has been pruned. `body` is null where only the name is known, from the history
 ///   of a replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
-///   `superseded` is when the revision with a body got a child, in seconds since 1970. `channels` is a JSON list, null for
-///   none. `version` is what the wire calls `_cv`; null where only the name is known.
+///   `superseded` is when the revision with a body got a child, in seconds since 1970. `channels` is a JSON list, null
+///   for none. `version` is what the wire calls `_cv`; null where only the name is known.
 /// - `versions`: what this database's versions are named after, and the time of the newest.
 /// - `document_channels`: where each document is now, by its winning revision, and the sequence at which it came there.
 /// - `removals`: channels that a document has left, with the sequence and the revision of that change.
-/// - `principals`, `grants`: users and roles, what they were given, and at which sequence; `ended` is the one at which it
-///   was taken away again. Roles are in no collection.
+/// - `principals`, `grants`: users and roles, what they were given, and at which sequence; `ended` is the one at which
+///   it was taken away again. Roles are in no collection.
 /// - `attachments`: contents, once per digest whatever documents have them.
 /// - `document_attachments`: which documents were sent a content. A stub with the digest of another document's
 ///   attachment opens nothing, as in the real gateway.

@@ -39,7 +39,8 @@ extension Store {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner
-                    WHERE d.collection = \(collection) AND r.deleted = 0 AND d.id \(after == nil ? ">=" : ">") ?\(range.end == nil ? "" : " AND d.id <= ?")
+                    WHERE d.collection = \(collection) AND r.deleted = 0
+                        AND d.id \(after == nil ? ">=" : ">") ?\(range.end == nil ? "" : " AND d.id <= ?")
                     ORDER BY d.id
                     """)
             var arguments: StatementArguments = [after ?? range.start ?? ""]

@@ -105,7 +105,8 @@ extension Store {
         let sql = """
             SELECT \(ChangeColumns.sql(selection))
             FROM documents d JOIN revisions r ON r.key = d.winner
-            WHERE d.sequence > ? AND d.sequence <= ? AND +d.collection = \(collection)\(selection.activeOnly ? " AND r.deleted = 0" : "")\
+            WHERE d.sequence > ? AND d.sequence <= ? AND +d.collection = \(collection)\
+            \(selection.activeOnly ? " AND r.deleted = 0" : "")\
             \(selection.ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")
             ORDER BY d.sequence
             """

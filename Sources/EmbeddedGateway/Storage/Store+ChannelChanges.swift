@@ -139,7 +139,8 @@ private struct ChannelQuery {
         let channels = ChangeSelection.list(grants.keys)
         let sql = """
             SELECT \(columns) FROM \(tables)
-            WHERE \(sequence) > ? AND \(sequence) <= ? AND +d.collection = \(collection) AND c.channel IN (SELECT value FROM json_each(?))\
+            WHERE \(sequence) > ? AND \(sequence) <= ? AND +d.collection = \(collection)
+                AND c.channel IN (SELECT value FROM json_each(?))\
             \(ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")\(condition)
             """
         var arguments: StatementArguments = [floor, end, channels]

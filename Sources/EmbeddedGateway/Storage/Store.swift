@@ -21,8 +21,8 @@ final class Store: Sendable {
     /// Which of the collections this is; 0 for `_default._default`.
     let collection: Int64
 
-    /// - Throws: GRDB's `DatabaseError` if the file can't be opened or is no database; ``FileLock/Held`` if another gateway
-    ///   has it.
+    /// - Throws: GRDB's `DatabaseError` if the file can't be opened or is no database; ``FileLock/Held`` if another
+    ///   gateway has it.
     init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
         self.rules = rules
         collection = 0
@@ -64,7 +64,8 @@ final class Store: Sendable {
         return Store(self, collection: key)
     }
 
-    /// Ends the connections to the file. What is in the log goes into the file and the log goes away. Later calls throw.
+    /// Ends the connections to the file. What is in the log goes into the file and the log goes away. Later calls
+    /// throw.
     func close() throws {
         defer { lock?.release() }
         // The pool would close the writer first: a reader, as the last one, may not take the log away.

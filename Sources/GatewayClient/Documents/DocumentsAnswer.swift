@@ -82,6 +82,9 @@ extension Gateway {
             do throws(GatewayError) { _ = try await databaseInfo() } catch { return error }
         default: return error
         }
-        return GatewayError(.notOffered, "no list of documents: \(error.message)", status: error.status)
+        var refusal = error
+        refusal.code = .notOffered
+        refusal.message = "no list of documents: \(error.message)"
+        return refusal
     }
 }

@@ -115,9 +115,9 @@ final class CurlTransfer {
     private func send(into target: UnsafeMutableRawBufferPointer) -> Int {
         touch()
         guard let uploadFlow else { return upload.read(into: target) }
-        let (reading, feeder) = uploadFlow.withLock { $0.read(into: target) }
+        let (count, feeder) = uploadFlow.withLock { $0.read(into: target) }
         feeder?.resume(returning: true)
-        return if case .bytes(let count) = reading { count } else { Int(CURL_READFUNC_PAUSE) }
+        return count ?? Int(CURL_READFUNC_PAUSE)
     }
 
     private func seek(to place: Int) -> Bool {

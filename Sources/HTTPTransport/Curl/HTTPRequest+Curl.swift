@@ -66,7 +66,11 @@ extension HTTPRequest {
             ccurl_setopt_long(easy, CURLOPT_UPLOAD, 1)
             ccurl_setopt_off(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(size))
             ccurl_setopt_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, bufferSize)
-            if body.source != nil { ccurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, 1) }
+            if body.source != nil {
+                ccurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, 1)
+                // Part of a body that was refused may still be owed on it.
+                ccurl_setopt_long(easy, CURLOPT_FORBID_REUSE, 1)
+            }
         }
         if method == "HEAD" {
             ccurl_setopt_long(easy, CURLOPT_NOBODY, 1)

@@ -5,12 +5,6 @@ struct UploadFlow: Sendable {
     /// Told whether the transfer still wants bytes.
     typealias Feeder = UnsafeContinuation<Bool, Never>
 
-    enum Reading {
-        case bytes(Int)
-        /// Nothing is there yet: the transfer is to pause.
-        case none
-    }
-
     private var part: [UInt8] = []
     private var taken = 0
     private var feeder: Feeder?
@@ -20,22 +14,24 @@ struct UploadFlow: Sendable {
     /// Something went out: the body can't be sent again.
     private(set) var hasBegun = false
     /// Why no more bytes will come.
-    var failure: HTTPTransportError?
+    private(set) var failure: HTTPTransportError?
 
-    /// Copies the next bytes into `target`; then the feeder, if there is one, is to be told that there is room.
-    mutating func read(into target: UnsafeMutableRawBufferPointer) -> (Reading, room: Feeder?) {
+    /// Copies the next bytes into `target` and says how many; nil if there are none yet and the transfer is to pause, 0 if
+    /// it is to send no more. The feeder, if there is one, is to be told that there is room.
+    mutating func read(into target: UnsafeMutableRawBufferPointer) -> (count: Int?, feeder: Feeder?) {
+        guard !isClosed else { return (0, nil) }
         let count = min(target.count, part.count - taken)
         isStarving = count == 0
-        guard count > 0 else { return (.none, takeFeeder()) }
+        guard count > 0 else { return (nil, takeFeeder()) }
         part.withUnsafeBytes { bytes in
             target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
         }
         hasBegun = true
         taken += count
-        guard taken == part.count else { return (.bytes(count), nil) }
+        guard taken == part.count else { return (count, nil) }
         part = []
         taken = 0
-        return (.bytes(count), takeFeeder())
+        return (count, takeFeeder())
     }
 
     /// Whether the transfer is still there, if there is room already; else nil, and `feeder` waits for it.
@@ -51,7 +47,12 @@ struct UploadFlow: Sendable {
         isStarving = false
     }
 
-    /// The transfer is over. The feeder is to be told so.
+    /// No more bytes will come. Says nothing of a transfer that wants none: it may be reading why.
+    mutating func fail(_ error: HTTPTransportError) {
+        if !isClosed { failure = error }
+    }
+
+    /// The transfer is over, or has got its answer. The feeder is to be told so.
     mutating func close() -> Feeder? {
         isClosed = true
         part = []

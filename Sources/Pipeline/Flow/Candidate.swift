@@ -13,6 +13,8 @@ package struct Candidate: Sendable {
     package var document: [UInt8]
     /// Writes that were tried.
     package var attempts = 0
+    /// The letters that are done with once it is written, or found to need nothing; replaced if it is set aside again.
+    package var letters: [Int] = []
 
     /// What it takes of the memory budget, from the feed to the end.
     package let byteCount: Int
@@ -31,7 +33,9 @@ package struct Candidate: Sendable {
     }
 
     func deadLetter(rule: String? = nil, reason: String) -> DeadLetter {
-        DeadLetter(
+        var letter = DeadLetter(
             sequence: sequence, id: id, revision: revision, rule: rule, reason: reason, attempts: attempts)
+        letter.replaced = letters
+        return letter
     }
 }

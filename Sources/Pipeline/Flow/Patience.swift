@@ -44,6 +44,15 @@ package struct Patience: Sendable {
         backoff.reset()
     }
 
+    /// What a refusal that nothing can change means for the run.
+    private static func end(_ error: GatewayError) -> RunFailure.Code {
+        switch error.code {
+        case .outOfResources, .sourceFailed: .outOfResources
+        case _ where error.cause == .badSequence || error.status == 400: .sequenceRefused
+        default: .notAGateway
+        }
+    }
+
     package mutating func verdict(on error: GatewayError, now: ContinuousClock.Instant = .now) -> Verdict {
         sameCodeInARow = error.code == lastCode ? sameCodeInARow + 1 : 1
         lastCode = error.code
@@ -53,6 +62,8 @@ package struct Patience: Sendable {
         switch error.code {
         // A password may have been changed a moment ago, or a session have ended: once more, then no.
         case .unauthorized where hasSucceeded && sameCodeInARow == 1: break
+        // So Sync Gateway says of a database that is gone, and one that is made anew was gone for a while.
+        case .unauthorized where hasSucceeded && settings.isDaemon && error.cause == .unknownDatabaseOrLogin: break
         case .unauthorized, .forbidden: return .end(RunFailure(.notAllowed, error.description))
         case .notFound where !(hasSucceeded && settings.isDaemon):
             return .end(RunFailure(.databaseMissing, error.description))
@@ -65,7 +76,7 @@ package struct Patience: Sendable {
         case .tlsFailed: break
         case .invalidRequest: return .end(RunFailure(.badConfiguration, error.description))
         case _ where !error.isRetryable:
-            return .end(RunFailure(error.status == 400 ? .sequenceRefused : .notAGateway, error.description))
+            return .end(RunFailure(Self.end(error), error.description))
         default: break
         }
         // Not worth the wait either if the gateway itself asks for more than is left.

@@ -14,6 +14,8 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
         case sequenceRefused
         /// More documents were set aside than ``ErrorLimit`` allows.
         case tooManyErrors
+        /// This process can't have another thread, pipe or connection.
+        case outOfResources
         /// The database was reset or restored, and the run is not to start again.
         case databaseReset
         /// An address or credentials that can't be sent.

@@ -29,8 +29,12 @@ extension Ledger {
         try letters(where: "number = ?", [number]).first
     }
 
-    package func deadLetterCount() throws(StateError) -> Int {
-        try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM dead_letter") ?? 0 }
+    /// - Parameter last: Only those up to this number.
+    package func deadLetterCount(upTo last: Int = .max) throws(StateError) -> Int {
+        try read { database in
+            try Int.fetchOne(
+                database, sql: "SELECT COUNT(*) FROM dead_letter WHERE number <= ?", arguments: [last]) ?? 0
+        }
     }
 
     /// Throws letters away.

@@ -57,6 +57,7 @@ extension StateError {
     /// Without the statement: that tells a user nothing.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error)" }
-        return error.message ?? "\(error.resultCode)"
+        let message = error.message ?? "\(error.resultCode)"
+        return error.resultCode == .SQLITE_IOERR ? message + "; is there room on the disk?" : message
     }
 }

@@ -160,6 +160,7 @@ package struct BulkWriter: Sendable {
         CrashPoint.deadLettersSaved.pass()
         try await ledger.recordOwnRevisions(settled.ownRevisions)
         CrashPoint.ownRevisionsSaved.pass()
+        try await ledger.drop(settled.settledLetters)
         await progress.count { settled.count(in: &$0) }
         await progress.finish(settled.finished.compactMap(\.ticket))
         CrashPoint.finished.pass()

@@ -11,6 +11,12 @@ struct Settlement {
     private var conflicts = 0
     private var rejected = 0
 
+    /// Letters of documents that were tried again and are not set aside again.
+    var settledLetters: [Int] {
+        let replaced = Set(deadLetters.flatMap(\.replaced))
+        return finished.flatMap(\.letters).filter { !replaced.contains($0) }
+    }
+
     mutating func setAside(_ candidate: Candidate, _ letter: DeadLetter) {
         finished.append(candidate)
         deadLetters.append(letter)

@@ -3,6 +3,7 @@ internal import LosslessJSON
 /// Applies a JSON Merge Patch (RFC 7396).
 struct MergeAction: Sendable {
     let patch: Template
+    private let kind: RuleFileKind
 
     /// Nil, with faults, if the patch is no object or names a member that is not a rule's to change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -12,7 +13,7 @@ struct MergeAction: Sendable {
                 "merge takes an object (a JSON Merge Patch) or { jq: PROGRAM }, not \(node.kindName); null removes")
             return nil
         }
-        let reserved = members.filter { $0.name.hasPrefix("_") }
+        let reserved = members.filter { !reading.kind.mayWrite($0.name) }
         for member in reserved {
             reading.faults.report(
                 at: member.position,
@@ -21,23 +22,24 @@ struct MergeAction: Sendable {
         }
         guard reserved.isEmpty, let patch = Template(node, reading) else { return nil }
         self.patch = patch
+        kind = reading.kind
     }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
         guard let patch = try patch.value(outputs, of: "merge") else { return }
-        if self.patch.literal == nil { try Self.check(patch, draft.document) }
+        if self.patch.literal == nil { try check(patch, draft.document) }
         do throws(JSONEditFault) { draft.document = try draft.document.merging(patch.root) } catch {
             throw ActionFault(error)
         }
     }
 
     /// A program may hand back the whole document; what is the gateway's in it must be as it was.
-    private static func check(_ patch: JSONText, _ document: JSONText) throws(ActionFault) {
+    private func check(_ patch: JSONText, _ document: JSONText) throws(ActionFault) {
         guard patch.root.kind == .object else {
             throw .failed("merge takes an object; the program gives \(patch.excerpt)")
         }
         for member in patch.root.members {
-            guard let name = member.name.string, name.hasPrefix("_") else { continue }
+            guard let name = member.name.string, !kind.mayWrite(name) else { continue }
             guard let current = document.root[name], current.isEquivalent(to: member.value) else {
                 throw .failed("merge can't touch '\(name)'; take it out of what the program gives: del(.\(name))")
             }

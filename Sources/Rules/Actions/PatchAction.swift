@@ -8,6 +8,7 @@ struct PatchAction: Sendable {
     }
 
     let source: Source
+    private let kind: RuleFileKind
 
     var programs: [Int] {
         switch source {
@@ -28,11 +29,12 @@ struct PatchAction: Sendable {
             }
         }
         guard let template = Template(node, reading) else { return nil }
+        kind = reading.kind
         guard let literal = template.literal else {
             source = .computed(template)
             return
         }
-        do throws(OperationFault) { source = .fixed(try Self.patch(literal)) } catch {
+        do throws(OperationFault) { source = .fixed(try Self.patch(literal, kind)) } catch {
             var position = node.position
             if case .list(let elements) = node.content, let index = error.operation, index < elements.count {
                 position = elements[index].position
@@ -54,20 +56,23 @@ struct PatchAction: Sendable {
         case .fixed(let fixed): patch = fixed
         case .computed(let template):
             guard let value = try template.value(outputs, of: "patch") else { return }
-            do throws(OperationFault) { patch = try Self.patch(value) } catch { throw .failed(error.reason) }
+            do throws(OperationFault) { patch = try Self.patch(value, kind) } catch { throw .failed(error.reason) }
         }
         do throws(JSONPatchFault) { draft.document = try draft.document.applying(patch) } catch {
             if case .testFailed = error.reason { throw .doesNotApply }
             throw .failed("patch: \(error)")
         }
+        guard draft.document.root.kind == .object else {
+            throw .failed("patch: the document becomes \(draft.document.excerpt), which is no object")
+        }
     }
 
-    private static func patch(_ json: JSONText) throws(OperationFault) -> JSONPatch {
+    private static func patch(_ json: JSONText, _ kind: RuleFileKind) throws(OperationFault) -> JSONPatch {
         let patch: JSONPatch
         do throws(JSONPatchFault) { patch = try JSONPatch(json.root) } catch {
             throw OperationFault(operation: error.operation, reason: "patch: \(error)")
         }
-        for (index, operation) in patch.operations.enumerated() {
+        for (index, operation) in patch.operations.enumerated() where kind == .rules {
             if let reason = fault(of: operation) { throw OperationFault(operation: index, reason: reason) }
         }
         return patch

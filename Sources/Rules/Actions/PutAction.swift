@@ -9,6 +9,7 @@ struct PutAction: Sendable {
     /// Another keyspace of the same server; nil: the one of the document.
     let keyspace: String?
     private let ifExists: PutEffect.Existing
+    private let kind: RuleFileKind
 
     var programs: [Int] { (id?.programs ?? []) + document.programs }
 
@@ -18,6 +19,8 @@ struct PutAction: Sendable {
             let documentNode = object.required("document", "write the document: document: { type: list-summary }")
         else { return nil }
         let before = reading.faults.faults.count
+        kind = reading.kind
+        if kind == .mapping { Self.refuseKeysOfRules(object) }
         id = reading.text(object, "id")
         keyspace = object.optionalText("keyspace")
         ifExists = Self.existing(object)
@@ -27,7 +30,7 @@ struct PutAction: Sendable {
                 "'document' must be an object or { jq: PROGRAM }, not \(documentNode.kindName)")
             return nil
         }
-        for member in members where member.name.hasPrefix("_") && member.name != "_id" {
+        for member in members where !kind.mayWrite(member.name) && member.name != "_id" {
             reading.faults.report(
                 at: member.position,
                 "put can't set '\(member.name)': members that begin with '_' are the gateway's; remove it")
@@ -38,6 +41,15 @@ struct PutAction: Sendable {
         }
         guard let document = Template(documentNode, reading), reading.faults.faults.count == before else { return nil }
         self.document = document
+    }
+
+    /// All that a mapping gives goes the same way: into the keyspace of the import, in its mode.
+    private static func refuseKeysOfRules(_ object: SourceObject) {
+        for (name, option) in [("if_exists", "--mode"), ("keyspace", "--gateway")] {
+            guard let node = object.node(name) else { continue }
+            object.faults.report(
+                at: node.position, "'\(name)' has no meaning in a mapping: the import's \(option) says it; remove it")
+        }
     }
 
     private static func existing(_ object: SourceObject) -> PutEffect.Existing {
@@ -69,7 +81,7 @@ struct PutAction: Sendable {
             throw .failed("put: two members of the document are named '\(name)'")
         }
         for member in value.root.members {
-            guard let name = member.name.string, name.hasPrefix("_"), name != "_id" else { continue }
+            guard let name = member.name.string, !kind.mayWrite(name), name != "_id" else { continue }
             throw .failed("put can't set '\(name)': members that begin with '_' are the gateway's; del(.\(name))")
         }
         let ownID = value.root["_id"].map { $0.string ?? "" }
@@ -79,7 +91,7 @@ struct PutAction: Sendable {
         if let ownID, let givenID, !ownID.utf8.elementsEqual(givenID.utf8) {
             throw .failed("put: 'id' says '\(givenID)', the document's '_id' says '\(ownID)'")
         }
-        if keyspace == nil, source.root["_id"]?.isString(id.utf8) == true {
+        if kind == .rules, keyspace == nil, source.root["_id"]?.isString(id.utf8) == true {
             throw .failed("put writes other documents, not the one that changed ('\(id)'); use merge or patch")
         }
         do throws(JSONEditFault) {

@@ -9,7 +9,7 @@ enum ActionCheck {
         }
         if case .list(let elements)? = rule.source.member("then")?.content {
             for (element, action) in zip(elements, rule.then) {
-                if let message = message(action, on: rule.on) { warn(element.position, message) }
+                if let message = message(action, of: rule) { warn(element.position, message) }
             }
         }
         for text in texts(in: rule.source.member("then")) {
@@ -21,18 +21,20 @@ enum ActionCheck {
         return found
     }
 
-    private static func message(_ action: Action, on changes: Rule.Changes) -> String? {
+    private static func message(_ action: Action, of rule: Rule) -> String? {
         switch action {
         case .attach(let attach) where (attach.length ?? 0) > Attachment.lengthLimit:
             return "the file has \(attach.length ?? 0) bytes; Sync Gateway takes attachments of at most "
                 + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
         case .patch(let patch):
-            guard case .fixed(let patch) = patch.source, patch.operations.contains(where: \.removesAttachment) else {
+            guard rule.kind == .rules, case .fixed(let patch) = patch.source,
+                patch.operations.contains(where: \.removesAttachment)
+            else {
                 return nil
             }
             return "the patch takes an attachment away without saying so; write detach: NAME"
         case .attach, .detach, .merge, .delete:
-            guard changes == .delete else { return nil }
+            guard rule.kind == .rules, rule.on == .delete else { return nil }
             return "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
                 + "use put to write another one"
         case .put: return nil

@@ -17,6 +17,12 @@ struct CheckedRule {
     /// Whether nothing but the selectors decides that the rule fires.
     var dependsOnSelectorsAlone: Bool { rule.condition == nil && !outlook.isGuarded }
 
+    /// Whether the rule is asked again about what it did, and its selectors alone decide then. Mappings have one pass.
+    var mayRepeat: Bool {
+        rule.kind == .rules && rule.on.contains(.change) && dependsOnSelectorsAlone && !outlook.deletes
+            && !outlook.touchesEverything
+    }
+
     /// Where one of the rule's keys stands; where the rule begins if it has no such key.
     func position(of key: String) -> SourcePosition {
         guard case .object(let members) = rule.source.content else { return rule.position }

@@ -5,11 +5,10 @@ enum RepeatedFiringCheck {
     /// Members that a remedy names.
     private static let remedyLimit = 3
 
-    /// Only where it is certain: what a program computes may well make a clause false.
+    /// Only where rules are repeated, and where it is certain: what a program computes may well make a clause false.
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
         let outlook = rule.outlook
-        guard rule.rule.on.contains(.change), rule.dependsOnSelectorsAlone, !outlook.touched.isEmpty,
-            !outlook.touchesEverything, !outlook.deletes
+        guard rule.mayRepeat, !outlook.touched.isEmpty
         else { return [] }
         var knowledge = Knowledge(firing: rule)
         knowledge.apply(outlook)

@@ -82,7 +82,7 @@ struct RuleComparison {
     private var opponents: [RuleWarning] {
         var setters: [[String]: [Int]] = [:]
         var warnings: [RuleWarning] = []
-        for (index, rule) in rules.enumerated() where rule.mayLoop {
+        for (index, rule) in rules.enumerated() where rule.mayRepeat {
             var opponent: (index: Int, name: String)?
             for (path, touch) in rule.outlook.lastTouches.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
                 let others = setters[path] ?? []
@@ -124,10 +124,6 @@ extension CheckedRule {
         }
         let exception = rule.unless == nil ? ["always"] : unless.map(\.text).sorted()
         return ["\(rule.on.rawValue)"] + parts + when.map(\.text).sorted() + ["unless"] + exception
-    }
-
-    fileprivate var mayLoop: Bool {
-        rule.on.contains(.change) && dependsOnSelectorsAlone && !outlook.deletes && !outlook.touchesEverything
     }
 }
 

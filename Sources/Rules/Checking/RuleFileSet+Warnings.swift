@@ -3,8 +3,10 @@ extension RuleFileSet {
     package func warnings() -> [RuleWarning] {
         let rules = files.flatMap(\.rules)
         var byRule: [String: [RuleWarning]] = [:]
-        for warning in RuleChecker(rules.map { ($0, RuleOutlook(of: $0)) }).warnings {
-            byRule[warning.rule, default: []].append(warning)
+        for rules in neighbours {
+            for warning in RuleChecker(rules.map { ($0, RuleOutlook(of: $0)) }).warnings {
+                byRule[warning.rule, default: []].append(warning)
+            }
         }
         for rule in rules { byRule[rule.name, default: []] += ActionCheck.warnings(rule) }
         return rules.flatMap { rule in
@@ -12,5 +14,11 @@ extension RuleFileSet {
                 ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
             }
         }
+    }
+
+    /// Rules that work side by side: those of all files. Mappings that are checked together are most often one or the
+    /// other's alternative, so that each is looked at for itself.
+    private var neighbours: [[Rule]] {
+        [files.filter { $0.kind == .rules }.flatMap(\.rules)] + files.filter { $0.kind == .mapping }.map(\.rules)
     }
 }

@@ -30,48 +30,22 @@ package struct Decision: Sendable {
     package internal(set) var attachments: [String: Attachment] = [:]
     /// Other documents that are to be written before this one is, in this order.
     package internal(set) var puts: [PutEffect] = []
-    /// Whether the document is to become a tombstone.
+    /// Whether the document is to become a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
+    /// Whether a mapping made it: what it gives is ``mapped``.
+    package internal(set) var isMapping = false
     package internal(set) var fault: Fault?
 
     init(_ document: JSONText) { self.document = document }
 }
 
 extension Decision {
+    private var body: DocumentBody { DocumentBody(document, attachments) }
+
     /// The document as `_bulk_docs` takes it: its bytes, with the content of the ``attachments`` where their
     /// placeholders are.
-    ///
-    /// The base64 of an attachment is a segment of its own and shares the storage of ``AttachmentContent/base64``, so a
-    /// thousand documents with one picture hold it once.
-    package func bodySegments() -> [[UInt8]] {
-        var segments: [[UInt8]] = []
-        var text: [UInt8] = []
-        var copied = 0
-        for (range, attachment) in placeholders {
-            text += document.bytes[copied..<range.lowerBound]
-            text += attachment.sentPrefix
-            segments.append(text)
-            segments.append(attachment.content.base64)
-            text = Attachment.sentSuffix
-            copied = range.upperBound
-        }
-        guard !segments.isEmpty else { return [document.bytes] }
-        segments.append(text + document.bytes[copied...])
-        return segments
-    }
+    package func bodySegments() -> [[UInt8]] { body.segments() }
 
     /// How many bytes ``bodySegments()`` are in all.
-    package var bodyLength: Int {
-        placeholders.reduce(document.bytes.count) { count, placeholder in
-            count - placeholder.range.count + placeholder.attachment.sentPrefix.count
-                + placeholder.attachment.content.base64.count + Attachment.sentSuffix.count
-        }
-    }
-
-    /// In the order of the text.
-    private var placeholders: [(range: Range<Int>, attachment: Attachment)] {
-        guard !attachments.isEmpty, let members = document.root["_attachments"] else { return [] }
-        return attachments.compactMap { name, attachment in members[name].map { ($0.range, attachment) } }
-            .sorted { $0.range.lowerBound < $1.range.lowerBound }
-    }
+    package var bodyLength: Int { body.length }
 }

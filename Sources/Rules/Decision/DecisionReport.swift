@@ -38,8 +38,10 @@ package struct DecisionReport: Sendable {
         }
     }
 
-    /// The other documents, and attachments that are taken away: `{rule, action, …}` each.
+    /// The other documents, and attachments that are taken away: `{rule, action, …}` each. Of a mapping, all documents
+    /// that it gives.
     package func writeEffects(to writer: inout JSONWriter) {
+        if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in
             for put in decision.puts {
                 writer.object { writer in
@@ -55,6 +57,20 @@ package struct DecisionReport: Sendable {
                 writer.object { writer in
                     writer.member("action", string: "detach")
                     writer.member("name", string: name)
+                }
+            }
+        }
+    }
+
+    private func writeMapped(to writer: inout JSONWriter) {
+        writer.array { writer in
+            for (index, output) in decision.mapped.enumerated() {
+                writer.object { writer in
+                    let put = index < decision.puts.count ? decision.puts[index] : nil
+                    if let put { writer.member("rule", string: names[put.rule]) }
+                    writer.member("action", string: put == nil ? "document" : "put")
+                    writer.member("id", string: output.id)
+                    writer.member("document", raw: output.document.bytes)
                 }
             }
         }

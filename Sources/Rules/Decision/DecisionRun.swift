@@ -32,6 +32,7 @@ struct DecisionRun {
         self.ruleSet = ruleSet
         self.now = now
         decision = Decision(input.document)
+        decision.isMapping = ruleSet.kind == .mapping
         draft = Draft(document: input.document)
         candidates = ruleSet.index.makeBits()
     }
@@ -58,14 +59,15 @@ struct DecisionRun {
                 }
                 outcomes = []
             }
-            return .decided(finished())
+            return .decided(try finished())
         } catch {
             decision.fault = error
             return .decided(decision)
         }
     }
 
-    /// The next rule whose selectors hold, in this pass or the next; nil when a pass has changed nothing.
+    /// The next rule whose selectors hold, in this pass or the next; nil when a pass has changed nothing. A mapping has
+    /// one pass.
     private mutating func nextAttempt(_ scratch: MatchScratch) throws(Decision.Fault) -> RuleAttempt? {
         if !hasBegun {
             guard try isWanted(scratch) else { return nil }
@@ -83,7 +85,7 @@ struct DecisionRun {
                 }
                 return RuleAttempt(rule, index, draft)
             }
-            if changing.isEmpty { return nil }
+            if changing.isEmpty || ruleSet.kind == .mapping { return nil }
             passes.append(changing)
             guard passes.count < Self.passLimit else { throw loop() }
             changing = []
@@ -123,7 +125,7 @@ struct DecisionRun {
         findCandidates()
     }
 
-    private func finished() -> Decision {
+    private func finished() throws(Decision.Fault) -> Decision {
         var decision = decision
         decision.document = draft.document
         decision.attachments = draft.attachments
@@ -131,6 +133,11 @@ struct DecisionRun {
         decision.isDeletion = draft.isDeleted
         decision.isChanged =
             draft.document !== input.document && draft.document.bytes != input.document.bytes
+        if decision.isMapping {
+            decision.dropLostAttachments()
+            let names = decision.fired.map { ruleSet.rules[$0].name }
+            if let fault = decision.mappingFault(fired: names) { throw fault }
+        }
         return decision
     }
 

@@ -12,6 +12,7 @@ final class Rule: Sendable {
     }
 
     let name: String
+    let kind: RuleFileKind
     let on: Changes
     let when: Selector
     let unless: Selector?
@@ -26,10 +27,11 @@ final class Rule: Sendable {
     let canonical: [UInt8]
 
     private init(
-        name: String, on: Changes, when: Selector, unless: Selector?, condition: Int?, then: [Action],
-        source: SourceNode, path: String
+        name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, condition: Int?,
+        then: [Action], source: SourceNode, path: String
     ) {
         self.name = name
+        self.kind = kind
         self.on = on
         self.when = when
         self.unless = unless
@@ -73,8 +75,8 @@ extension Rule {
         }
         guard faults.faults.count == before, let name, let when, let then else { return nil }
         self.init(
-            name: name, on: on, when: when, unless: unless, condition: condition, then: then, source: node,
-            path: faults.path)
+            name: name, kind: reading.kind, on: on, when: when, unless: unless, condition: condition, then: then,
+            source: node, path: faults.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {

@@ -3,12 +3,17 @@ internal import LosslessJSON
 /// The rules of one file and their tests, as far as they could be read.
 struct RuleFile {
     /// `$schema` is for editors: JSON files have no comments to name it in.
-    private static let keys = ["version", "rules", "tests", "$schema"]
+    private static let keys = ["version", "kind", "slurp", "rules", "tests", "$schema"]
     private static let version = "1"
     /// Bytes that a rule file may have.
     static let lengthLimit = JSONLimits.files.length
 
     let path: String
+    private(set) var kind = RuleFileKind.rules
+    /// Where the file says so, or could.
+    private(set) var kindPosition = SourcePosition.start
+    /// What a mapping's programs know as `$NAME`: the documents of other files.
+    private(set) var slurps: [SlurpName] = []
     private(set) var rules: [Rule] = []
     private(set) var tests: [RuleTest] = []
     private(set) var faults: [RuleFileFault] = []
@@ -54,12 +59,33 @@ struct RuleFile {
                 faults.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
             }
         }
+        readKind(object)
+        reading.kind = kind
+        reading.variables = slurps.map(\.text)
         if let node = object.required("rules", "add 'rules:' with a list of rules") {
             rules = Self.list(node, "'rules' must be a list of rules", faults).compactMap { Rule($0, reading) }
         }
         if let node = object.node("tests") {
             tests = Self.list(node, "'tests' must be a list of tests", faults).compactMap { RuleTest($0, reading) }
         }
+    }
+
+    private mutating func readKind(_ object: SourceObject) {
+        if let node = object.node("kind") {
+            kindPosition = node.position
+            if case .string("mapping") = node.content {
+                kind = .mapping
+            } else {
+                object.faults.report(
+                    at: node.position, "'kind' knows only mapping; leave it out where rules are for changes")
+            }
+        }
+        guard let node = object.node("slurp") else { return }
+        guard kind == .mapping else {
+            object.faults.report(at: node.position, "only mappings have 'slurp'; write 'kind: mapping', or remove it")
+            return
+        }
+        slurps = SlurpName.read(node, object.faults)
     }
 
     private static func list(_ node: SourceNode, _ demand: String, _ faults: SourceFaults) -> [SourceNode] {

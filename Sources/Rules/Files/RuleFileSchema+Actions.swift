@@ -32,7 +32,6 @@ extension RuleFileSchema {
                   "description": "A JSON Merge Patch (RFC 7396): merge: { complete: false, old: null }. null removes.",
                   "type": "object",
                   "properties": { "jq": { "title": "Computed, if it stands alone" } },
-                  "patternProperties": { "^_": false },
                   "$comment": "An object with nothing but jq is computed.",
                   "if": { "required": ["jq"], "maxProperties": 1 },
                   "then": { "$ref": "#/definitions/computed" },
@@ -48,7 +47,7 @@ extension RuleFileSchema {
                 },
                 "delete": {
                   "title": "Make the document a tombstone",
-                  "description": "delete: {}. Nothing can come behind it.",
+                  "description": "delete: {}. Nothing can come behind it. In a mapping: drop the document.",
                   "anyOf": [{ "type": "object", "maxProperties": 0 }, { "enum": [true, null] }],
                   "defaultSnippets": [{ "label": "{}", "body": {} }]
                 },
@@ -125,7 +124,7 @@ extension RuleFileSchema {
             },
             "operation": {
               "title": "Operation of a JSON Patch",
-              "description": "{ op: replace, path: /complete, value: true }. What begins with '_' is the gateway's.",
+              "description": "{ op: replace, path: /complete, value: true }. '_…' is the gateway's, save in mappings.",
               "type": "object",
               "properties": {
                 "op": {
@@ -155,33 +154,12 @@ extension RuleFileSchema {
                     "if": { "properties": { "op": { "enum": ["add", "replace", "test"] } } },
                     "then": { "required": ["value"] }
                   },
-                  { "if": { "properties": { "op": { "enum": ["move", "copy"] } } }, "then": { "required": ["from"] } },
-                  {
-                    "if": { "properties": { "op": { "enum": ["add", "replace", "move", "copy"] } } },
-                    "then": { "properties": { "path": { "$ref": "#/definitions/ownPointer" } } }
-                  },
-                  {
-                    "if": { "properties": { "op": { "const": "move" } } },
-                    "then": { "properties": { "from": { "$ref": "#/definitions/ownPointer" } } }
-                  },
-                  {
-                    "if": { "properties": { "op": { "const": "remove" } } },
-                    "then": {
-                      "properties": {
-                        "path": {
-                          "anyOf": [{ "$ref": "#/definitions/ownPointer" }, { "pattern": "^/_attachments(/|$)" }]
-                        }
-                      }
-                    }
-                  }
+                  { "if": { "properties": { "op": { "enum": ["move", "copy"] } } }, "then": { "required": ["from"] } }
                 ]
               }
             },
             "pointer": {
               "oneOf": [{ "type": "string", "pattern": "^(/([^~/]|~[01])*)*$" }, { "$ref": "#/definitions/computed" }]
-            },
-            "ownPointer": {
-              "oneOf": [{ "type": "string", "pattern": "^/(?!_)" }, { "$ref": "#/definitions/computed" }]
             },
             "put": {
               "type": "object",
@@ -201,7 +179,6 @@ extension RuleFileSchema {
                     "_id": { "description": "Which document it is, if there is no id.", "$ref": "#/definitions/text" },
                     "jq": { "title": "Computed, if it stands alone" }
                   },
-                  "patternProperties": { "^_(?!id$)": false },
                   "if": { "required": ["jq"], "maxProperties": 1 },
                   "then": { "$ref": "#/definitions/computed" },
                   "else": { "additionalProperties": { "$ref": "#/definitions/value" } }

@@ -26,6 +26,12 @@ extension RuleFileSchema {
                   "pattern": "^(\\d+|\\d{4}(-\\d\\d){2}([Tt ]\\d\\d(:\\d\\d){2}(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d))?)$",
                   "examples": ["2026-11-20T10:00:00Z"]
                 },
+                "slurp": {
+                  "title": "Slurped files",
+                  "description": "In mappings, what programs know as $NAME: { users: [{ _id: u1 }] }. Left out: empty.",
+                  "type": "object",
+                  "additionalProperties": { "type": "array" }
+                },
                 "expect": { "$ref": "#/definitions/expectation" }
               },
               "defaultSnippets": [
@@ -55,6 +61,12 @@ extension RuleFileSchema {
                   "title": "Document",
                   "description": "The whole document afterwards, without _rev. _attachments may be left out.",
                   "type": "object"
+                },
+                "documents": {
+                  "title": "Documents",
+                  "description": "In mappings: all that is given, in order. _attachments may be left out.",
+                  "type": "array",
+                  "items": { "type": "object" }
                 },
                 "patch": {
                   "title": "Patch",

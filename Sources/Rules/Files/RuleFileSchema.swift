@@ -8,7 +8,7 @@
 package enum RuleFileSchema {
     package static let text =
         beginning
-        + [rule, selectors, actions, values, tests].joined(separator: ",\n")
+        + [rule, selectors, actions, values, tests, kinds].joined(separator: ",\n")
         + "\n  }\n}"
 
     private static let beginning = #"""
@@ -22,6 +22,18 @@ package enum RuleFileSchema {
           "properties": {
             "version": { "title": "Version of the rule language", "description": "Always 1.", "const": 1 },
             "$schema": { "title": "This schema", "description": "For editors, in JSON files.", "type": "string" },
+            "kind": {
+              "title": "Kind",
+              "description": "kind: mapping, for import --map. Left out: rules for changes, for run and fix.",
+              "const": "mapping"
+            },
+            "slurp": {
+              "title": "Slurped files",
+              "description": "slurp: [users]: programs know $users, all documents of import --slurp users=FILE.",
+              "type": "array",
+              "uniqueItems": true,
+              "items": { "type": "string", "pattern": "^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$" }
+            },
             "rules": {
               "title": "Rules",
               "description": "Each sees the document as the ones before left it; again until nothing changes.",
@@ -35,6 +47,9 @@ package enum RuleFileSchema {
               "items": { "$ref": "#/definitions/test" }
             }
           },
+          "if": { "properties": { "kind": { "const": "mapping" } }, "required": ["kind"] },
+          "then": { "$ref": "#/definitions/mappingFile" },
+          "else": { "$ref": "#/definitions/changesFile" },
           "defaultSnippets": [
             {
               "label": "a rule file",

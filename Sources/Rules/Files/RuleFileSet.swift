@@ -7,11 +7,15 @@ package struct RuleFileSet: Sendable {
 
     /// Reads rule files, and what they attach, from disk. All or nothing. Blocks.
     ///
-    /// - Parameter paths: Files, and folders whose `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    /// - Parameters:
+    ///   - paths: Files, and folders whose `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    ///   - kind: What the files must be for; nil: any.
     /// - Throws: ``RuleFilesError`` with everything that is wrong in any of the files.
-    package static func load(paths: [String]) throws(RuleFilesError) -> RuleFileSet {
+    package static func load(
+        paths: [String], kind: RuleFileKind? = .rules
+    ) throws(RuleFilesError) -> RuleFileSet {
         var faults: [RuleFileFault] = []
-        var kind = RuleFilesError.Kind.missing
+        var errorKind = RuleFilesError.Kind.missing
         var files: [RuleFile] = []
         let shared = RuleReading.Shared()
         // A file may be named twice: by itself, and by its folder.
@@ -21,19 +25,20 @@ package struct RuleFileSet: Sendable {
                 for path in try RulePath.files(at: path) where seen.insert(try FileBytes.realPath(path)).inserted {
                     let bytes = try FileBytes.read(path, limit: RuleFile.lengthLimit)
                     let file = RuleFile(path: path, bytes: bytes, shared: shared)
+                    let faultsOfFile = file.faults + file.faults(unless: kind)
                     files.append(file)
-                    faults += file.faults
-                    if !file.faults.isEmpty { kind = .invalid }
+                    faults += faultsOfFile
+                    if !faultsOfFile.isEmpty { errorKind = .invalid }
                 }
             } catch {
                 faults.append(RuleFileFault(path: path, position: nil, message: error.description))
-                if !error.isMissing { kind = .invalid }
+                if !error.isMissing { errorKind = .invalid }
             }
         }
         let inconsistent = shared.programs.compile() + duplicateNames(files.flatMap(\.rules))
-        if !inconsistent.isEmpty { kind = .invalid }
+        if !inconsistent.isEmpty { errorKind = .invalid }
         faults += inconsistent
-        guard faults.isEmpty else { throw RuleFilesError(kind: kind, faults: faults) }
+        guard faults.isEmpty else { throw RuleFilesError(kind: errorKind, faults: faults) }
         return RuleFileSet(files: files, programs: shared.programs.texts)
     }
 
@@ -42,12 +47,22 @@ package struct RuleFileSet: Sendable {
     /// - Parameters:
     ///   - names: Only these rules; nil for all.
     ///   - filter: Only for documents that it matches.
-    /// - Throws: ``RuleFilesError`` if there is no rule of one of the names.
+    ///   - slurps: What the programs of mappings know as `$NAME`: a JSON list for each name.
+    /// - Throws: ``RuleFilesError`` if there is no rule of one of the names, if a name of `slurps` is missing or
+    ///   unknown, or if only some of the files are mappings.
     package func ruleSet(
-        only names: [String]? = nil, filter: DocumentFilter? = nil, jq settings: JQPool.Settings = JQPool.Settings()
+        only names: [String]? = nil, filter: DocumentFilter? = nil, slurps: [String: [UInt8]] = [:],
+        jq settings: JQPool.Settings = JQPool.Settings()
     ) throws(RuleFilesError) -> RuleSet {
+        let kind = files.first?.kind ?? .rules
+        let strange = files.flatMap { $0.faults(unless: kind) }
+        guard strange.isEmpty else { throw RuleFilesError(kind: .invalid, faults: strange) }
+        let bindings = try bindings(slurps)
+        let make = { (rules: [Rule]) in
+            RuleSet(rules, kind: kind, programs: programs, bindings: bindings, filter: filter, jq: settings)
+        }
         let rules = files.flatMap(\.rules)
-        guard let names else { return RuleSet(rules, programs: programs, filter: filter, jq: settings) }
+        guard let names else { return make(rules) }
         let known = rules.map(\.name)
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
@@ -59,8 +74,7 @@ package struct RuleFileSet: Sendable {
             }
             throw RuleFilesError(kind: .unknownRule, faults: faults)
         }
-        return RuleSet(
-            rules.filter { names.contains($0.name) }, programs: programs, filter: filter, jq: settings)
+        return make(rules.filter { names.contains($0.name) })
     }
 
     package var fileCount: Int { files.count }
@@ -82,6 +96,14 @@ package struct RuleFileSet: Sendable {
             }
         }
         return faults
+    }
+}
+
+extension RuleFile {
+    /// That the file is of another kind than is wanted.
+    fileprivate func faults(unless wanted: RuleFileKind?) -> [RuleFileFault] {
+        guard let wanted, wanted != kind else { return [] }
+        return [RuleFileFault(path: path, position: kindPosition, message: kind.refusal)]
     }
 }
 

@@ -9,6 +9,10 @@ final class RuleReading {
     let faults: SourceFaults
     let files: AttachmentFiles
     private let programs: ProgramList
+    /// Set when the file has said it.
+    var kind = RuleFileKind.rules
+    /// What programs know as `$NAME` beside what all know.
+    var variables: [String] = []
 
     init(path: String, shared: Shared) {
         faults = SourceFaults(path: path)
@@ -22,7 +26,7 @@ final class RuleReading {
             faults.report(at: node.position, "a jq program must be text, not \(node.kindName); put it in quotes")
             return nil
         }
-        return programs.add(text, path: faults.path, at: node.position)
+        return programs.add(text, variables: variables, path: faults.path, at: node.position)
     }
 
     /// A text of an object that may be computed; nil if there is none, or, with a fault, if it is no text.

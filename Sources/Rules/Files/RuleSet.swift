@@ -4,6 +4,7 @@ internal import LosslessJSON
 /// All rules of a run, in their order. Immutable: any number of tasks decide with it, each with its own ``Decider``.
 package final class RuleSet: Sendable {
     let rules: [Rule]
+    let kind: RuleFileKind
     let index: RuleIndex
     let filter: DocumentFilter?
     /// The rules' jq programs, in helper processes that start with the first use. Nil if there are none.
@@ -15,20 +16,24 @@ package final class RuleSet: Sendable {
     /// formatting, key order and the files' names and places do not change it.
     package let hash: String
 
-    /// - Parameter programs: The texts that the rules' program indexes mean.
+    /// - Parameters:
+    ///   - programs: The texts that the rules' program indexes mean.
+    ///   - bindings: What the programs know by name.
     init(
-        _ rules: [Rule], programs: [String] = [], filter: DocumentFilter? = nil,
-        jq settings: JQPool.Settings = JQPool.Settings()
+        _ rules: [Rule], kind: RuleFileKind = .rules, programs: [String] = [], bindings: [JQBinding] = [],
+        filter: DocumentFilter? = nil, jq settings: JQPool.Settings = JQPool.Settings()
     ) {
         self.rules = rules
+        self.kind = kind
         self.filter = filter
         index = RuleIndex(rules)
-        jq = programs.isEmpty ? nil : JQPool(programs: programs, settings: settings)
+        jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
         usesMatch = programs.map { $0.contains("$match") }
         var writer = JSONWriter()
         writer.array { writer in
             for rule in rules { writer.raw(rule.canonical) }
             if let filter { writer.raw(filter.canonical) }
+            if kind != .rules { writer.string(kind.rawValue) }
         }
         hash = Digest.sha256.hex(writer.bytes)
     }
@@ -36,6 +41,7 @@ package final class RuleSet: Sendable {
     /// One rule of another set, with its programs.
     init(_ rule: Rule, of set: RuleSet) {
         rules = [rule]
+        kind = set.kind
         filter = set.filter
         index = RuleIndex([rule])
         jq = set.jq

@@ -1,3 +1,4 @@
+internal import JQ
 internal import LosslessJSON
 
 /// One test of a rule file: a document, and what the file's rules are expected to make of it.
@@ -7,11 +8,13 @@ struct RuleTest: Sendable {
     let given: JSONText
     /// Seconds since 1970; nil: whatever the runner takes.
     let now: Int?
+    /// What the mapping's programs know by name, as far as the test says it.
+    let slurps: [JQBinding]
     let expectation: RuleExpectation
 }
 
 extension RuleTest {
-    private static let keys = ["name", "given", "now", "expect"]
+    private static let keys = ["name", "given", "now", "slurp", "expect"]
 
     /// Nil, with faults, if the node is not a test.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -25,11 +28,38 @@ extension RuleTest {
             faults.report(at: given.position, "'given' must be a document, not \(given.kindName)")
         }
         let now = Self.now(object)
+        let slurps = object.node("slurp").map { Self.slurps($0, reading) } ?? []
         let expectation = object.required("expect", "say what is expected: expect: { fired: [] }").flatMap {
             RuleExpectation($0, reading)
         }
         guard faults.faults.count == before, let name, let given, let expectation else { return nil }
-        self.init(name: name, position: node.position, given: given.jsonText, now: now, expectation: expectation)
+        self.init(
+            name: name, position: node.position, given: given.jsonText, now: now, slurps: slurps,
+            expectation: expectation)
+    }
+
+    private static func slurps(_ node: SourceNode, _ reading: RuleReading) -> [JQBinding] {
+        guard case .object(let members) = node.content else {
+            reading.faults.report(
+                at: node.position, "'slurp' must be an object, a name and a list each; write slurp: { users: [] }")
+            return []
+        }
+        return members.compactMap { member in
+            if !reading.variables.contains(member.name) {
+                reading.faults.report(
+                    at: member.position, "'\(member.name)' is not in the file's 'slurp' list; add it there")
+                return nil
+            }
+            guard case .list = member.value.content else {
+                reading.faults.report(
+                    at: member.value.position, "'\(member.name)' must be a list, not \(member.value.kindName)")
+                return nil
+            }
+            do throws(JQFault) { return try JQBinding(name: member.name, member.value.jsonText) } catch {
+                reading.faults.report(at: member.value.position, "the data can't be used: \(error)")
+                return nil
+            }
+        }
     }
 
     private static func now(_ object: SourceObject) -> Int? {
@@ -62,12 +92,16 @@ struct RuleExpectation: Sendable {
     var attachments: [String: File]?
     var isDeleted: Bool?
     var effects: JSONText?
+    /// All that a mapping gives, in order.
+    var documents: JSONText?
     /// Part of the fault's description; empty for any fault.
     var error: String?
 }
 
 extension RuleExpectation {
-    private static let keys = ["fired", "document", "patch", "attachments", "deleted", "effects", "error"]
+    private static let keys = [
+        "fired", "document", "documents", "patch", "attachments", "deleted", "effects", "error",
+    ]
 
     /// Nil, with faults, if the node is not an expectation.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -77,6 +111,10 @@ extension RuleExpectation {
         document = Self.value(object, "document", "an object") { if case .object = $0 { true } else { false } }
         patch = Self.value(object, "patch", "a list (a JSON Patch)") { if case .list = $0 { true } else { false } }
         effects = Self.value(object, "effects", "a list of objects") { if case .list = $0 { true } else { false } }
+        documents = Self.value(object, "documents", "a list of objects") { if case .list = $0 { true } else { false } }
+        if let node = object.node("documents"), reading.kind != .mapping {
+            faults.report(at: node.position, "only mappings give 'documents'; write document, or effects")
+        }
         attachments = object.node("attachments").flatMap { Self.attachments($0, reading) }
         if let node = object.node("deleted") {
             if case .bool(let value) = node.content {

@@ -1,3 +1,4 @@
+internal import JQ
 internal import LosslessJSON
 
 extension RuleFileSet {
@@ -7,11 +8,11 @@ extension RuleFileSet {
     package func runTests(now: Int) async -> [RuleTestResult] {
         var results: [RuleTestResult] = []
         for file in files where !file.tests.isEmpty {
-            let ruleSet = RuleSet(file.rules, programs: programs)
-            let decider = ruleSet.makeDecider()
+            let shared = ruleSet(for: file, slurps: [])
             for test in file.tests {
+                let ruleSet = test.slurps.isEmpty ? shared : ruleSet(for: file, slurps: test.slurps)
                 let input = DecisionInput(test.given, isDeleted: test.given.root["_deleted"]?.bool == true)
-                let decisions = await decider.decide(on: [input], now: test.now ?? now)
+                let decisions = await ruleSet.makeDecider().decide(on: [input], now: test.now ?? now)
                 guard let decision = decisions.first else { continue }
                 let report = DecisionReport(test.given, decision, names: ruleSet.names)
                 results.append(
@@ -22,6 +23,14 @@ extension RuleFileSet {
         }
         return results
     }
+
+    /// A name without data stands for a file without documents.
+    private func ruleSet(for file: RuleFile, slurps: [JQBinding]) -> RuleSet {
+        let bindings = file.slurps.map { name in
+            slurps.first { $0.name == name.text } ?? JQBinding(nameOfNothing: name.text)
+        }
+        return RuleSet(file.rules, kind: file.kind, programs: programs, bindings: bindings)
+    }
 }
 
 extension RuleExpectation {
@@ -30,7 +39,7 @@ extension RuleExpectation {
     func mismatches(with report: DecisionReport) -> [Mismatch] {
         var found = [
             firedMismatch(report), documentMismatch(report), patchMismatch(report), attachmentsMismatch(report),
-            effectsMismatch(report), errorMismatch(report),
+            documentsMismatch(report), effectsMismatch(report), errorMismatch(report),
         ].compactMap { $0 }
         if let isDeleted, isDeleted != report.decision.isDeletion {
             found.append(Mismatch(what: "deleted", expected: ["\(isDeleted)"], actual: ["\(!isDeleted)"]))
@@ -51,6 +60,24 @@ extension RuleExpectation {
         let expected = document.without(left)
         let actual = report.decision.document.without(left)
         return Self.mismatch("document", expected, actual)
+    }
+
+    /// All of each document; without `_attachments` unless they are expected.
+    private func documentsMismatch(_ report: DecisionReport) -> Mismatch? {
+        guard let documents else { return nil }
+        let expected = Array(documents.root.elements)
+        let mapped = report.decision.mapped.map(\.document)
+        let actual = mapped.enumerated().map { index, document in
+            let isExpected = index < expected.count && expected[index]["_attachments"] != nil
+            return isExpected ? document : document.without(["_attachments"])
+        }
+        let areAsExpected =
+            expected.count == actual.count && zip(expected, actual).allSatisfy { $0.isEquivalent(to: $1.root) }
+        return areAsExpected
+            ? nil
+            : Mismatch(
+                what: "documents", expected: expected.flatMap { $0.indentedLines() },
+                actual: actual.flatMap { $0.root.indentedLines() })
     }
 
     private func patchMismatch(_ report: DecisionReport) -> Mismatch? {

@@ -10,16 +10,27 @@ final class ProgramList {
         let position: SourcePosition
     }
 
-    private(set) var texts: [String] = []
-    private var indexes: [String: Int] = [:]
+    /// A text means the same everywhere where the same names are known.
+    private struct Key: Hashable {
+        let text: String
+        let variables: [String]
+    }
+
+    private var programs: [Key] = []
+    private var indexes: [Key: Int] = [:]
     private var uses: [Use] = []
 
+    var texts: [String] { programs.map(\.text) }
+
     /// The index of a program in ``texts``.
-    func add(_ text: String, path: String, at position: SourcePosition) -> Int {
-        let index = indexes[text] ?? texts.count
-        if index == texts.count {
-            texts.append(text)
-            indexes[text] = index
+    ///
+    /// - Parameter variables: What it knows as `$NAME` beside what all know.
+    func add(_ text: String, variables: [String] = [], path: String, at position: SourcePosition) -> Int {
+        let key = Key(text: text, variables: variables)
+        let index = indexes[key] ?? programs.count
+        if index == programs.count {
+            programs.append(key)
+            indexes[key] = index
         }
         uses.append(Use(program: index, path: path, position: position))
         return index
@@ -27,9 +38,9 @@ final class ProgramList {
 
     /// What does not compile. Blocks for some 15 ms a program.
     func compile() -> [RuleFileFault] {
-        guard !texts.isEmpty else { return [] }
-        let results: [JQCompileFault?]
-        do throws(JQFault) { results = try JQCompiler.check(texts) } catch {
+        guard !programs.isEmpty else { return [] }
+        let results: [Int: JQCompileFault]
+        do throws(JQFault) { results = try check() } catch {
             let use = uses[0]
             return [
                 RuleFileFault(
@@ -43,6 +54,17 @@ final class ProgramList {
                     message: "not a jq program: \(fault); \(Self.remedy(for: fault))")
             }
         }
+    }
+
+    /// What jq says of the programs that do not compile, by their index.
+    private func check() throws(JQFault) -> [Int: JQCompileFault] {
+        var faults: [Int: JQCompileFault] = [:]
+        for variables in Set(programs.map(\.variables)) {
+            let indexes = programs.indices.filter { programs[$0].variables == variables }
+            let results = try JQCompiler.check(indexes.map { programs[$0].text }, variables: variables)
+            for (index, fault) in zip(indexes, results) { faults[index] = fault }
+        }
+        return faults
     }
 
     private static func remedy(for fault: JQCompileFault) -> String {

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import EmbeddedGateway
 internal import Foundation
+internal import Logging
+internal import Rules
 internal import ServiceLifecycle
 
 struct GatewayCommand: AsyncParsableCommand {
@@ -9,7 +11,8 @@ struct GatewayCommand: AsyncParsableCommand {
         abstract: "Serve a small gateway of our own, for development, demos and tests.",
         discussion: """
             It speaks Sync Gateway's REST API on a SQLite file. Without --config anybody who can connect may read and \
-            write everything.
+            write everything. With --faults it misbehaves as the file says, so that rules and settings can be tried \
+            against trouble.
 
             Example: changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
             """)
@@ -30,6 +33,12 @@ struct GatewayCommand: AsyncParsableCommand {
             "Users, roles and GUEST, as Sync Gateway's configuration has them: databases.NAME.users and so on.",
             valueName: "file"))
     var config: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What goes wrong on purpose, as YAML or JSON: latency, cuts, lost answers, some 503s, resets and more.",
+            valueName: "file"))
+    var faults: String?
 
     @Option(help: "How long a stopping gateway may take. Default: 30s.")
     var shutdownGrace: TimeSpan?
@@ -52,7 +61,8 @@ struct GatewayCommand: AsyncParsableCommand {
         if let file = config ?? environment["config"] {
             configuration.users = try Self.users(file, of: configuration.database)
         }
-        let service = EmbeddedGatewayService(gateway: EmbeddedGateway(configuration))
+        if let file = faults ?? environment["faults"] { configuration.faults = try Self.faults(file) }
+        let service = EmbeddedGatewayService(gateway: EmbeddedGateway(configuration), logger: logger)
         try await StoppableService.run(service, grace: grace?.duration ?? .seconds(30), logger: logger)
     }
 
@@ -65,16 +75,39 @@ struct GatewayCommand: AsyncParsableCommand {
             throw CommandFailure(.badConfiguration, "\(file):\(error)", isListing: true)
         }
     }
+
+    /// - Throws: ``CommandFailure`` with 66 if the file can't be read, 65 if it is not valid.
+    private static func faults(_ file: String) throws(CommandFailure) -> FaultPlan {
+        let bytes = try InputLines.whole(file)
+        let yaml: PlacedJSON?
+        do throws(RuleFilesError) {
+            yaml = file.hasSuffix(".json") ? nil : try PlacedJSON(yaml: bytes, path: file)
+        } catch {
+            throw CommandFailure(error)
+        }
+        do throws(FaultPlanError) { return try FaultPlan.parse(yaml?.text ?? bytes) } catch {
+            let place = yaml?.position(at: error.offset)
+            let (line, column) = (place?.line ?? error.line, place?.column ?? error.column)
+            throw CommandFailure(.invalidData, "\(file):\(line):\(column): \(error.reason)", isListing: true)
+        }
+    }
 }
 
 /// Serves until it is asked to stop. Says on stdout when it is ready: scripts wait for that line.
 private struct EmbeddedGatewayService: Service {
     let gateway: EmbeddedGateway
+    let logger: Logger
 
     func run() async throws {
+        for (name, text) in gateway.configuration.faults?.descriptions ?? [] {
+            logger.warning("this will go wrong on purpose", metadata: ["fault": "\(name)", "what": "\(text)"])
+        }
         let address = try await gateway.start()
         Console.print("listening on \(address.url)")
         try? await gracefulShutdown()
         await gateway.stop()
+        for (name, count) in gateway.faultCounts.sorted(by: { $0.key < $1.key }) {
+            logger.notice("this went wrong on purpose", metadata: ["fault": "\(name)", "times": "\(count)"])
+        }
     }
 }

@@ -13,11 +13,18 @@ struct GatewayOptions: ParsableArguments {
     @Option(help: "Trust the certificates in this file instead of the system's.")
     var caFile: String?
 
+    @Option(help: "How to prove who is asking: basic (with each request) or session (log in). Default: basic.")
+    var auth: AuthenticationForm?
+
     @Flag(help: "Take any TLS certificate.")
     var insecure = false
 
     @Option(help: "sync-gateway or couchdb, if the server does not tell.")
     var dialect: String?
+}
+
+enum AuthenticationForm: String, CaseIterable, ExpressibleByArgument {
+    case basic, session
 }
 
 /// The gateway that a command talks to: one somewhere, or one inside this process.
@@ -55,6 +62,8 @@ extension GatewayOptions {
             throw CommandFailure(.usage, "credentials stand in the URL and in the environment: take one away")
         }
         settings.credentials = credentials ?? url.userInfo
+        settings.usesSession =
+            try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) == .session
         settings.credentialsSource = Credentials.source(environment)
         settings.caFile = caFile ?? environment["ca-file"]
         settings.isInsecure = try environment.isOn(insecure, "insecure")

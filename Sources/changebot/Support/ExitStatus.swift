@@ -67,7 +67,7 @@ extension ExitStatus {
         case .notAllowed: self = .notAllowed
         case .databaseMissing: self = .missingInput
         case .notAGateway: self = .notAGateway
-        case .gaveUp: self = .tryLater
+        case .gaveUp, .outOfResources: self = .tryLater
         case .tooManyErrors: self = .invalidData
         case .sequenceRefused, .databaseReset, .badConfiguration: self = .badConfiguration
         }

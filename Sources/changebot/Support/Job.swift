@@ -28,6 +28,8 @@ struct Job {
     let isOneShot: Bool
     /// How far it is, for jobs that know an end.
     var progress = ProgressPacing(.none)
+    /// Works with the state that another run may have at the same time.
+    var isBesideRun = false
 
     private var isDryRun: Bool { settings.preview != nil }
 
@@ -111,11 +113,15 @@ struct Job {
         }
     }
 
-    private func openLedger() throws(StateError) -> Ledger {
+    private func openLedger() throws -> Ledger {
         if isDryRun {
             return try Ledger(
                 previewing: place.directory, name: place.name, gateway: place.gatewayIdentity,
                 ruleSetHash: ruleSet.hash)
+        }
+        if isBesideRun {
+            return try ExistingState(directory: place.directory, name: place.name)
+                .open(.beside, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
         }
         return try Ledger(
             directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)

@@ -30,7 +30,7 @@ import Testing
     @Test func otherBytesThanExpectedAreAnError() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
-            let wrong = AttachmentDigest(KnownDifferences.digest[workspace.kind].replacing("l", with: "m"))
+            let wrong = AttachmentDigest(KnownDifferences.digest[workspace.kind].replacing("P", with: "Q"))
             var answer = try #require(
                 try await workspace.gateway.openAttachment("picture", of: DocumentID(id), digest: wrong))
             var failure: GatewayError?

@@ -43,6 +43,7 @@ import Testing
         let isHidden = KnownDifferences.unknownDatabase[server.kind].status == 401 && !server.isAdministration
         let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
         #expect(error?.code == (isHidden ? .unauthorized : .notFound))
+        #expect(error?.isAboutKeyspace == true)
         await gateway.shutdown()
     }
 
@@ -70,6 +71,7 @@ import Testing
                 try await workspace.gateway.put(id, body: "{}".bytes)
             }
             #expect(error?.code == .conflict)
+            #expect(error?.cause == (workspace.kind.isCouchDB ? .documentConflict : .documentExists))
             #expect(error?.status == 409)
             #expect(error?.isRetryable == false)
         }
@@ -103,17 +105,20 @@ import Testing
             let (name, gateway) = (workspace.local("checkpoint"), workspace.gateway)
             let missing = try await gateway.localDocument(name)
             #expect(missing == nil)
-            let first = try await gateway.putLocalDocument(name, body: #"{"at":"1::5"}"#.bytes)
+            let first = try await gateway.saveLocalDocument(name, body: #"{"at":"1::5"}"#.bytes)
             #expect(first.text == "0-1")
             let read = try await gateway.localDocument(name)
-            #expect(read?.root["at"]?.string == "1::5")
-            let second = try await gateway.putLocalDocument(name, body: #"{"_rev":"0-1"}"#.bytes)
+            #expect(read == LocalDocument(revision: first, body: #"{"at":"1::5"}"#.bytes))
+            let second = try await gateway.saveLocalDocument(name, body: "{}".bytes, revision: first)
             #expect(second.text == "0-2")
             guard KnownDifferences.localStale[workspace.kind] == nil else { return }
-            let error = await #expect(throws: GatewayError.self) {
-                try await gateway.putLocalDocument(name, body: #"{"_rev":"0-1"}"#.bytes)
+            for revision in [nil, first] {
+                let error = await #expect(throws: GatewayError.self) {
+                    try await gateway.saveLocalDocument(name, body: "{}".bytes, revision: revision)
+                }
+                #expect(error?.code == .conflict)
+                #expect(error?.cause == .localDocumentConflict)
             }
-            #expect(error?.code == .conflict)
         }
     }
 
@@ -125,6 +130,7 @@ import Testing
         let gateway = Gateway(server.url, settings: settings)
         let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
         #expect(error?.code == .unauthorized)
+        #expect(error?.cause == .wrongCredentials)
         await gateway.shutdown()
     }
 }

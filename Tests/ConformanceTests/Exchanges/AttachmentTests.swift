@@ -131,6 +131,19 @@ import Testing
         }
     }
 
+    /// - Note: Source: `handlePutAttachment` of Sync Gateway 4.1.1 and 3.3.7; `db_attachment_req` of CouchDB 3.5.
+    @Test func anAttachmentMakesItsDocument() async throws {
+        try await Workspace.with { workspace in
+            let path = workspace.path(workspace.id("new"))
+            let written = try await workspace.send(
+                "PUT", "\(path)/picture", bytes: Picture.bytes, headers: [("Content-Type", "image/png")])
+            #expect(written.status == 201)
+            #expect(written["rev"]?.string?.hasPrefix("1-") == true)
+            let document = try await workspace.send("GET", path)
+            #expect(document["_attachments"]?["picture"]?["length"]?.integer == 70)
+        }
+    }
+
     /// - Note: Source: `handleDeleteAttachment` of Sync Gateway 4.1.1 and 3.3.7; `db_attachment_req` of CouchDB 3.5.
     @Test func anAttachmentCanBeDeletedByItself() async throws {
         try await Workspace.with { workspace in

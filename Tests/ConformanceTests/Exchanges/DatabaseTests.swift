@@ -15,33 +15,38 @@ import Testing
     }
 
     @Test func theDatabaseDescribesItself() async throws {
-        let server = try await ConformanceServer.shared()
-        let reply = try await get(server, "/")
-        #expect(reply.status == 200)
-        #expect(reply.contentType.hasPrefix("application/json"))
-        #expect(reply["db_name"]?.string == server.url.keyspace.database)
-        let kind: JSONKind = KnownDifferences.sequenceOfDatabaseIsNumber[server.kind] ? .number : .string
-        #expect(reply["update_seq"]?.kind == kind)
-        #expect(reply["instance_start_time"]?.kind == kind)
-        #expect(reply["state"]?.string == KnownDifferences.databaseState[server.kind])
-        #expect((reply["doc_count"] != nil) == KnownDifferences.countsDocuments[server.kind])
-        #expect(reply["compact_running"]?.kind == .false)
+        try await Workspace.with { workspace in
+            let kind = workspace.kind
+            let reply = try await workspace.describe("/")
+            #expect(reply.status == 200)
+            #expect(reply.contentType.hasPrefix("application/json"))
+            #expect(reply["db_name"]?.string == workspace.url.keyspace.database)
+            let form: JSONKind = KnownDifferences.sequenceOfDatabaseIsNumber[kind] ? .number : .string
+            #expect(reply["update_seq"]?.kind == form)
+            #expect(reply["instance_start_time"]?.kind == form)
+            #expect(reply["state"]?.string == KnownDifferences.databaseState[kind])
+            #expect((reply["doc_count"] != nil) == KnownDifferences.countsDocuments[kind])
+            #expect(reply["compact_running"]?.kind == .false)
+        }
     }
 
     @Test func aWriteMovesTheNewestSequence() async throws {
         try await Workspace.with { workspace in
-            let before = try await workspace.newestSequence()
+            let before = try await workspace.describe("/")["update_seq"]?.spelling
             try await workspace.put(workspace.id("doc"))
-            #expect(try await workspace.newestSequence() != before)
+            let after = try await workspace.describe("/")["update_seq"]?.spelling
+            #expect(before != nil && after != nil && after != before)
         }
     }
 
     @Test func aPathWithoutTheSlashLeadsToTheOneWithIt() async throws {
-        let server = try await ConformanceServer.shared()
-        let reply = try await get(server, "")
-        #expect(reply.status == KnownDifferences.databaseWithoutSlash[server.kind].status)
-        if reply.status == 301 {
-            #expect(reply.headers["Location"]?.hasSuffix("/\(server.url.keyspace.database)/") == true)
+        try await Workspace.with { workspace in
+            let reply = try await workspace.describe("")
+            #expect(reply.status == KnownDifferences.databaseWithoutSlash[workspace.kind].status)
+            if reply.status == 301 {
+                let path = "/\(workspace.url.keyspace.database)/"
+                #expect(reply.headers["Location"]?.hasSuffix(path) == true)
+            }
         }
     }
 
@@ -77,15 +82,12 @@ import Testing
         let expected = KnownDifferences.invalidLogin[server.kind]
         #expect(reply.outcome.fits(expected), "\(reply.outcome) instead of \(expected)")
     }
-
-    private func get(_ server: ConformanceServer, _ path: String) async throws -> Reply {
-        try await server.send(HTTPRequest(url: server.databaseURL + path, credentials: server.credentials))
-    }
 }
 
 extension Workspace {
-    fileprivate func newestSequence() async throws -> String? {
-        let url = "\(url.base)/\(url.keyspace.database)/"
-        return try await server.send(HTTPRequest(url: url, credentials: server.credentials))["update_seq"]?.spelling
+    /// What the database says of itself; a collection has no such page.
+    fileprivate func describe(_ path: String) async throws -> Reply {
+        let database = "\(url.base)/\(url.keyspace.database)"
+        return try await server.send(HTTPRequest(url: database + path, credentials: server.credentials))
     }
 }

@@ -1,6 +1,7 @@
 extension RuleOutlook {
     /// What a rule's `then` says it does. An action of a name not known here acts outside the document.
     init(of rule: Rule) {
+        kind = rule.kind
         guard case .list(let actions)? = rule.source.member("then")?.content else { return }
         for action in actions {
             guard case .object(let members) = action.content, let member = members.first else { continue }

@@ -16,8 +16,9 @@ struct RuleOutlook: Sendable {
     /// What becomes of members, in the order in which it happens. A path names members of objects, never elements of
     /// lists: a change within a list is an unknown one of the list.
     var touched: [(path: [String], touch: Touch)] = []
-    /// A whole merge or patch is computed: all members may be touched, but not those that are the gateway's.
+    /// A whole merge or patch is computed: all members may be touched that rules of this kind may write.
     var touchesEverything = false
+    var kind = RuleFileKind.rules
     /// The document becomes a tombstone.
     var deletes = false
     /// Something happens outside the document.
@@ -53,8 +54,8 @@ extension RuleOutlook {
             guard case .beside = outlook else { return isBeside ? .unknown : outlook }
             isBeside = true
         }
-        let isGateways = path.steps[0].name.first == UInt8(ascii: "_")
-        if touchesEverything, !isGateways { return .unknown }
+        let member = String(decoding: path.steps[0].name, as: UTF8.self)
+        if touchesEverything, kind.mayWrite(member) { return .unknown }
         return isBeside ? .beside : .untouched
     }
 

@@ -19,7 +19,9 @@ struct RuleFileArguments: ParsableArguments {
 
     /// - Throws: ``CommandFailure`` with 65 or 66.
     func load() throws(CommandFailure) -> RuleFileSet {
-        do throws(RuleFilesError) { return try RuleFileSet.load(paths: paths) } catch { throw CommandFailure(error) }
+        do throws(RuleFilesError) { return try RuleFileSet.load(paths: paths, kind: nil) } catch {
+            throw CommandFailure(error)
+        }
     }
 }
 

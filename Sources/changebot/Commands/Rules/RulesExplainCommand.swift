@@ -18,6 +18,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var now: NowOption
 
+    @OptionGroup var slurps: SlurpOptions
+
     @OptionGroup var color: ColorOption
 
     func run() async throws {
@@ -26,7 +28,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     private func explain() async throws {
         let style = try color.style(Environment(), of: .standardOutput)
-        let ruleSet = try files.load().ruleSet(only: rule.isEmpty ? nil : rule)
+        let ruleSet = try files.load().ruleSet(only: rule.isEmpty ? nil : rule, slurps: slurps.load())
         let text = try Self.read(document)
         let input = DecisionInput(text, isDeleted: text.root["_deleted"]?.bool == true)
         for explanation in await ruleSet.explain(input, now: now.seconds) {

@@ -20,6 +20,8 @@ struct RulesTryCommand: AsyncParsableCommand {
 
     @OptionGroup var now: NowOption
 
+    @OptionGroup var slurps: SlurpOptions
+
     /// Documents that are decided about together.
     private static let batchSize = 250
     private static let batchBytes = 4 << 20
@@ -29,7 +31,7 @@ struct RulesTryCommand: AsyncParsableCommand {
     }
 
     private func tryOut() async throws {
-        let ruleSet = try files.load().ruleSet()
+        let ruleSet = try files.load().ruleSet(slurps: slurps.load())
         let decider = ruleSet.makeDecider()
         var lines = try InputLines(input)
         var bad = 0

@@ -1,0 +1,64 @@
+internal import GRDB
+package import GatewayClient
+
+/// A document that letters are about.
+package struct SetAsideDocument: Sendable, Equatable {
+    package let id: DocumentID
+    /// Their numbers.
+    package let letters: [Int]
+    /// Of the newest of them.
+    package let sequence: SequenceID?
+}
+
+extension Ledger {
+    /// The documents of these letters, each once; letters that are not there are left out.
+    package func setAsideDocuments(_ numbers: [Int]) throws(StateError) -> [SetAsideDocument] {
+        var order: [DocumentID] = []
+        var letters: [DocumentID: [DeadLetter]] = [:]
+        for number in Set(numbers).sorted() {
+            guard let letter = try deadLetter(number) else { continue }
+            if letters[letter.id] == nil { order.append(letter.id) }
+            letters[letter.id, default: []].append(letter)
+        }
+        return order.map { id in
+            let letters = letters[id] ?? []
+            return SetAsideDocument(
+                id: id, letters: letters.compactMap(\.filing?.number), sequence: letters.last?.sequence)
+        }
+    }
+
+    /// Documents with all their letters, each once, in the order of their first letters.
+    ///
+    /// - Parameters:
+    ///   - number: Only documents whose first letter has a higher number.
+    ///   - last: Letters with higher numbers don't count.
+    ///   - limit: At most so many.
+    package func setAsideDocuments(
+        after number: Int, upTo last: Int, limit: Int
+    ) throws(StateError) -> [SetAsideDocument] {
+        try read { database in
+            let firsts = try WholeText.fetchAll(
+                database,
+                sql: """
+                    SELECT id FROM dead_letter AS letter WHERE number > ? AND number <= ? AND NOT EXISTS (
+                        SELECT 1 FROM dead_letter AS earlier
+                        WHERE earlier.id = letter.id AND earlier.number < letter.number)
+                    ORDER BY number LIMIT ?
+                    """, arguments: [number, last, limit])
+            return try firsts.map { id in
+                let rows = try Row.fetchAll(
+                    database,
+                    sql: "SELECT number, sequence FROM dead_letter WHERE id = ? AND number <= ? ORDER BY number",
+                    arguments: [id, last])
+                return SetAsideDocument(
+                    id: DocumentID(id.text), letters: rows.map { $0["number"] },
+                    sequence: (rows.last?["sequence"] as String?).flatMap { SequenceID($0) })
+            }
+        }
+    }
+
+    /// The highest number of a letter; 0 if there is none.
+    package func newestDeadLetter() throws(StateError) -> Int {
+        try read { try Int.fetchOne($0, sql: "SELECT MAX(number) FROM dead_letter") ?? 0 }
+    }
+}

@@ -1,0 +1,51 @@
+internal import LosslessJSON
+
+/// A document as `_bulk_docs` takes it: its bytes, with the content of attachments where their placeholders are.
+package struct DocumentBody: Sendable {
+    private let document: JSONText
+    private let attachments: [String: Attachment]
+
+    /// - Parameters:
+    ///   - document: With a placeholder for each of the attachments.
+    ///   - attachments: By name.
+    init(_ document: JSONText, _ attachments: [String: Attachment]) {
+        self.document = document
+        self.attachments = attachments
+    }
+
+    /// The body in parts, to be sent one behind the other.
+    ///
+    /// The base64 of an attachment is a segment of its own and shares the storage of ``AttachmentContent/base64``, so a
+    /// thousand documents with one picture hold it once.
+    package func segments() -> [[UInt8]] {
+        var segments: [[UInt8]] = []
+        var text: [UInt8] = []
+        var copied = 0
+        for (range, attachment) in placeholders {
+            text += document.bytes[copied..<range.lowerBound]
+            text += attachment.sentPrefix
+            segments.append(text)
+            segments.append(attachment.content.base64)
+            text = Attachment.sentSuffix
+            copied = range.upperBound
+        }
+        guard !segments.isEmpty else { return [document.bytes] }
+        segments.append(text + document.bytes[copied...])
+        return segments
+    }
+
+    /// How many bytes the ``segments()`` are in all.
+    package var length: Int {
+        placeholders.reduce(document.bytes.count) { count, placeholder in
+            count - placeholder.range.count + placeholder.attachment.sentPrefix.count
+                + placeholder.attachment.content.base64.count + Attachment.sentSuffix.count
+        }
+    }
+
+    /// In the order of the text.
+    private var placeholders: [(range: Range<Int>, attachment: Attachment)] {
+        guard !attachments.isEmpty, let members = document.root["_attachments"] else { return [] }
+        return attachments.compactMap { name, attachment in members[name].map { ($0.range, attachment) } }
+            .sorted { $0.range.lowerBound < $1.range.lowerBound }
+    }
+}

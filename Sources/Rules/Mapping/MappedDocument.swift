@@ -1,0 +1,54 @@
+package import LosslessJSON
+
+/// A document that a mapping gives, ready to be written.
+package struct MappedDocument: Sendable {
+    /// The text of its `_id`, never empty.
+    package let id: String
+    /// With placeholders for the ``attachments``.
+    package let document: JSONText
+    /// What the mapping attached, by name.
+    package let attachments: [String: Attachment]
+
+    /// As `_bulk_docs` takes it, with the content of the attachments.
+    package var body: DocumentBody { DocumentBody(document, attachments) }
+}
+
+extension Decision {
+    /// What a mapping makes of one document: what it puts, in the order of the rules, and then the document as they
+    /// left it, unless one of them deleted it. So what a document refers to can be there before it is.
+    ///
+    /// Nothing where there is a fault.
+    package var mapped: [MappedDocument] {
+        guard fault == nil else { return [] }
+        let others = puts.map { MappedDocument(id: $0.id, document: $0.document, attachments: [:]) }
+        guard !isDeletion, let id = document.root["_id"]?.string else { return others }
+        return others + [MappedDocument(id: id, document: document, attachments: attachments)]
+    }
+
+    /// Attachments whose placeholders a later rule has taken away, or written over, are none any more.
+    mutating func dropLostAttachments() {
+        let members = document.root["_attachments"]
+        attachments = attachments.filter { name, attachment in
+            members?[name]?.bytes.elementsEqual(attachment.stub) == true
+        }
+    }
+
+    /// What keeps the ``mapped`` documents from being written.
+    ///
+    /// - Parameter names: Of the rules that fired.
+    func mappingFault(fired names: [String]) -> Fault? {
+        let after = names.isEmpty ? "no rule fired for it" : "after \(names.joined(separator: ", "))"
+        if !isDeletion, document.root["_id"]?.string?.isEmpty != false {
+            return Fault(
+                rule: nil,
+                reason: "the document has no '_id' that is text (\(after)); give it one, merge: { _id: { jq: … } }, "
+                    + "or drop it, delete: {}")
+        }
+        var ids: Set<[UInt8]> = []
+        for output in mapped {
+            guard !ids.insert(Array(output.id.utf8)).inserted else { continue }
+            return Fault(rule: nil, reason: "it becomes two documents with the '_id' '\(output.id)' (\(after))")
+        }
+        return nil
+    }
+}

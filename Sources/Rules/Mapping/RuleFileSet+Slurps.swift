@@ -1,0 +1,83 @@
+internal import JQ
+internal import LosslessJSON
+
+/// A name of a mapping's `slurp` list.
+struct SlurpName: Sendable {
+    let text: String
+    let position: SourcePosition
+}
+
+extension SlurpName {
+    /// The names of a mapping's `slurp` list; faults where it is none.
+    static func read(_ node: SourceNode, _ faults: SourceFaults) -> [SlurpName] {
+        guard case .list(let elements) = node.content else {
+            faults.report(
+                at: node.position, "'slurp' must be a list of names, not \(node.kindName); write slurp: [users]")
+            return []
+        }
+        var names: [SlurpName] = []
+        for element in elements {
+            guard case .string(let text) = element.content, JQBinding.isName(text) else {
+                faults.report(
+                    at: element.position,
+                    "a name in 'slurp' has letters, digits and _, is at most 64 long, and none that jq or rules "
+                        + "have ($now, $match, $change); rename it")
+                continue
+            }
+            guard !names.contains(where: { $0.text == text }) else {
+                faults.report(at: element.position, "'\(text)' is there twice; remove one of the two")
+                continue
+            }
+            names.append(SlurpName(text: text, position: element.position))
+        }
+        return names
+    }
+}
+
+extension RuleFileSet {
+    /// What the programs know by name.
+    ///
+    /// - Throws: ``RuleFilesError`` if a name is missing, or none of a file, or its data is not what jq can hold.
+    func bindings(_ slurps: [String: [UInt8]]) throws(RuleFilesError) -> [JQBinding] {
+        var faults: [RuleFileFault] = []
+        var missing: Set<String> = []
+        for file in files {
+            for name in file.slurps where slurps[name.text] == nil && missing.insert(name.text).inserted {
+                faults.append(
+                    RuleFileFault(
+                        path: file.path, position: name.position,
+                        message: "the mapping needs the data of $\(name.text); give it: --slurp \(name.text)=FILE"))
+            }
+        }
+        let known = Set(files.flatMap(\.slurps).map(\.text))
+        var bindings: [JQBinding] = []
+        for (name, data) in slurps.sorted(by: { $0.key < $1.key }) {
+            let fault: (String) -> Void = { message in
+                faults.append(RuleFileFault(path: "--slurp \(name)", position: nil, message: message))
+            }
+            guard known.contains(name) else {
+                let names = known.isEmpty ? "they have none" : "known: \(known.sorted().joined(separator: ", "))"
+                fault("no mapping has this name in its 'slurp' list (\(names)); correct it, or leave it out")
+                continue
+            }
+            do throws(UnusableData) { bindings.append(try Self.binding(name, data)) } catch { fault(error.reason) }
+        }
+        guard faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: faults) }
+        return bindings
+    }
+
+    private struct UnusableData: Error {
+        let reason: String
+    }
+
+    private static func binding(_ name: String, _ data: [UInt8]) throws(UnusableData) -> JQBinding {
+        let list: JSONText
+        do throws(JSONFault) { list = try JSONText(data) } catch {
+            throw UnusableData(reason: "the data is not JSON: \(error)")
+        }
+        guard list.root.kind == .array else { throw UnusableData(reason: "the data must be a list of documents") }
+        do throws(JQFault) { return try JQBinding(name: name, list) } catch {
+            throw UnusableData(reason: "the data can't be used: \(error)")
+        }
+    }
+}

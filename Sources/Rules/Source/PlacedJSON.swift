@@ -1,0 +1,44 @@
+internal import LosslessJSON
+
+/// A YAML file as JSON, for readers that know JSON alone but tell people places in the file.
+package struct PlacedJSON: Sendable {
+    package let text: [UInt8]
+    /// Where the values and the names of members stand in the file, by where they begin in ``text``.
+    private var places: [Int: SourcePosition] = [:]
+
+    /// - Parameters:
+    ///   - bytes: The file's content.
+    ///   - path: For faults.
+    /// - Throws: ``RuleFilesError`` if the file is not YAML, or holds what JSON can't.
+    package init(yaml bytes: [UInt8], path: String) throws(RuleFilesError) {
+        let faults = SourceFaults(path: path)
+        guard let file = String(validating: bytes, as: UTF8.self) else {
+            faults.report(at: nil, "invalid UTF-8; save the file as UTF-8")
+            throw RuleFilesError(kind: .invalid, faults: faults.faults)
+        }
+        guard let node = YAMLSource.read(file, faults: faults) else {
+            throw RuleFilesError(kind: .invalid, faults: faults.faults)
+        }
+        let json = node.jsonText
+        text = json.bytes
+        place(json.root, node)
+    }
+
+    /// The place in the file of what begins at a byte of ``text``; nil if nothing does.
+    package func position(at offset: Int) -> SourcePosition? { places[offset] }
+
+    /// Recurses as deep as ``SourceNode/depthLimit`` lets the file be.
+    private mutating func place(_ value: JSONValue, _ node: SourceNode) {
+        places[value.range.lowerBound] = node.position
+        switch node.content {
+        case .list(let elements):
+            for (value, element) in zip(value.elements, elements) { place(value, element) }
+        case .object(let members):
+            for (value, member) in zip(value.members, members) {
+                places[value.name.range.lowerBound] = member.position
+                place(value.value, member.value)
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import LosslessJSON
+
+/// Looks at one document, and gathers what is wrong with it. Characters are compared byte for byte, as gateways do.
+struct TodoCheck {
+    private let document: JSONValue
+    private(set) var violations: [TodoViolation] = []
+
+    /// - Precondition: The document is an object.
+    init(_ document: JSONValue) { self.document = document }
+
+    /// - Parameter collectionKind: Of all documents where this one goes; nil: it says its kind itself.
+    mutating func check(as collectionKind: TodoKind?) {
+        let id = text(["_id"])
+        guard let kind = kind(collectionKind) else { return }
+        switch kind {
+        case .taskList: checkTaskList(id)
+        case .task: checkTask()
+        case .listUser: checkListUser(id)
+        case .moderator: checkModerator(id)
+        }
+    }
+
+    /// Nil, with a violation, if there is none. In a collection of one kind, `type` may be left out but not be another.
+    private mutating func kind(_ collectionKind: TodoKind?) -> TodoKind? {
+        let type = document["type"]
+        let kind = type?.string.flatMap(TodoKind.init(rawValue:))
+        if let collectionKind {
+            if type != nil, kind != collectionKind {
+                report(["type"], "must be left out: these are \(collectionKind.name)")
+            }
+            return collectionKind
+        }
+        if kind == nil {
+            let kinds = TodoKind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            report(["type"], "\(type == nil ? "is missing; it must be" : "must be") one of \(kinds)")
+        }
+        return kind
+    }
+
+    // MARK: - The kinds
+
+    private mutating func checkTaskList(_ id: [UInt8]?) {
+        _ = text(["name"])
+        guard let owner = text(["owner"]), let id else { return }
+        checkPrefix(["_id"], id, owner: owner)
+    }
+
+    private mutating func checkTask() {
+        _ = taskListID()
+        _ = text(["task"])
+        if let complete = document["complete"], complete.bool == nil { report(["complete"], "must be true or false") }
+        guard let createdAt = document["createdAt"] else { return }
+        if createdAt.utf8.map({ ISOTime.isTime($0) }) != true {
+            report(["createdAt"], "must be a time such as \"2026-11-20T10:00:00.000Z\"")
+        }
+    }
+
+    private mutating func checkListUser(_ id: [UInt8]?) {
+        let list = taskListID()
+        guard let username = text(["username"]), let list, let id else { return }
+        let wanted = list + Self.dot + username
+        if id != wanted { report(["_id"], "must be taskList.id, a dot and username, \(Self.quoted(wanted))") }
+    }
+
+    private mutating func checkModerator(_ id: [UInt8]?) {
+        guard let username = text(["username"]), let id else { return }
+        let wanted = Array("moderator.".utf8) + username
+        if id != wanted { report(["_id"], "must be moderator, a dot and username, \(Self.quoted(wanted))") }
+    }
+
+    // MARK: - Their parts
+
+    /// The `id` of the list that the document belongs to; nil, with a violation, if there is none.
+    private mutating func taskListID() -> [UInt8]? {
+        guard let list = document["taskList"], list.kind == .object else {
+            report(["taskList"], document["taskList"] == nil ? "is missing" : "must be an object with id and owner")
+            return nil
+        }
+        let id = text(["taskList", "id"])
+        guard let owner = text(["taskList", "owner"]), let id else { return id }
+        checkPrefix(["taskList", "id"], id, owner: owner)
+        return id
+    }
+
+    private mutating func checkPrefix(_ path: [String], _ id: [UInt8], owner: [UInt8]) {
+        let prefix = owner + Self.dot
+        if !id.starts(with: prefix) { report(path, "must begin with the owner and a dot, \(Self.quoted(prefix))") }
+    }
+
+    /// The characters of a text that must be there and not be empty; nil, with a violation, if it is not so.
+    private mutating func text(_ path: [String]) -> [UInt8]? {
+        let value = path.reduce(Optional(document)) { $0?[$1] }
+        guard let value else {
+            report(path, "is missing")
+            return nil
+        }
+        guard let text = value.utf8 else {
+            report(path, "must be text")
+            return nil
+        }
+        if text.isEmpty { report(path, "is empty") }
+        return text.isEmpty ? nil : text
+    }
+
+    private mutating func report(_ path: [String], _ message: String) {
+        violations.append(TodoViolation(pointer: JSONPointer(tokens: path), message: message))
+    }
+
+    private static let dot = [UInt8(ascii: ".")]
+
+    /// As JSON, so that it stays on one line; cut where it is long.
+    private static func quoted(_ text: [UInt8]) -> String {
+        let limit = 200
+        let shown = String(decoding: text.prefix(limit), as: UTF8.self) + (text.count > limit ? "…" : "")
+        var writer = JSONWriter()
+        writer.string(shown)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

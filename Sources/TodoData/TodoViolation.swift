@@ -1,0 +1,12 @@
+package import LosslessJSON
+
+/// Something in a document that the training app, or its sync function, would not take.
+package struct TodoViolation: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The place that is wrong; of what is missing, the place where it should be.
+    package let pointer: JSONPointer
+    /// What is wrong there, on one line.
+    package let message: String
+
+    /// `/taskList/id must begin with the owner and a dot, "amy."`
+    package var description: String { "\(pointer.tokens.isEmpty ? "the document" : "\(pointer)") \(message)" }
+}

@@ -1,0 +1,98 @@
+internal import LosslessJSON
+
+/// Makes documents of a table's rows.
+struct CSVDocuments {
+    private let header: CSVHeader
+
+    init(_ header: CSVHeader) { self.header = header }
+
+    /// - Parameter bytes: The row's text, line break included.
+    func document(of record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) -> SourceItem {
+        do throws(SourceFault) {
+            guard record.cells.count == header.columns.count else {
+                throw fault(.cellCount(found: record.cells.count, expected: header.columns.count), 0, bytes, place)
+            }
+            var document: [UInt8] = []
+            document.reserveCapacity(bytes.count + 32 * header.columns.count)
+            _ = try write(0, record, bytes, place, to: &document)
+            return .document(SourceDocument(text: try text(document, bytes, place), place: place))
+        } catch {
+            return .fault(error)
+        }
+    }
+
+    /// Strings that are not UTF-8 are the only thing that can be wrong still.
+    private func text(_ document: [UInt8], _ bytes: [UInt8], _ place: TextPlace) throws(SourceFault) -> JSONText {
+        do throws(JSONFault) { return try JSONText(document) } catch {
+            throw fault(.json(error.reason), 0, bytes, place)
+        }
+    }
+
+    /// Appends the object that a member of the header stands for. As deep as the header allows.
+    ///
+    /// - Returns: Whether it has any members.
+    private func write(
+        _ index: Int, _ record: CSVRecord, _ bytes: [UInt8], _ place: TextPlace, to document: inout [UInt8]
+    ) throws(SourceFault) -> Bool {
+        document.append(UInt8(ascii: "{"))
+        var isEmpty = true
+        for child in header.members[index].children {
+            let member = header.members[child]
+            let before = document.count
+            if !isEmpty { document.append(UInt8(ascii: ",")) }
+            document += member.literal
+            let isThere =
+                if let column = member.column {
+                    try write(record.cells[column], header.columns[column], bytes, place, to: &document)
+                } else {
+                    try write(child, record, bytes, place, to: &document)
+                }
+            if isThere { isEmpty = false } else { document.removeSubrange(before...) }
+        }
+        document.append(UInt8(ascii: "}"))
+        return !isEmpty
+    }
+
+    /// Appends the value of a cell. Returns false for an empty one.
+    private func write(
+        _ cell: CSVRecord.Cell, _ column: CSVHeader.Column, _ bytes: [UInt8], _ place: TextPlace,
+        to document: inout [UInt8]
+    ) throws(SourceFault) -> Bool {
+        let characters = cell.characters(in: bytes)
+        guard !characters.isEmpty else { return false }
+        guard column.type != .string else {
+            document.appendJSONString(characters)
+            return true
+        }
+        guard let json = Self.json(characters, column.type) else {
+            let start = cell.range.lowerBound - (cell.isQuoted ? 1 : 0)
+            throw fault(.cell(column: column.name, expected: column.type), start, bytes, place)
+        }
+        document += json
+        return true
+    }
+
+    /// Nil if the characters are not of the type.
+    private static func json(_ characters: ArraySlice<UInt8>, _ type: CSVColumnType) -> ArraySlice<UInt8>? {
+        if type == .boolean {
+            // Spreadsheets write them in upper case.
+            let text = String(decoding: characters, as: UTF8.self)
+            return ["true", "TRUE", "false", "FALSE"].contains(text) ? Array(text.lowercased().utf8)[...] : nil
+        }
+        var tape = JSONTape(minimumCapacity: 1)
+        guard (try? tape.scanDocument(characters.span)) != nil else { return nil }
+        if type == .json { return characters }
+        // White space around it is no part of a number.
+        let isBare = characters.first?.isJSONWhitespace == false && characters.last?.isJSONWhitespace == false
+        return tape.kind(of: 0) == .number && isBare ? characters : nil
+    }
+
+    private func fault(
+        _ reason: SourceFault.Reason, _ offset: Int, _ bytes: [UInt8], _ place: TextPlace
+    ) -> SourceFault {
+        let row = bytes.prefix((bytes.lastIndex { $0 != 0x0A && $0 != 0x0D } ?? -1) + 1)
+        return SourceFault(
+            reason: reason, place: place.advanced(over: Array(bytes[..<offset])), start: place,
+            text: Array(row.prefix(BrokenText.keptLimit)), isCut: row.count > BrokenText.keptLimit)
+    }
+}

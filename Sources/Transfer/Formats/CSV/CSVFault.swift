@@ -1,0 +1,14 @@
+/// Why documents can't be written as a table.
+package enum CSVFault: Error, Equatable, Sendable, CustomStringConvertible {
+    case tooManyColumns(limit: Int)
+    /// The document was not among those that the columns were made for.
+    case unexpectedDocument
+
+    package var description: String {
+        switch self {
+        case .tooManyColumns(let limit):
+            "the documents have more than \(limit) different members; write NDJSON instead"
+        case .unexpectedDocument: "a document has members that were not there when the columns were chosen"
+        }
+    }
+}

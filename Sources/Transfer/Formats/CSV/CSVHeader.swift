@@ -1,0 +1,90 @@
+internal import LosslessJSON
+
+/// The columns that a table's first row names.
+struct CSVHeader {
+    struct Column {
+        /// The path as it stands in the header, for people.
+        let name: String
+        let type: CSVColumnType
+    }
+
+    struct Member {
+        let name: CSVMemberName
+        /// The name as it stands in a document, colon included.
+        let literal: [UInt8]
+        /// Nil for an object, whose members are columns.
+        var column: Int?
+        var children: [Int] = []
+
+        init(name: CSVMemberName, column: Int? = nil) {
+            self.name = name
+            self.column = column
+            literal = name.literal + [UInt8(ascii: ":")]
+        }
+    }
+
+    struct Fault: Error {
+        let description: String
+    }
+
+    /// Parts of a path.
+    private static let deepest = 100
+
+    private(set) var columns: [Column] = []
+    /// The first one stands for the document itself.
+    private(set) var members = [Member(name: .empty)]
+
+    /// - Parameter cells: Their characters.
+    init(_ cells: [[UInt8]]) throws(Fault) {
+        guard cells.count <= CSVColumns.limit else {
+            throw Fault(description: "the header has more than \(CSVColumns.limit) columns")
+        }
+        for (index, cell) in cells.enumerated() { try add(cell, index) }
+    }
+
+    private mutating func add(_ cell: [UInt8], _ index: Int) throws(Fault) {
+        func fault(_ what: String) -> Fault {
+            Fault(description: "column \(index + 1), '\(String(decoding: cell, as: UTF8.self))', \(what)")
+        }
+        guard String(validating: cell, as: UTF8.self) != nil else { throw fault("is not UTF-8") }
+        guard !cell.isEmpty else { throw fault("has no name; the empty name is written \\e") }
+        var rest = cell[...]
+        var at = 0
+        var depth = 0
+        while true {
+            guard let name = CSVMemberName.take(from: &rest) else {
+                throw fault("is no path; '\\', '.' and ':' in a name need a '\\' before them")
+            }
+            depth += 1
+            guard depth <= Self.deepest else { throw fault("has more than \(Self.deepest) parts") }
+            let isLast = rest.first != UInt8(ascii: ".")
+            guard let next = child(of: at, named: name, isLast ? index : nil) else {
+                throw fault("stands for the same member as another column, or for something inside it")
+            }
+            at = next
+            if isLast { break }
+            rest.removeFirst()
+        }
+        let name = String(decoding: cell[..<rest.startIndex], as: UTF8.self)
+        guard let type = Self.type(rest) else {
+            throw fault("has no type that is known; it is one of :string, :number, :boolean, :json")
+        }
+        columns.append(Column(name: name, type: type))
+    }
+
+    /// What stands behind the path.
+    private static func type(_ suffix: ArraySlice<UInt8>) -> CSVColumnType? {
+        suffix.isEmpty ? .string : CSVColumnType(rawValue: String(decoding: suffix.dropFirst(), as: UTF8.self))
+    }
+
+    /// - Parameter column: Nil for an object.
+    /// - Returns: Nil if there is such a member that can't be this one.
+    private mutating func child(of index: Int, named name: CSVMemberName, _ column: Int?) -> Int? {
+        if let child = members[index].children.first(where: { members[$0].name == name }) {
+            return column == nil && members[child].column == nil ? child : nil
+        }
+        members.append(Member(name: name, column: column))
+        members[index].children.append(members.count - 1)
+        return members.count - 1
+    }
+}

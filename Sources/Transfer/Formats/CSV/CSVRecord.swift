@@ -1,0 +1,127 @@
+/// Finds the cells of one row of a table while it comes.
+///
+/// - Note: Source: RFC 4180, section 2. Lines may end with LF, CRLF or CR; a quote within a cell that does not begin
+///   with one is a character as any other.
+struct CSVRecord {
+    struct Cell {
+        /// Without the quotes around it.
+        var range: Range<Int>
+        var isQuoted = false
+        /// Whether it has quotes inside, which are doubled.
+        var hasQuotes = false
+    }
+
+    enum Ending {
+        /// Where the next row begins.
+        case end(next: Int)
+        case fault(Breakage)
+    }
+
+    private enum State {
+        case cellStart, cell, quoted, quoteInQuoted, carriageReturn
+    }
+
+    /// Beyond any header.
+    private static let cellLimit = 2 * CSVColumns.limit
+
+    private(set) var cells: [Cell] = []
+    private(set) var reached = 0
+    private var state = State.cellStart
+    private var current = Cell(range: 0..<0)
+
+    /// Looks at what has come since the last call.
+    ///
+    /// - Parameter text: From the beginning of the row.
+    /// - Returns: Nil if the row goes on.
+    mutating func read(_ text: Span<UInt8>) -> Ending? {
+        while true {
+            skipContent(text)
+            guard reached < text.count else { return nil }
+            if let ending = read(text[unchecked: reached]) { return ending }
+            reached += 1
+        }
+    }
+
+    /// What is nothing but content: almost all of it.
+    private mutating func skipContent(_ text: Span<UInt8>) {
+        var at = reached
+        if state == .quoted {
+            while at < text.count, text[unchecked: at] != UInt8(ascii: "\"") { at += 1 }
+        } else if state == .cell {
+            while at < text.count, !Self.endsCell(text[unchecked: at]) { at += 1 }
+        }
+        reached = at
+    }
+
+    @inline(__always)
+    private static func endsCell(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    /// The row's end if nothing comes any more.
+    mutating func finish() -> Ending {
+        switch state {
+        case .quoted: return openQuote
+        case .carriageReturn: break
+        case .cellStart:
+            begin(isQuoted: false)
+            endCell()
+        case .cell, .quoteInQuoted: endCell()
+        }
+        return .end(next: reached)
+    }
+
+    /// What is wrong if a quoted cell does not end.
+    private var openQuote: Ending { .fault(Breakage(.openQuote, at: current.range.lowerBound - 1)) }
+
+    private mutating func read(_ byte: UInt8) -> Ending? {
+        switch state {
+        case .carriageReturn: return .end(next: byte == UInt8(ascii: "\n") ? reached + 1 : reached)
+        case .quoted:
+            if byte == UInt8(ascii: "\"") { state = .quoteInQuoted }
+            return nil
+        case .quoteInQuoted where byte == UInt8(ascii: "\""):
+            current.hasQuotes = true
+            state = .quoted
+            return nil
+        case .cellStart:
+            begin(isQuoted: byte == UInt8(ascii: "\""))
+            if current.isQuoted { return nil }
+            state = .cell
+        case .cell, .quoteInQuoted: break
+        }
+        return readUnquoted(byte)
+    }
+
+    private mutating func readUnquoted(_ byte: UInt8) -> Ending? {
+        switch byte {
+        case UInt8(ascii: ","):
+            endCell()
+            state = .cellStart
+        case UInt8(ascii: "\n"):
+            endCell()
+            return .end(next: reached + 1)
+        case UInt8(ascii: "\r"):
+            endCell()
+            state = .carriageReturn
+        default:
+            if state == .quoteInQuoted { return .fault(Breakage(.textBehindQuote, at: reached)) }
+        }
+        return nil
+    }
+
+    private mutating func begin(isQuoted: Bool) {
+        let start = isQuoted ? reached + 1 : reached
+        current = Cell(range: start..<start, isQuoted: isQuoted)
+        if isQuoted { state = .quoted }
+    }
+
+    private mutating func endCell() {
+        let end = current.isQuoted ? reached - 1 : reached
+        current.range = current.range.lowerBound..<end
+        if cells.count < Self.cellLimit { cells.append(current) }
+    }
+
+    /// A line with nothing on it.
+    var isBlank: Bool { cells.count == 1 && !cells[0].isQuoted && cells[0].range.isEmpty }
+}

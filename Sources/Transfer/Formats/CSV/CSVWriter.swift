@@ -1,0 +1,137 @@
+package import LosslessJSON
+
+/// Writes documents as a table, a row each, under the columns that ``CSVColumns`` found for them.
+///
+/// RFC 4180: commas, CRLF, quotes where needed. The first row names the columns: the path of a member, `.` between the
+/// parts, and `:number`, `:boolean` or `:json` if its cells are no strings. An empty cell is a member that the document
+/// does not have. ``CSVReader`` makes the same documents of it.
+///
+/// - Note: Cells are exact. Spreadsheets take strings that begin with `=`, `+`, `-` or `@` for formulas.
+package struct CSVWriter: Sendable {
+    private struct Column: Sendable {
+        let header: [UInt8]
+        let type: CSVColumnType
+    }
+
+    private let members: CSVColumns
+    private var columns: [Column] = []
+    /// By member: the columns of it and of what is inside it.
+    private var places: [Range<Int>]
+    /// The values of the row that is being written.
+    private var cells: [JSONValue?]
+
+    /// - Throws: ``CSVFault/tooManyColumns(limit:)``
+    package init(_ observed: CSVColumns) throws(CSVFault) {
+        members = observed
+        places = Array(repeating: 0..<0, count: observed.members.count)
+        cells = []
+        addColumns(of: 0, path: [])
+        guard columns.count <= CSVColumns.limit else { throw .tooManyColumns(limit: CSVColumns.limit) }
+        if columns.isEmpty { columns = [Column(header: Array("_id".utf8), type: .string)] }
+        cells = Array(repeating: nil, count: columns.count)
+    }
+
+    /// Appends the first row.
+    package func writeHeader(to output: inout [UInt8]) {
+        for (index, column) in columns.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            output.appendCell(column.header[...])
+        }
+        output.append(contentsOf: "\r\n".utf8)
+    }
+
+    /// Appends the document's row.
+    ///
+    /// - Throws: ``CSVFault/unexpectedDocument`` if it does not fit under the columns; nothing has been appended then.
+    package mutating func write(_ document: JSONValue, to output: inout [UInt8]) throws(CSVFault) {
+        guard document.kind == .object else { throw .unexpectedDocument }
+        for index in cells.indices { cells[index] = nil }
+        try place(document, at: 0)
+        for (index, value) in cells.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            if let value { output.appendCell(columns[index].type == .string ? value.characters : value.bytes) }
+        }
+        // A line with nothing on it would be taken for no row at all.
+        if cells.count == 1, cells[0] == nil { output.append(contentsOf: #""""#.utf8) }
+        output.append(contentsOf: "\r\n".utf8)
+    }
+
+    // MARK: - Columns
+
+    /// As deep as ``CSVColumns`` goes.
+    private mutating func addColumns(of index: Int, path: [UInt8]) {
+        let start = columns.count
+        let member = members.members[index]
+        if let type = member.type {
+            let suffix = type == .string ? [] : Array(":\(type.rawValue)".utf8)
+            columns.append(Column(header: path + suffix, type: type))
+        } else {
+            for child in member.children {
+                let part = members.members[child].name.pathPart
+                addColumns(of: child, path: index == 0 ? part : path + [UInt8(ascii: ".")] + part)
+            }
+        }
+        places[index] = start..<columns.count
+    }
+
+    /// Puts the members of an object into their cells.
+    private mutating func place(_ object: JSONValue, at index: Int) throws(CSVFault) {
+        for (position, member) in object.members.enumerated() {
+            guard let child = members.child(of: index, named: member.name, position: position) else {
+                throw .unexpectedDocument
+            }
+            let place = places[child]
+            // Of two members of one name the last counts.
+            for cell in place { cells[cell] = nil }
+            let kind = CSVColumns.kind(of: member.value)
+            if let type = members.members[child].type {
+                guard type == .json || CSVColumns.Member.type(of: kind) == type else { throw .unexpectedDocument }
+                cells[place.lowerBound] = member.value
+            } else {
+                guard kind == .object else { throw .unexpectedDocument }
+                try self.place(member.value, at: child)
+            }
+        }
+    }
+}
+
+extension CSVColumns.Member {
+    /// Nil: its members are columns.
+    fileprivate var type: CSVColumnType? { Self.type(of: kinds) }
+
+    fileprivate static func type(of kinds: CSVColumns.Kinds) -> CSVColumnType? {
+        switch kinds {
+        case .object: nil
+        case .string: .string
+        case .number: .number
+        case .boolean: .boolean
+        default: .json
+        }
+    }
+}
+
+extension JSONValue {
+    /// The UTF-8 of a string, escapes resolved, without a copy if there are none.
+    fileprivate var characters: ArraySlice<UInt8> { isEscaped ? (utf8 ?? [])[...] : rawContent }
+}
+
+extension [UInt8] {
+    /// Quoted if a reader could take it for something else.
+    fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>) {
+        guard content.needsQuotes else { return append(contentsOf: content) }
+        append(UInt8(ascii: "\""))
+        for byte in content {
+            if byte == UInt8(ascii: "\"") { append(byte) }
+            append(byte)
+        }
+        append(UInt8(ascii: "\""))
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var needsQuotes: Bool {
+        // White space at the ends, which some readers drop, and what at a file's beginning is a byte order mark.
+        if first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09 || first == 0xEF { return true }
+        return contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D }
+    }
+}

@@ -1,0 +1,98 @@
+package import LosslessJSON
+
+/// MongoDB's Extended JSON made plain: canonical, relaxed, and what version 1 wrote otherwise.
+///
+/// | wrapper | becomes |
+/// | --- | --- |
+/// | `$oid` | its 24 digits as a string |
+/// | `$date`, milliseconds or ISO 8601 | `YYYY-MM-DDTHH:MM:SS.mmmZ` in UTC; further digits of a fraction are kept |
+/// | `$numberInt`, `$numberLong` | the number, as it is spelled |
+/// | `$numberDouble` | the number, as it is spelled; `NaN` and the infinities as strings |
+/// | `$numberDecimal` | the number, if it is spelled as JSON spells numbers, else a string |
+/// | `$binary` | base64; a UUID (subtype 04) as `$uuid`. The subtype is lost |
+/// | `$uuid` | its 36 characters as a string |
+/// | `$regularExpression`; `$regex` with `$options` | `/PATTERN/OPTIONS` |
+/// | `$timestamp` | `{"t":SECONDS,"i":ORDINAL}` |
+/// | `$symbol`, `$code` | the string |
+/// | `$code` with `$scope` | `{"code":"…","scope":{…}}` |
+/// | `$dbPointer` | `{"$ref":"COLLECTION","$id":"…"}` |
+/// | `$minKey`, `$maxKey` | `"MinKey"`, `"MaxKey"` |
+/// | `$undefined` | `null` |
+///
+/// A wrapper has these members and no others. An object that has more, and one with an unknown name, stays as it is, as
+/// do references (`$ref`, `$id`, `$db`); what they hold is made plain. Everything else keeps its bytes.
+///
+/// - Note: Source: MongoDB Extended JSON (v2), specification of 2017-07-20; MongoDB Extended JSON (v1), strict mode.
+package enum ExtendedJSON {
+    /// The document without wrappers; itself if it has none. Does not recurse.
+    ///
+    /// - Throws: ``ExtendedJSONFault`` if what a wrapper holds is not what it must.
+    package static func plain(_ text: JSONText) throws(ExtendedJSONFault) -> JSONText {
+        let original = text.bytes
+        guard mayHaveWrappers(original.span) else { return text }
+        var replacements: [Replacement] = []
+        /// What is still to be looked at, the next value last.
+        var values = [text.root]
+        while let value = values.popLast() {
+            if let wrapper = ExtendedJSONWrapper(value) {
+                try wrapper.replace(into: &replacements, rest: &values)
+            } else {
+                values.append(contentsOf: value.members.map(\.value))
+                values.append(contentsOf: value.elements)
+            }
+        }
+        guard !replacements.isEmpty else { return text }
+        let bytes = apply(replacements, to: original)
+        do throws(JSONFault) { return try JSONText(bytes) } catch {
+            throw ExtendedJSONFault(wrapper: "document", expected: "\(error)", offset: 0)
+        }
+    }
+
+    /// Whether an `_id` is of a kind that only MongoDB writes.
+    static func isTypical(_ document: JSONValue) -> Bool {
+        document["_id"].flatMap { ExtendedJSONWrapper($0) } != nil
+    }
+
+    struct Replacement {
+        let range: Range<Int>
+        let bytes: [UInt8]
+    }
+
+    /// Wrappers' names begin with `$`; it can be spelled in two ways.
+    private static func mayHaveWrappers(_ text: Span<UInt8>) -> Bool {
+        for index in 1..<max(text.count, 1)
+        where text[unchecked: index - 1] == UInt8(ascii: "\"")
+            && (text[unchecked: index] == UInt8(ascii: "$") || text[unchecked: index] == UInt8(ascii: "\\"))
+        {
+            return true
+        }
+        return false
+    }
+
+    private static func apply(_ replacements: [Replacement], to bytes: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var copied = 0
+        for replacement in replacements.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+            result.append(contentsOf: bytes[copied..<replacement.range.lowerBound])
+            result.append(contentsOf: replacement.bytes)
+            copied = replacement.range.upperBound
+        }
+        result.append(contentsOf: bytes[copied...])
+        return result
+    }
+}
+
+/// What is wrong with a wrapper of Extended JSON.
+package struct ExtendedJSONFault: Error, Equatable, Sendable {
+    /// Its name, as `$oid`.
+    package let wrapper: String
+    /// What it needs, for people.
+    package let expected: String
+    /// Of the wrong value within the document.
+    package let offset: Int
+}
+
+extension ExtendedJSONFault: CustomStringConvertible {
+    package var description: String { "\(wrapper) needs \(expected)" }
+}

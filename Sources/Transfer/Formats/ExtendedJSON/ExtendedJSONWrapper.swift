@@ -1,0 +1,111 @@
+internal import LosslessJSON
+
+/// An object that stands for a value of one of MongoDB's types.
+struct ExtendedJSONWrapper {
+    enum Kind: String {
+        case objectID = "$oid"
+        case date = "$date"
+        case int32 = "$numberInt"
+        case int64 = "$numberLong"
+        case double = "$numberDouble"
+        case decimal = "$numberDecimal"
+        case binary = "$binary"
+        case uuid = "$uuid"
+        case regularExpression = "$regularExpression"
+        case regex = "$regex"
+        case timestamp = "$timestamp"
+        case symbol = "$symbol"
+        case code = "$code"
+        case pointer = "$dbPointer"
+        case minKey = "$minKey"
+        case maxKey = "$maxKey"
+        case undefined = "$undefined"
+
+        /// The member that stands beside it in some or all wrappers of this kind.
+        var companion: String? {
+            switch self {
+            case .binary: "$type"
+            case .regex: "$options"
+            case .code: "$scope"
+            default: nil
+            }
+        }
+    }
+
+    let kind: Kind
+    let object: JSONValue
+    let content: JSONValue.Member
+    let companion: JSONValue.Member?
+
+    /// Nil if this is no wrapper.
+    init?(_ value: JSONValue) {
+        var members = value.members
+        guard let first = members.next(), Self.mayBeName(first.name) else { return nil }
+        let second = members.next()
+        guard members.next() == nil else { return nil }
+        object = value
+        if let kind = Kind(first), second.map({ $0.name.string == kind.companion }) ?? (kind != .regex) {
+            (self.kind, content, companion) = (kind, first, second)
+        } else if let second, let kind = Kind(second), first.name.string == kind.companion {
+            (self.kind, content, companion) = (kind, second, first)
+        } else {
+            return nil
+        }
+    }
+
+    private static func mayBeName(_ name: JSONValue) -> Bool {
+        name.isEscaped || name.rawContent.first == UInt8(ascii: "$")
+    }
+
+    /// - Parameter rest: Gets the values inside that are to be looked at in turn.
+    func replace(
+        into replacements: inout [ExtendedJSON.Replacement], rest: inout [JSONValue]
+    ) throws(ExtendedJSONFault) {
+        if kind == .code, let companion {
+            guard content.value.kind == .string else { throw fault("a string") }
+            guard companion.value.kind == .object else { throw fault("a $scope that is an object", companion.value) }
+            replacements.append(.init(range: content.name.range, bytes: Array(#""code""#.utf8)))
+            replacements.append(.init(range: companion.name.range, bytes: Array(#""scope""#.utf8)))
+            rest.append(companion.value)
+            return
+        }
+        replacements.append(.init(range: object.range, bytes: try plainValue()))
+    }
+
+    private func plainValue() throws(ExtendedJSONFault) -> [UInt8] {
+        let value = content.value
+        switch kind {
+        case .objectID: return try text(where: Self.isObjectID, orNeeds: "24 hexadecimal digits")
+        case .uuid: return try text(where: Self.isUUID, orNeeds: "a UUID of 36 characters")
+        case .symbol, .code: return try text(where: { _ in true }, orNeeds: "a string")
+        case .date: return try date()
+        case .int32: return try number("an integer of 32 bits") { Int32($0) != nil }
+        case .int64: return try number("an integer of 64 bits") { Int64($0) != nil }
+        case .double: return try number("a number, NaN, Infinity or -Infinity") { _ in true }
+        case .decimal: return try number("a decimal number, NaN, Infinity or -Infinity") { _ in true }
+        case .binary: return try binary()
+        case .regularExpression: return try expression(value["pattern"], value["options"], members: value.childCount)
+        case .regex: return try expression(value, companion?.value, members: 2)
+        case .timestamp: return try timestamp()
+        case .pointer: return try pointer()
+        case .minKey, .maxKey:
+            guard value.integer == 1 else { throw fault("the number 1") }
+            return Array((kind == .minKey ? #""MinKey""# : #""MaxKey""#).utf8)
+        case .undefined:
+            guard value.bool == true else { throw fault("true") }
+            return Array("null".utf8)
+        }
+    }
+
+    func fault(_ expected: String, _ value: JSONValue? = nil) -> ExtendedJSONFault {
+        ExtendedJSONFault(
+            wrapper: kind.rawValue, expected: expected, offset: (value ?? content.value).range.lowerBound)
+    }
+}
+
+extension ExtendedJSONWrapper.Kind {
+    fileprivate init?(_ member: JSONValue.Member) {
+        guard let name = member.name.string else { return nil }
+        self.init(rawValue: name)
+    }
+}

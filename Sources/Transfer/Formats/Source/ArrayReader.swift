@@ -1,0 +1,123 @@
+internal import LosslessJSON
+
+/// Reads the documents of one JSON array, or of the array in a gateway's answer.
+///
+/// A broken element is left out if the next one can be told: see ``ElementEnd``.
+///
+/// - Note: Source: `mongoexport --jsonArray`; CouchDB's answers to `_all_docs?include_docs=true`, its bodies of
+///   `_bulk_docs`.
+struct ArrayReader: DocumentsReader {
+    private enum State {
+        case elementOrEnd, element, afterElement, end
+    }
+
+    /// Bytes of white space before an element that are remembered.
+    private static let indentationLimit = 200
+
+    /// Nil for an array that stands alone.
+    private let frame: AnswerFrame?
+    private var values: ValueReader
+    private var state = State.elementOrEnd
+    /// White space before the element on its line; empty if it does not begin one.
+    private var indentation: [UInt8] = []
+
+    /// The window is to be at the first element or at the array's end.
+    init(_ frame: AnswerFrame?, documentLimit: Int) {
+        self.frame = frame
+        values = ValueReader(limit: documentLimit)
+    }
+
+    mutating func next(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
+        while state != .end {
+            if let item = try step(&window) { return item }
+        }
+        return nil
+    }
+
+    /// Nil: there is nothing to hand out yet.
+    private mutating func step(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
+        skipIndentation(&window)
+        switch (state, try window.nextByte()) {
+        case (.elementOrEnd, UInt8(ascii: "]")), (.afterElement, UInt8(ascii: "]")):
+            window.drop(1)
+            state = .end
+            try readToEnd(&window)
+            return nil
+        case (.afterElement, UInt8(ascii: ",")):
+            window.drop(1)
+            state = .element
+            return nil
+        case (.afterElement, UInt8(ascii: "{")):
+            state = .element
+            return .fault(missingComma(window.place))
+        case (.afterElement, let byte):
+            return .fault(try skip(&window, Self.expectedComma(byte)))
+        default:
+            state = .afterElement
+            return try readElement(&window)
+        }
+    }
+
+    private mutating func readElement(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
+        switch values.read(&window) {
+        case .fault(let fault): return .fault(try skip(&window, Breakage(fault)))
+        case .value(let tape, let end):
+            let place = window.place
+            let element = SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place)
+            if frame == .rows { return Self.document(ofRow: element) }
+            return element.text.root.kind == .object ? .document(element) : .fault(SourceFault(element, .notAnObject))
+        }
+    }
+
+    /// Nil for the row of a deleted document: it has none.
+    private static func document(ofRow row: SourceDocument) -> SourceItem? {
+        let root = row.text.root
+        if let document = root["doc"], document.kind == .object, let text = document.copied() {
+            let before = Array(row.bytes[..<document.range.lowerBound])
+            return .document(SourceDocument(text: text, place: row.place.advanced(over: before)))
+        }
+        return root["value"]?["deleted"]?.bool == true ? nil : .fault(SourceFault(row, .noDocument))
+    }
+
+    // MARK: - What is broken
+
+    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceFault {
+        var end = ElementEnd(indentation: indentation)
+        let (fault, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
+        guard isAtEnd else { return fault }
+        try window.finish()
+        throw SourceError(.structure(fault.reason), at: fault.place)
+    }
+
+    private static func expectedComma(_ byte: UInt8) -> Breakage {
+        Breakage(.json(.unexpectedByte(byte, expected: .commaOrEndOfArray)), at: 0)
+    }
+
+    private func missingComma(_ place: TextPlace) -> SourceFault {
+        SourceFault(
+            reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isCut: false)
+    }
+
+    // MARK: - What is no element
+
+    private mutating func skipIndentation(_ window: inout TextWindow) {
+        guard state != .afterElement else { return }
+        indentation = []
+        var isLineStart = false
+        while window.count > 0 || window.fill(), window[0].isJSONWhitespace {
+            if window[0] == UInt8(ascii: "\n") {
+                isLineStart = true
+                indentation = []
+            } else if isLineStart, indentation.count < Self.indentationLimit {
+                indentation.append(window[0])
+            }
+            window.drop(1)
+        }
+    }
+
+    private func readToEnd(_ window: inout TextWindow) throws(SourceError) {
+        if frame != nil { try AnswerFrame.readTail(&window) }
+        guard let byte = window.skipWhitespace() else { return try window.finish() }
+        throw SourceError(.structure(.json(.unexpectedByte(byte, expected: .endOfText))), at: window.place)
+    }
+}

@@ -1,0 +1,82 @@
+/// Tells where a broken element of an array ends. Whichever comes first:
+///
+/// - the comma or the bracket behind it, as long as brackets pair and no string runs over the end of its line;
+/// - a comma at the end of a line, if the next begins with the same white space as the element's own line and `{`;
+/// - a line that begins with `]`.
+struct ElementEnd: BrokenTextEnd {
+    private static let deepest = 10_000
+    private static let longestGap = 64 << 10
+
+    private let indentation: [UInt8]
+    /// The brackets that would close what is open; nil once brackets and quotes tell nothing any more.
+    private var closers: [UInt8]? = []
+    private var isInString = false
+    private var isEscaped = false
+    /// Bytes since a comma, itself included, if white space is all there was; otherwise 0.
+    private var sinceComma = 0
+    /// Bytes of the line, if they are the beginning of ``indentation``; otherwise nil.
+    private var indented: Int?
+
+    /// - Parameter indentation: White space before the element on its line; empty if it does not begin a line.
+    init(indentation: [UInt8]) { self.indentation = indentation }
+
+    var doubtful: Int { max(sinceComma, indented.map { $0 + 1 } ?? 0) }
+
+    mutating func look(at byte: UInt8) -> Int? { lookAtLine(byte) ?? lookAtBrackets(byte) }
+
+    private mutating func lookAtLine(_ byte: UInt8) -> Int? {
+        if byte == UInt8(ascii: "{"), sinceComma > 0, indented == indentation.count { return sinceComma + 1 }
+        if byte == UInt8(ascii: "]"), indented == 0 { return 2 }
+        if byte == UInt8(ascii: ",") {
+            sinceComma = 1
+        } else {
+            sinceComma = sinceComma > 0 && sinceComma < Self.longestGap && byte.isJSONWhitespace ? sinceComma + 1 : 0
+        }
+        if byte == UInt8(ascii: "\n") {
+            indented = 0
+        } else if let count = indented {
+            indented = count < indentation.count && indentation[count] == byte ? count + 1 : nil
+        }
+        return nil
+    }
+
+    private mutating func lookAtBrackets(_ byte: UInt8) -> Int? {
+        guard let open = closers else { return nil }
+        if isInString {
+            lookInString(byte)
+            return nil
+        }
+        switch byte {
+        case UInt8(ascii: "\""): isInString = true
+        case UInt8(ascii: ","), UInt8(ascii: "]"):
+            if open.isEmpty { return 1 }
+            if byte == UInt8(ascii: "]") { close(byte) }
+        case UInt8(ascii: "}"): close(byte)
+        case UInt8(ascii: "{"): self.open(UInt8(ascii: "}"))
+        case UInt8(ascii: "["): self.open(UInt8(ascii: "]"))
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func lookInString(_ byte: UInt8) {
+        if byte == UInt8(ascii: "\n") {
+            closers = nil
+        } else if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isInString = false
+        }
+    }
+
+    private mutating func open(_ closer: UInt8) {
+        closers?.append(closer)
+        if let count = closers?.count, count > Self.deepest { closers = nil }
+    }
+
+    private mutating func close(_ closer: UInt8) {
+        if closers?.popLast() != closer { closers = nil }
+    }
+}

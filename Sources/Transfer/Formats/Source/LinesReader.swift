@@ -1,0 +1,94 @@
+internal import LosslessJSON
+
+/// Reads documents that stand one behind the other: on a line each, on several lines each, or several on a line.
+///
+/// A document that can't be read ends with its line. If it breaks only further down, as one that is laid out over
+/// several lines, it ends before the next line that begins with `{`: at once if a line was cut off and whole ones
+/// follow.
+///
+/// - Note: Source: NDJSON 1.0 (ndjson-spec); `mongoexport --pretty` and jq write documents over several lines.
+struct LinesReader: DocumentsReader {
+    private var values: ValueReader
+
+    init(documentLimit: Int) { values = ValueReader(limit: documentLimit) }
+
+    mutating func next(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
+        guard let first = window.skipWhitespace() else {
+            try window.finish()
+            return nil
+        }
+        guard first == UInt8(ascii: "{") else { return try skipScalar(&window) }
+        switch values.read(&window) {
+        case .fault(let fault): return try skip(&window, Breakage(fault))
+        case .value(let tape, let end):
+            if let stranger = strangerOnLine(from: end, in: &window) {
+                return .fault(try skipLine(&window, Breakage(.json(stranger.reason), at: stranger.offset), from: end))
+            }
+            let place = window.place
+            return .document(SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place))
+        }
+    }
+
+    /// What follows a document on its line and begins no other.
+    private func strangerOnLine(from end: Int, in window: inout TextWindow) -> JSONFault? {
+        var at = end
+        while true {
+            while at < window.count {
+                switch window[at] {
+                case UInt8(ascii: "\n"), UInt8(ascii: "{"): return nil
+                case 0x20, 0x09, 0x0D: at += 1
+                case let byte: return JSONFault(.unexpectedByte(byte, expected: .endOfText), at: at)
+                }
+            }
+            // White space without end is no reason to hold a document back, nor to gather it.
+            guard at - end < values.limit, window.fill() else { return nil }
+        }
+    }
+
+    private mutating func skipScalar(_ window: inout TextWindow) throws(SourceError) -> SourceItem {
+        switch values.read(&window) {
+        case .fault(let fault): return .fault(try skipLine(&window, Breakage(fault)))
+        case .value(_, let end):
+            let stranger = strangerOnLine(from: end, in: &window)
+            let breakage = stranger.map { Breakage($0) } ?? Breakage(.notAnObject, at: 0)
+            return .fault(try skipLine(&window, breakage, from: end))
+        }
+    }
+
+    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceItem {
+        let isOnFirstLine = window.withText(upTo: breakage.offset) { text in
+            !text.indices.contains { text[$0] == UInt8(ascii: "\n") }
+        }
+        if isOnFirstLine { return .fault(try skipLine(&window, breakage, from: breakage.offset)) }
+        var end = NextDocumentLine()
+        return .fault(try Self.finish(BrokenText.skip(&window, breakage, to: &end), window))
+    }
+
+    /// - Parameter offset: Of something on the line that ends the broken text.
+    private func skipLine(
+        _ window: inout TextWindow, _ breakage: Breakage, from offset: Int = 0
+    ) throws(SourceError) -> SourceFault {
+        var end = LineEnd(after: offset)
+        return try Self.finish(BrokenText.skip(&window, breakage, to: &end), window)
+    }
+
+    /// If the input was cut off, what it ends with is not to blame.
+    private static func finish(
+        _ skipped: (fault: SourceFault, isAtEnd: Bool), _ window: borrowing TextWindow
+    ) throws(SourceError) -> SourceFault {
+        if skipped.isAtEnd { try window.finish() }
+        return skipped.fault
+    }
+}
+
+/// The next line that begins with `{`, without white space before it.
+private struct NextDocumentLine: BrokenTextEnd {
+    private var isAfterLineBreak = false
+    var doubtful: Int { isAfterLineBreak ? 1 : 0 }
+
+    mutating func look(at byte: UInt8) -> Int? {
+        if isAfterLineBreak, byte == UInt8(ascii: "{") { return 2 }
+        isAfterLineBreak = byte == UInt8(ascii: "\n")
+        return nil
+    }
+}

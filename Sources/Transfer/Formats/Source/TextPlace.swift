@@ -1,0 +1,74 @@
+/// A place in a text.
+package struct TextPlace: Equatable, Sendable {
+    /// Counts from 1, by line feeds.
+    package private(set) var line = 1
+    /// Counts from 1, in Unicode scalars.
+    package private(set) var column = 1
+    package private(set) var byteOffset = 0
+
+    package init() {}
+
+    /// Goes to the end of `text`, which begins here.
+    ///
+    /// Eight bytes a step while there is no line feed among them: every document is gone over once.
+    mutating func advance(over text: Span<UInt8>) {
+        let bytes = text.bytes
+        var at = 0
+        while at + 8 <= text.count {
+            // Within bounds by the condition above; any bytes make a UInt64.
+            let word = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self)
+            if word.hasLineFeed {
+                for index in at..<at + 8 { advance(over: text[unchecked: index]) }
+            } else {
+                column &+= word.scalarStarts
+            }
+            at += 8
+        }
+        while at < text.count {
+            advance(over: text[unchecked: at])
+            at += 1
+        }
+        byteOffset += text.count
+    }
+
+    func advanced(over text: [UInt8]) -> TextPlace {
+        var place = self
+        place.advance(over: text.span)
+        return place
+    }
+
+    @inline(__always)
+    private mutating func advance(over byte: UInt8) {
+        if byte == UInt8(ascii: "\n") {
+            line &+= 1
+            column = 1
+        } else if byte & 0xC0 != 0x80 {
+            column &+= 1
+        }
+    }
+
+    /// The place behind a byte order mark, which is no part of the text: it has no column.
+    mutating func advanceOverMark() { byteOffset += 3 }
+}
+
+extension TextPlace: CustomStringConvertible {
+    /// `LINE:COLUMN`.
+    package var description: String { "\(line):\(column)" }
+}
+
+extension UInt64 {
+    private static var highs: UInt64 { 0x8080_8080_8080_8080 }
+
+    /// Whether one of the eight bytes is a line feed.
+    @inline(__always)
+    fileprivate var hasLineFeed: Bool {
+        let difference = self ^ 0x0A0A_0A0A_0A0A_0A0A
+        return (difference &- 0x0101_0101_0101_0101) & ~difference & Self.highs != 0
+    }
+
+    /// How many of the eight bytes do not go on with a scalar of UTF-8: all but `10xxxxxx`.
+    @inline(__always)
+    fileprivate var scalarStarts: Int {
+        self & Self.highs == 0 ? 8 : 8 &- (self & ~(self &<< 1) & Self.highs).nonzeroBitCount
+    }
+}

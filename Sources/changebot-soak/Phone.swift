@@ -1,0 +1,99 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// A careful writer beside the bot: reads a document, changes one member, writes it back, and finds out whether that
+/// was accepted also when the answer is lost.
+struct Phone {
+    private let gateway: Gateway
+    private var random: SeededGenerator
+
+    init(_ url: GatewayURL, seed: UInt64) {
+        gateway = Gateway(url)
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// Writes all documents as new ones; again until each is there.
+    func create(_ population: Population) async throws {
+        let tasks = (0..<population.documents).map { number in
+            (population.id(number), population.body(number, edits: 0))
+        }
+        let broken = (0..<population.broken).map { number in
+            let id = population.brokenID(number)
+            return (id, #"{"_id":"\#(id.text)","type":"soak-broken"}"#)
+        }
+        var missing = tasks + broken
+        while !missing.isEmpty {
+            for start in stride(from: 0, to: missing.count, by: 500) {
+                let part = missing[start..<min(start + 500, missing.count)]
+                _ = try? await gateway.bulkDocs(part.map { BulkDocument(id: $0, segments: [Array($1.utf8)]) })
+            }
+            missing = try await notThere(missing)
+        }
+    }
+
+    private func notThere(_ documents: [(DocumentID, String)]) async throws -> [(DocumentID, String)] {
+        var rest: [(DocumentID, String)] = []
+        for start in stride(from: 0, to: documents.count, by: 500) {
+            let part = Array(documents[start..<min(start + 500, documents.count)])
+            for (document, lookup) in zip(part, try await lookUp(part.map(\.0))) {
+                if case .found = lookup { continue }
+                rest.append(document)
+            }
+        }
+        return rest
+    }
+
+    func lookUp(_ ids: [DocumentID]) async throws -> [DocumentLookup] {
+        while true {
+            do { return try await gateway.allDocs(keys: ids) } catch {
+                guard error.isRetryable else { throw error }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    /// Changes documents of its own part, one after the other at random, until it is stopped.
+    mutating func edit(_ population: Population, part: Int, of parts: Int, counting edits: EditCount) async throws {
+        let count = max(1, population.documents / parts)
+        while !edits.isStopped {
+            let number = min(part * count + Int.random(in: 0..<count, using: &random), population.documents - 1)
+            try await edit(population, number, counting: edits)
+        }
+    }
+
+    /// One edit, until it is known to be accepted. Nobody else counts up this member.
+    private func edit(_ population: Population, _ number: Int, counting edits: EditCount) async throws {
+        let goal = edits.edits(of: number) + 1
+        while true {
+            guard case .found(let revision, let document)? = try await lookUp([population.id(number)]).first else {
+                throw SoakError("soak-\(number) is gone")
+            }
+            if document.root["edits"]?.integer == goal { return edits.note(number) }
+            let stamp = document.root["stamped"] == nil ? "" : #","stamped":true"#
+            let body = population.body(number, edits: goal, rest: #","_rev":"\#(revision.text)"\#(stamp)"#)
+            let write = BulkDocument(id: population.id(number), segments: [Array(body.utf8)])
+            if case .written? = try? await gateway.bulkDocs([write]).first { return edits.note(number) }
+        }
+    }
+}
+
+struct SoakError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// The same numbers for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}

@@ -1,0 +1,77 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GatewayClient
+
+/// Shows that nothing is lost, nothing done twice and nothing altered: writers change documents all the while, the
+/// gateway misbehaves, the bot is killed and started again; then every document is looked at.
+@main
+struct Soak: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changebot-soak",
+        abstract: "Kill a bot at random moments and see whether anything is lost.",
+        discussion: """
+            Needs the program beside it: swift build -c release. On the embedded gateway with faults of its own, or on
+            any gateway with --gateway; documents there have ids that begin with 'soak-'.
+            """)
+
+    @Option(help: "Documents that the rule matches.")
+    var documents = 20_000
+
+    @Option(help: "Documents that the rule fails on: each must become a dead letter.")
+    var broken = 20
+
+    @Option(help: "How often the bot is killed (SIGKILL).")
+    var kills = 50
+
+    @Option(help: "Writers that change documents all the while.")
+    var writers = 4
+
+    @Option(help: "Of the random numbers.")
+    var seed: UInt64 = 1
+
+    @Option(help: "A keyspace that is there already, instead of an embedded gateway with faults.")
+    var gateway: String?
+
+    @Option(help: "Faults for the embedded gateway, instead of the usual ones.")
+    var faults: String?
+
+    func validate() throws {
+        guard documents > 0, broken >= 0, kills >= 0, writers > 0 else {
+            throw ValidationError("counts are not negative, and there is a document and a writer at least")
+        }
+    }
+
+    func run() async throws {
+        let workshop = try Workshop(faults: faults)
+        defer { workshop.remove() }
+        let server = try gateway.map { Workshop.Server(url: $0, process: nil) } ?? workshop.startGateway(seed: seed)
+        let url = try GatewayURL(server.url)
+        let population = Population(documents: documents, broken: broken)
+        try await Phone(url, seed: seed).create(population)
+        Report.say("\(documents) documents and \(broken) broken ones are at \(server.url)")
+
+        let edits = EditCount()
+        try await withThrowingTaskGroup { group in
+            for writer in 0..<writers {
+                group.addTask {
+                    var phone = Phone(url, seed: seed &+ UInt64(writer) + 1)
+                    try await phone.edit(population, part: writer, of: writers, counting: edits)
+                }
+            }
+            group.addTask {
+                try await workshop.keepKilling(bot: server.url, times: kills, seed: seed)
+                edits.stop()
+            }
+            try await group.waitForAll()
+        }
+        Report.say("\(kills) kills, \(edits.total) edits meanwhile; now the rest")
+        let letters = try workshop.finish(bot: server.url)
+        let verdict = try await Verdict(url, population, edits: edits, deadLetters: letters)
+        Report.say(verdict.text)
+        if !verdict.isGood { throw ExitCode(1) }
+    }
+}
+
+enum Report {
+    static func say(_ text: String) { print(text) }
+}

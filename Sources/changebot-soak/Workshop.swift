@@ -1,0 +1,92 @@
+internal import Foundation
+internal import LosslessJSON
+internal import TestKit
+
+/// A directory with rules, faults, a state and the program itself, gone when the soak is over.
+struct Workshop: Sendable {
+    struct Server {
+        let url: String
+        /// Nil if it is not ours.
+        let process: ChildProcess?
+    }
+
+    private let directory: String
+    private let program: String
+    private let faults: String?
+
+    /// - Parameter faults: A file of faults for the gateway; nil for the usual ones.
+    init(faults: String?) throws {
+        program =
+            URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("changebot").path
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw SoakError("no changebot beside this program; run: swift build -c release")
+        }
+        self.faults = faults
+        directory = NSTemporaryDirectory() + "changebot-soak-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try Data(Population.rules.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: directory) }
+
+    func startGateway(seed: UInt64) throws -> Server {
+        let file = faults ?? directory + "/faults.json"
+        if faults == nil { try Data(UsualFaults.json(seed: seed).utf8).write(to: URL(fileURLWithPath: file)) }
+        let process = try ChildProcess(
+            [program, "gateway", "--listen", "127.0.0.1:0", "--data", directory + "/todo.sqlite", "--faults", file],
+            errors: directory + "/gateway.log")
+        guard let url = process.readLine()?.split(separator: " ").last else {
+            throw SoakError("the gateway did not start: \(log("gateway.log"))")
+        }
+        return Server(url: String(url), process: process)
+    }
+
+    private func arguments(_ gateway: String, _ more: [String]) -> [String] {
+        [
+            program, "run", "--gateway", gateway, "--rules", directory + "/rules.yaml", "--state",
+            directory + "/state", "--name", "soak", "--log-level", "error",
+        ] + more
+    }
+
+    /// Starts the bot and kills it, again and again, after 50 ms to 1 s each time.
+    func keepKilling(bot gateway: String, times: Int, seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<times {
+            let bot = try ChildProcess(arguments(gateway, []), errors: directory + "/bot.log")
+            try await Task.sleep(for: .milliseconds(Int.random(in: 50...1000, using: &random)))
+            bot.kill()
+        }
+    }
+
+    /// Lets the bot work until nothing is left. Returns the ids of its dead letters.
+    func finish(bot gateway: String) throws -> [String] {
+        for _ in 0..<20 {
+            let summary = directory + "/summary.json"
+            let bot = try ChildProcess(
+                arguments(gateway, ["--once", "--summary", summary]), errors: directory + "/bot.log")
+            let code = bot.wait()
+            guard code == 0 || code == 1 else { throw SoakError("the bot ended with \(code): \(log("bot.log"))") }
+            guard let text = FileManager.default.contents(atPath: summary), let summary = SmallJSON(Array(text)) else {
+                throw SoakError("the bot left no summary")
+            }
+            if summary["written"]?.integer == 0 { return try deadLetters() }
+        }
+        throw SoakError("the bot still finds something to do after 20 runs")
+    }
+
+    private func deadLetters() throws -> [String] {
+        let list = try ChildProcess([
+            program, "dead-letters", "export", "--state", directory + "/state", "--name", "soak",
+        ])
+        var ids: [String] = []
+        while let line = list.readLine() {
+            if let id = SmallJSON(Array(line.utf8))?["id"]?.string { ids.append(id) }
+        }
+        return ids
+    }
+
+    private func log(_ name: String) -> String {
+        (try? String(contentsOfFile: directory + "/" + name, encoding: .utf8)) ?? ""
+    }
+}

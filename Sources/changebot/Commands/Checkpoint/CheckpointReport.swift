@@ -1,0 +1,87 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+/// What `checkpoint show` tells.
+struct CheckpointReport {
+    private let name: String
+    private let gateway: String?
+    private let database: String?
+    private let deadLetters: Int
+    private let holder: String?
+    /// Newest first.
+    private let history: [CheckpointEntry]
+
+    /// - Throws: ``StateError``.
+    init(_ ledger: Ledger, of state: ExistingState) throws(StateError) {
+        name = state.name
+        gateway = try ledger.gateway()
+        database = try ledger.databaseIdentity()
+        deadLetters = try ledger.deadLetterCount()
+        holder = Ledger.holder(directory: state.directory, name: state.name)
+        history = try ledger.checkpointHistory()
+    }
+
+    // MARK: - For people
+
+    var lines: [String] {
+        let checkpoint = history.first
+        let facts: [(name: String, value: String?)] = [
+            ("name", name), ("gateway", gateway),
+            ("checkpoint", checkpoint?.sequence?.description ?? "none: the next run starts as a new one"),
+            ("rule set", checkpoint?.ruleSetHash), ("saved at", checkpoint?.savedAt), ("reason", checkpoint?.reason),
+            ("database", database), ("dead letters", Quantity.count(deadLetters)), ("held by", holder),
+        ]
+        let width = facts.map(\.name.count).max() ?? 0
+        var lines: [String] = []
+        for fact in facts {
+            guard let value = fact.value, !value.isEmpty else { continue }
+            lines.append(Self.padded(fact.name, to: width) + "  " + value.visible)
+        }
+        guard history.count > 1 else { return lines }
+        return lines + ["", "before that:"] + history.dropFirst().map(Self.line)
+    }
+
+    private static func line(_ entry: CheckpointEntry) -> String {
+        let reason = entry.reason.map { "  " + $0.visible } ?? ""
+        return "  \(entry.savedAt)  \(entry.sequence?.description.visible ?? "none")\(reason)"
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    // MARK: - For programs
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("name", string: name)
+            writer.member("gateway", optional: gateway)
+            Self.write(history.first, to: &writer)
+            writer.member("database", optional: database)
+            writer.member("dead_letters", integer: deadLetters)
+            writer.member("held_by", optional: holder)
+            writer.name("history")
+            writer.array { writer in
+                for entry in history { writer.object { Self.write(entry, to: &$0) } }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func write(_ entry: CheckpointEntry?, to writer: inout JSONWriter) {
+        writer.member("sequence", raw: entry?.sequence?.json ?? Array("null".utf8))
+        writer.member("rule_set", optional: entry.flatMap { $0.ruleSetHash.isEmpty ? nil : $0.ruleSetHash })
+        writer.member("saved_at", optional: entry?.savedAt)
+        writer.member("reason", optional: entry?.reason)
+    }
+}
+
+extension JSONWriter {
+    /// `null` if there is no value.
+    mutating func member(_ name: String, optional value: String?) {
+        self.name(name)
+        if let value { string(value) } else { null() }
+    }
+}

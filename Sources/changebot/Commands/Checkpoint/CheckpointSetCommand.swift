@@ -1,0 +1,40 @@
+internal import ArgumentParser
+internal import GatewayClient
+internal import Pipeline
+
+struct CheckpointSetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Let a bot go on from another place in the feed.",
+        discussion: """
+            Example: changebot checkpoint set 1200
+
+            The bot must be stopped. A sequence is what the gateway calls one: a number, or a text such as 7-g1AAAA.
+            """)
+
+    @OptionGroup var state: StateOptions
+
+    @Argument(help: ArgumentHelp("The sequence after which the next run goes on.", valueName: "seq"))
+    var sequence: String
+
+    func run() async throws {
+        do { try await set() } catch { throw CommandFailure(error) }
+    }
+
+    private func set() async throws {
+        guard let sequence = SequenceID(self.sequence), sequence.queryValue != "now" else {
+            throw CommandFailure(
+                .usage,
+                "'\(self.sequence.visible)' is no place in a feed; to skip all that there is, "
+                    + "use 'changebot checkpoint reset' and then run with --since now")
+        }
+        let state = try ExistingState(state, Environment())
+        try await state.with(.alone) { ledger in
+            let before = try ledger.checkpoint()?.sequence
+            try await ledger.saveCheckpoint(sequence, reason: "set by hand")
+            Console.complain(
+                "'\(state.name)' goes on after \(sequence.description.visible); "
+                    + "the checkpoint was \(before?.description.visible ?? "none")")
+        }
+    }
+}

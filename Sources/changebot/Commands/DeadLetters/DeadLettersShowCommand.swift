@@ -1,0 +1,35 @@
+internal import ArgumentParser
+internal import Pipeline
+
+struct DeadLettersShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show all that is known of changes that were set aside.",
+        discussion: "Example: changebot dead-letters show 12")
+
+    @OptionGroup var state: StateOptions
+    @OptionGroup var selection: LetterSelection
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    func run() async throws {
+        do {
+            guard !selection.isEmpty else {
+                throw CommandFailure(.usage, "which one? give its number, or the id of its document")
+            }
+            let letters = try await ExistingState(state, Environment()).with(.beside) {
+                try selection.letters(in: $0)
+            }
+            for (index, letter) in letters.enumerated() {
+                guard !json else {
+                    try Console.write(LetterText.json(letter))
+                    continue
+                }
+                try Console.write((index > 0 ? [""] : []) + LetterText.lines(letter))
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+/// Dead letters as the commands print them.
+enum LetterText {
+    /// One line for programs.
+    static func json(_ letter: DeadLetter) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("sequence", raw: letter.sequence?.json ?? Array("null".utf8))
+            writer.member("id", string: letter.id.text)
+            writer.member("revision", optional: letter.revision?.text)
+            writer.member("rule", optional: letter.rule)
+            writer.member("reason", string: letter.reason)
+            writer.member("attempts", integer: letter.attempts)
+            writer.member("set_aside_at", optional: letter.filing?.setAsideAt)
+            writer.member("number", integer: letter.filing?.number ?? 0)
+            writer.member("rule_set", optional: letter.filing.flatMap { $0.ruleSetHash.isEmpty ? nil : $0.ruleSetHash })
+        }
+        return writer.bytes
+    }
+
+    /// All of it, for people.
+    static func lines(_ letter: DeadLetter) -> [String] {
+        let facts: [(name: String, value: String?)] = [
+            ("number      ", letter.filing.map { "\($0.number)" }), ("document    ", letter.id.text),
+            ("revision    ", letter.revision?.text), ("sequence    ", letter.sequence?.description),
+            ("rule        ", letter.rule), ("reason      ", letter.reason), ("attempts    ", "\(letter.attempts)"),
+            ("set aside at", letter.filing?.setAsideAt), ("rule set    ", letter.filing?.ruleSetHash),
+        ]
+        return facts.compactMap { fact in
+            guard let value = fact.value, !value.isEmpty else { return nil }
+            return "\(fact.name)  \(value.visible)"
+        }
+    }
+
+    /// Of a reason, in a table.
+    private static let reasonLimit = 100
+
+    /// A table for people, one line for each letter and one for the heads.
+    static func table(_ letters: [DeadLetter]) -> [String] {
+        let rows = [["NUMBER", "SET ASIDE AT", "DOCUMENT", "REVISION", "RULE", "REASON"]] + letters.map(cells)
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { cells in
+            zip(cells, widths).dropLast().map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count + 2)
+            }.joined() + (cells.last ?? "")
+        }
+    }
+
+    private static func cells(_ letter: DeadLetter) -> [String] {
+        let reason =
+            letter.reason.prefix(reasonLimit + 1).count > reasonLimit
+            ? letter.reason.prefix(reasonLimit) + "…" : letter.reason[...]
+        return [
+            letter.filing.map { "\($0.number)" } ?? "", letter.filing?.setAsideAt ?? "", letter.id.text.visible,
+            (letter.revision?.text ?? "-").visible, (letter.rule ?? "-").visible, String(reason).visible,
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import Transfer
+
+/// Files that the programs of a mapping know as `$NAME`.
+struct SlurpOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "What a mapping's programs know as $NAME: all documents of this file, as a list. May be given several times.",
+            valueName: "name=file"))
+    var slurp: [String] = []
+
+    /// The lists by their names, each as JSON text.
+    ///
+    /// - Throws: 64 for a text without a name, 65 and 66 for a file that can't be read.
+    func load() throws(CommandFailure) -> [String: [UInt8]] {
+        var lists: [String: [UInt8]] = [:]
+        for text in slurp {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty, lists[String(parts[0])] == nil else {
+                throw CommandFailure(.usage, "--slurp '\(text)': write NAME=FILE, each name once")
+            }
+            lists[String(parts[0])] = try Self.list(String(parts[1]))
+        }
+        return lists
+    }
+
+    private static func list(_ file: String) throws(CommandFailure) -> [UInt8] {
+        var list: [UInt8] = []
+        var writer = JSONArrayWriter()
+        var broken: SourceFault?
+        do throws(SourceError) {
+            var source = try DocumentSource(path: file)
+            while broken == nil, let item = try source.next() {
+                switch item {
+                case .document(let document): writer.write(document.bytes, to: &list)
+                case .fault(let fault): broken = fault
+                }
+            }
+        } catch {
+            throw CommandFailure(error, file)
+        }
+        if let broken { throw CommandFailure(.invalidData, "\(file):\(broken)", isListing: true) }
+        writer.finish(to: &list)
+        return list
+    }
+}
+
+extension CommandFailure {
+    /// What is wrong with an input file.
+    init(_ error: SourceError, _ file: String) {
+        if case .unreadable = error.reason {
+            self.init(.missingInput, "can't read \(file): \(error)")
+        } else {
+            self.init(.invalidData, "\(file): \(error)")
+        }
+    }
+}

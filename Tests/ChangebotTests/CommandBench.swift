@@ -1,0 +1,111 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+/// A gateway, rules and a state, and the commands on them as a user gives them.
+struct CommandBench {
+    let url: String
+    let folder: String
+
+    var state: String { folder + "/state" }
+
+    /// With a gateway that holds these documents.
+    static func with(
+        _ documents: [String] = [], rules: String, _ body: (CommandBench) async throws -> Void
+    ) async throws {
+        try await Program.withDirectory { folder in
+            let (process, url) = try Program.gateway(data: folder + "/g.sqlite")
+            defer {
+                process.signal(SIGTERM)
+                _ = process.wait()
+            }
+            let bench = CommandBench(url: url, folder: folder)
+            try bench.write(rules: rules)
+            try await bench.put(documents)
+            try await body(bench)
+        }
+    }
+
+    func write(rules: String) throws {
+        try Data(("version: 1\nrules:\n" + rules).utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+    }
+
+    /// Writes documents, over those that are there.
+    func put(_ documents: [String]) async throws {
+        try await withGateway { gateway in
+            for text in documents {
+                let document = try JSONText(text)
+                let id = DocumentID(try #require(document.root["_id"]?.string))
+                var body = Array(text.utf8)
+                if let revision = try await gateway.document(id)?.root["_rev"]?.string {
+                    body = Array(#"{"_rev":"\#(revision)","#.utf8) + body.dropFirst()
+                }
+                try await gateway.put(id, body: body)
+            }
+        }
+    }
+
+    func withGateway<Result>(_ body: (Gateway) async throws -> Result) async throws -> Result {
+        let gateway = Gateway(try GatewayURL(url))
+        let result: Result
+        do { result = try await body(gateway) } catch {
+            await gateway.shutdown()
+            throw error
+        }
+        await gateway.shutdown()
+        return result
+    }
+
+    func document(_ id: DocumentID) async throws -> JSONText? {
+        try await withGateway { try await $0.document(id) }
+    }
+
+    /// `changebot run --once`.
+    @discardableResult
+    func runOnce(_ more: String...) throws -> Program.Result {
+        try Program.run(
+            ["run", "--once", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
+    }
+
+    /// `changebot run`, until it is told to stop.
+    func startDaemon() throws -> ChildProcess {
+        try ChildProcess([
+            Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state, "--log-level",
+            "error",
+        ])
+    }
+
+    /// Waits in the gateway's feed until a document is as it should be.
+    func wait(for id: DocumentID, _ isReady: (JSONValue) -> Bool) async throws {
+        try await withGateway { gateway in
+            var since = SequenceID.start
+            while true {
+                if let document = try await gateway.document(id), isReady(document.root) { return }
+                var answer = try await gateway.changes(
+                    ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(60))))
+                while try await answer.next() != nil {}
+                since = answer.lastSequence ?? since
+            }
+        }
+    }
+
+    /// Any command on the state.
+    func command(_ arguments: String..., name: String = "changebot") throws -> Program.Result {
+        try Program.run(arguments + ["--state", state, "--name", name])
+    }
+
+    /// `changebot dead-letters retry`.
+    func retry(_ more: String...) throws -> Program.Result {
+        try Program.run(
+            ["dead-letters", "retry", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
+    }
+
+    /// The state's letters, as `export` writes them.
+    func letters() throws -> [JSONText] {
+        try command("dead-letters", "export").output.split(separator: "\n").map { try JSONText(String($0)) }
+    }
+
+    func letterIDs() throws -> [String?] { try letters().map { $0.root["id"]?.string } }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import TestKit
+import Testing
+
+/// The process dies between two effects, and the next run finds whatever was left undone.
+@Suite(.timeLimit(.minutes(5))) struct CrashTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: done
+            when: { type: task, done: { $exists: false } }
+            then:
+              - put: { id: { jq: '"log." + ._id' }, document: { type: log, of: { jq: ._id } } }
+              - merge: { done: true }
+          - name: broken
+            when: { type: broken }
+            then:
+              - merge: { x: { jq: error } }
+        """
+    private static let count = 40
+
+    private struct Bench {
+        let directory: String
+        let url: String
+        let phone: Gateway
+
+        func run(crashingAt place: String? = nil) throws -> Program.Result {
+            var environment: [String: String] = [:]
+            if let place { environment["CHANGEBOT_CRASH_AT"] = place }
+            return try Program.run(
+                [
+                    "run", "--once", "--gateway", url, "--rules", directory + "/rules.yaml", "--state",
+                    directory + "/state", "--log-level", "critical",
+                ], environment: environment)
+        }
+
+        /// As a database looks that was reset: without the bot's mark, or with another.
+        func remark() async throws {
+            let mark = try await phone.localDocument("changebot.changebot")
+            try await phone.saveLocalDocument(
+                "changebot.changebot", body: Array(#"{"foreign":true}"#.utf8), revision: mark?.revision)
+        }
+    }
+
+    private func withBench(_ body: (Bench) async throws -> Void) async throws {
+        try await Program.withDirectory { directory in
+            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            defer { process.kill() }
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
+            let bench = Bench(directory: directory, url: url, phone: Gateway(try GatewayURL(url)))
+            try await load(bench.phone)
+            try await body(bench)
+            await bench.phone.shutdown()
+        }
+    }
+
+    private func load(_ phone: Gateway) async throws {
+        let tasks = (0..<Self.count).map { number in
+            BulkDocument(id: DocumentID("t\(number)"), segments: [Array(#"{"_id":"t\#(number)","type":"task"}"#.utf8)])
+        }
+        let broken = BulkDocument(id: "broken", segments: [Array(#"{"_id":"broken","type":"broken"}"#.utf8)])
+        _ = try await phone.bulkDocs(tasks + [broken])
+    }
+
+    /// Each task is done, and each log there, and neither was written twice.
+    private func expectEverythingOnce(_ bench: Bench, _ place: Comment) async throws {
+        let names = (0..<Self.count).flatMap { ["t\($0)", "log.t\($0)"] }
+        for (name, lookup) in zip(names, try await bench.phone.allDocs(keys: names.map { DocumentID($0) })) {
+            guard case .found(let revision, let document) = lookup else {
+                Issue.record("\(place): \(name) is not there")
+                continue
+            }
+            let isLog = name.hasPrefix("log.")
+            #expect(revision.text.hasPrefix(isLog ? "1-" : "2-"), place)
+            #expect(isLog || document.root["done"]?.bool == true, place)
+        }
+        let letters = try Program.run(["dead-letters", "list", "--json", "--state", bench.directory + "/state"])
+        #expect(letters.output.split(separator: "\n").count == 1, place)
+    }
+
+    @Test(arguments: CrashPoint.allCases.filter { $0 != .stateForgotten }, [1, 2])
+    func whateverWasLeftIsDoneByTheNextRun(place: CrashPoint, time: Int) async throws {
+        try await withBench { bench in
+            let comment: Comment = "\(place), passed \(time) times"
+            let crashed = try bench.run(crashingAt: "\(place.rawValue):\(time)")
+            // Some places are passed once only in so short a run.
+            #expect(crashed.code == -SIGKILL || time > 1 && crashed.code == 1, comment)
+            let second = try bench.run()
+            #expect(second.code == 0 || second.code == 1, "\(second.errors)")
+            try await expectEverythingOnce(bench, comment)
+        }
+    }
+
+    @Test func aResetIsDealtWithAlsoIfTheProcessDiesOverIt() async throws {
+        try await withBench { bench in
+            _ = try bench.run()
+            try await bench.remark()
+            #expect(try bench.run(crashingAt: "stateForgotten").code == -SIGKILL)
+            _ = try await bench.phone.bulkDocs([
+                BulkDocument(id: "late", segments: [Array(#"{"_id":"late","type":"task"}"#.utf8)])
+            ])
+            let last = try bench.run()
+            #expect(last.code == 1, "\(last.errors)")
+            try await expectEverythingOnce(bench, "after a reset")
+            guard case .found(let revision, _) = try await bench.phone.allDocs(keys: ["late"]).first else {
+                Issue.record("not there")
+                return
+            }
+            #expect(revision.text.hasPrefix("2-"))
+        }
+    }
+}

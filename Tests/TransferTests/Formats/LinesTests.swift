@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Transfer
+
+/// Documents one behind the other.
+@Suite struct LinesTests {
+    @Test(arguments: [
+        ("", []),
+        (" \r\n\n\t", []),
+        ("{}", [document("{}", 1)]),
+        ("{\"a\":1}\n{\"b\":2}\n", [document(#"{"a":1}"#, 1), document(#"{"b":2}"#, 2)]),
+        ("\u{FEFF}{}\r\n\r\n  {\"a\":1.10} \r\n", [document("{}", 1), document(#"{"a":1.10}"#, 3)]),
+        ("{}{}\n{} {\"a\":[]}", [document("{}", 1), document("{}", 1), document("{}", 2), document(#"{"a":[]}"#, 2)]),
+        ("{\n  \"a\": 1\n}\n{\n  \"b\": 2\n}\n", [document("{\n  \"a\": 1\n}", 1), document("{\n  \"b\": 2\n}", 4)]),
+        ("{ \"e\\u0301\" : \"\u{1F600}\" }", [document("{ \"e\\u0301\" : \"\u{1F600}\" }", 1)]),
+    ])
+    func documentsKeepTheirBytes(input: String, expected: [Found]) {
+        #expect(read(input, as: .ndjson) == expected)
+    }
+
+    @Test(arguments: [
+        ("cut off in an object", #"{"a":"#, "2:6: the text ends inside a value", #"{"a":"#),
+        ("cut off in a string", #"{"a":"x"#, "2:8: the text ends inside a value", #"{"a":"x"#),
+        ("cut off in a name", #"{"a":1,"#, "2:8: the text ends inside a value", #"{"a":1,"#),
+        ("garbage", "x y", "2:1: expected a value, found 'x'", "x y"),
+        ("a comma behind", "{},", "2:3: expected the end of the text, found ','", "{},"),
+        ("an array", "[1]", "2:1: not a document: it must be an object", "[1]"),
+        ("a number", "12 ", "2:1: not a document: it must be an object", "12"),
+        ("two numbers", "1 2", "2:3: expected the end of the text, found '2'", "1 2"),
+        ("a wrong word", #"{"ä":nul}"#, "2:9: expected true, false or null, found '}'", #"{"ä":nul}"#),
+        (
+            "a control character", "{\"a\":\"\u{1}\"}", "2:7: unescaped control character byte 0x01 in a string",
+            "{\"a\":\"\u{1}\"}"
+        ),
+        ("a closing bracket too many", "{}}", "2:3: expected the end of the text, found '}'", "{}}"),
+    ])
+    func aBrokenLineIsOneFaultAndReadingGoesOn(name: String, line: String, reason: String, text: String) {
+        for lineBreak in ["\n", "\r\n"] {
+            let input = ["{\"n\":1}", line, "{\"n\":3}", "{\"n\":4}"].joined(separator: lineBreak) + lineBreak
+            #expect(
+                read(input, as: .ndjson) == [
+                    document(#"{"n":1}"#, 1), fault(reason, text), document(#"{"n":3}"#, 3), document(#"{"n":4}"#, 4),
+                ], "\(name)")
+        }
+    }
+
+    @Test func brokenBytesAreAFault() {
+        let input = Array("{}\n{\"a\":\"".utf8) + [0xFF] + Array("\"}\n{}".utf8)
+        let found = read(input, as: .ndjson)
+        #expect(found == [document("{}", 1), fault("2:7: invalid UTF-8", "{\"a\":\"\u{FFFD}\"}"), document("{}", 3)])
+    }
+
+    @Test func aLastLineThatIsCutOffIsAFault() {
+        #expect(
+            read("{}\n{\"a\":[1,\n", as: .ndjson) == [
+                document("{}", 1), fault("2:9: the text ends inside a value", "{\"a\":[1,"),
+            ])
+    }
+
+    @Test func aDocumentOverSeveralLinesThatIsBrokenIsOneFault() {
+        let broken = "{\n  \"a\": {\n    \"x\": 1\n    \"y\": 2\n  }\n}"
+        #expect(
+            read("{\n  \"n\": 1\n}\n\(broken)\n{\n  \"n\": 2\n}\n", as: .ndjson) == [
+                document("{\n  \"n\": 1\n}", 1), fault("7:5: expected ',' or '}', found '\"'", broken),
+                document("{\n  \"n\": 2\n}", 10),
+            ])
+    }
+
+    @Test func aDocumentBeyondTheLimitIsAFaultAndOneOfItsLengthIsNone() {
+        let long = #"{"a":"0123456789"}"#
+        for limit in [10, 17] {
+            #expect(
+                read("{}\n\(long)\n{}", as: .ndjson, limit: limit) == [
+                    document("{}", 1), fault("2:\(limit + 1): longer than \(limit) bytes", long), document("{}", 3),
+                ])
+        }
+        #expect(read("\(long)\n", as: .ndjson, limit: 18) == [document(long, 1)])
+    }
+
+    @Test func ofAHugeBrokenLineTheBeginningIsKept() throws {
+        let input = Array("{\"a\":\(String(repeating: "x", count: 3 << 20))\n{}".utf8)
+        var pieces = stride(from: 0, to: input.count, by: 100_000).map { Array(input[$0...].prefix(100_000)) }
+            .makeIterator()
+        var source = DocumentSource(format: .ndjson) { pieces.next() }
+        guard case .fault(let fault) = try source.next() else {
+            Issue.record("no fault")
+            return
+        }
+        #expect(fault.isCut && fault.text == Array(input.prefix(1 << 20)))
+        #expect(Found(try #require(try source.next())) == document("{}", 2))
+    }
+
+    @Test func placesAreThoseOfTheText() throws {
+        let input = Array("{}\n\n {\"a\":\"ü\"} {}".utf8)
+        var pieces = [input].makeIterator()
+        var source = DocumentSource(format: .ndjson) { pieces.next() }
+        var places: [String] = []
+        while case .document(let document) = try source.next() {
+            places.append("\(document.place) \(document.byteOffset)")
+        }
+        #expect(places == ["1:1 0", "3:2 5", "3:12 16"])
+    }
+}
