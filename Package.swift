@@ -57,6 +57,7 @@ let package = Package(
         // No pkg-config file comes with it.
         .systemLibrary(name: "CJQ", providers: [.apt(["libjq-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
@@ -92,8 +93,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules", "Transfer",
-                "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
+                "CMalloc", "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules",
+                "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
 

@@ -141,7 +141,7 @@ package struct Delivery: Sendable {
 
     private func submit(_ candidates: [Candidate]) async throws {
         guard !candidates.isEmpty else { return }
-        await budget.take(bytes: candidates.reduce(0) { $0 + $1.byteCount }, documents: candidates.count)
+        await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
         await queue.submit(candidates)
         try await budget.room()
     }

@@ -24,6 +24,7 @@ struct Changebot: AsyncParsableCommand {
         ])
 
     static func main() async {
+        Memory.settle()
         // As a helper of another changebot it does nothing else.
         JQHelper.serveIfAsked()
         // A gateway or a pipe that goes away is an error of that exchange, not the end of the process.

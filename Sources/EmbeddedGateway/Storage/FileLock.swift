@@ -35,7 +35,10 @@ final class FileLock: Sendable {
             defer { held = nil }
             return held
         }
-        if let descriptor { close(descriptor) }
+        guard let descriptor else { return }
+        // A child that is just being started may have it too, until it is another program: closing is not enough.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 }
 

@@ -16,8 +16,12 @@ package struct Candidate: Sendable {
     /// The letters that are done with once it is written, or found to need nothing; replaced if it is set aside again.
     package var letters: [Int] = []
 
-    /// What it takes of the memory budget, from the feed to the end.
+    /// Of the document as it came.
     package let byteCount: Int
+
+    /// What it takes of the memory budget, from the feed to the end: as it was read, as the rules see it (without `_cv`),
+    /// and as it is written.
+    var cost: Int { 3 * byteCount }
 
     package init(
         ticket: SafeSequenceTracker.Ticket? = nil, sequence: SequenceID? = nil, id: DocumentID,

@@ -165,7 +165,7 @@ package struct BulkWriter: Sendable {
         await progress.finish(settled.finished.compactMap(\.ticket))
         CrashPoint.finished.pass()
         await budget.giveBack(
-            bytes: settled.finished.reduce(0) { $0 + $1.byteCount }, documents: settled.finished.count)
+            bytes: settled.finished.reduce(0) { $0 + $1.cost }, documents: settled.finished.count)
         await queue.release(settled.finished)
         try await progress.check(settings.errorLimit)
     }

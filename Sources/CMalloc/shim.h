@@ -1,0 +1,3 @@
+#pragma once
+/* glibc's own, which Swift's module of it leaves out. */
+#include <malloc.h>
