@@ -81,7 +81,12 @@ let package = Package(
             dependencies: ["Pipeline", "GatewayClient", "LosslessJSON", "Rules", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
-            name: "Transfer", dependencies: ["Compression", "GatewayClient", "LosslessJSON"], swiftSettings: settings),
+            name: "Transfer",
+            dependencies: [
+                "CCrypto", "Compression", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging,
+                .serviceLifecycle,
+            ],
+            swiftSettings: settings),
         .target(name: "TodoData", dependencies: ["LosslessJSON"], swiftSettings: settings),
         .target(
             name: "EmbeddedGateway",
@@ -134,8 +139,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "EmbeddedGateway", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", "TestKit", "Worker",
-                .logging, .serviceLifecycle,
+                "Compression", "EmbeddedGateway", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules",
+                "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
@@ -146,7 +151,8 @@ let package = Package(
             name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
             swiftSettings: settings),
         .testTarget(
-            name: "TransferTests", dependencies: ["Transfer", "Compression", "LosslessJSON"], swiftSettings: settings),
+            name: "TransferTests", dependencies: ["Transfer", "Compression", "GatewayClient", "LosslessJSON"],
+            swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "changebot"], swiftSettings: settings),
     ]

@@ -28,7 +28,8 @@ package struct Bot: Service {
         self.report = report
         self.logger = logger
         watch = DatabaseWatch(
-            gateway: gateway, ledger: ledger, name: settings.name, isReadOnly: settings.delivery.preview != nil,
+            gateway: gateway, ledger: ledger, name: settings.name, channels: settings.channels?.sorted(),
+            isReadOnly: settings.delivery.preview != nil,
             logger: logger, lookInterval: settings.lookInterval)
     }
 
@@ -98,6 +99,11 @@ package struct Bot: Service {
                     "ignoring --since: there is a checkpoint; 'changebot checkpoint set' moves it",
                     metadata: ["checkpoint": "\(checkpoint.sequence)"])
             }
+            if let copy, copy.checkpoint != nil, copy.channels != settings.channels?.sorted() {
+                logger.warning(
+                    "the channels have changed since the checkpoint: what is older than it is not looked at; 'changebot checkpoint reset' starts over"
+                )
+            }
             if checkpoint.ruleSetHash != ruleSet.hash {
                 logger.notice("the rules have changed since the checkpoint; they hold from here on")
             }
@@ -113,8 +119,8 @@ package struct Bot: Service {
 
     private func copied(_ mark: DatabaseMark?) throws -> SequenceID? {
         guard let mark, let sequence = mark.checkpoint, !(try ledger.isCheckpointReset()) else { return nil }
-        guard mark.ruleSetHash == ruleSet.hash else {
-            logger.notice("the database holds a checkpoint of other rules: starting at the beginning")
+        guard mark.ruleSetHash == ruleSet.hash, mark.channels == settings.channels?.sorted() else {
+            logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
             return nil
         }
         logger.notice(

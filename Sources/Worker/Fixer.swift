@@ -56,7 +56,8 @@ package struct Fixer: Service {
     /// What is remembered of a database that was reset counts no longer.
     private func knowDatabase(_ contact: FirstContact) async throws {
         let watch = DatabaseWatch(
-            gateway: gateway, ledger: ledger, name: name, isReadOnly: settings.preview != nil, logger: logger)
+            gateway: gateway, ledger: ledger, name: name, channels: nil, isReadOnly: settings.preview != nil,
+            logger: logger)
         guard case .reset(let reset) = try await contact.ask(watch.look) else { return }
         logger.notice("forgetting what was done in the database before", metadata: ["reason": "\(reset.reason)"])
         try await ledger.forgetDatabase(identity: reset.mark?.identity)

@@ -13,7 +13,8 @@ import Worker
 /// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
 struct BotBench {
     let url: GatewayURL
-    let settings: GatewaySettings
+    /// How bots talk to the gateway.
+    var settings: GatewaySettings
     /// What a phone would use.
     let phone: Gateway
     let directory: String
@@ -59,7 +60,7 @@ struct BotBench {
         await embedded.stop()
     }
 
-    private init(url: GatewayURL, settings: GatewaySettings, directory: String) {
+    init(url: GatewayURL, settings: GatewaySettings, directory: String) {
         self.url = url
         self.settings = settings
         self.directory = directory

@@ -60,6 +60,11 @@ extension SequenceID {
         }
     }
 
+    /// `L::S` and `L:T:S`: something between L and S is still to come.
+    package var isAheadOfOthers: Bool {
+        syncGatewayNumber != nil && queryValue.count(where: { $0 == ":" }) == 2
+    }
+
     /// CouchDB's count of changes before the `-`. It grows along one feed, but is not the same in every answer.
     private var couchDBNumber: UInt64? {
         let parts = queryValue.split(separator: "-", maxSplits: 1)

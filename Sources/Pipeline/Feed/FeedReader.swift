@@ -22,7 +22,8 @@ package struct FeedReader: Sendable {
         case caughtUp(with: SequenceID?)
     }
 
-    /// A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
+    /// A gateway that answers a longpoll at once with nothing, or with the same page again and again, must not be asked
+    /// ten thousand times a second.
     private static let shortestRequest: Duration = .milliseconds(500)
 
     package let gateway: Gateway
@@ -30,6 +31,8 @@ package struct FeedReader: Sendable {
     package var following = Following.longpoll
     /// Only what is in these channels. Nil: all that this user may see.
     package var channels: [String]?
+    /// With each row the names of all its leaves, and no bodies.
+    package var listsLeaves = false
     /// From here on a request on which nothing moves and that ends badly is one that a proxy has ended.
     package var idleAfter: Duration = .seconds(5)
     package let patience: Patience.Settings
@@ -69,7 +72,8 @@ package struct FeedReader: Sendable {
                 try await readAnswer(&progress, deliver)
                 if isAtEnd(progress) { return }
                 progress.hasCaughtUp = true
-                if !progress.hasRows, began.duration(to: .now) < Self.shortestRequest {
+                noteWhetherItGetsOn(&progress)
+                if !progress.hasRows || progress.isStuck, began.duration(to: .now) < Self.shortestRequest {
                     try await Task.sleep(for: Self.shortestRequest)
                 }
                 progress.patience.succeed()
@@ -101,6 +105,8 @@ package struct FeedReader: Sendable {
         var hasRows = false
         /// Where the answer that was read last began.
         var asked: SequenceID
+        /// It brought something and ended where it began.
+        var isStuck = false
     }
 
     private struct EndReached: Error {}
@@ -114,7 +120,8 @@ package struct FeedReader: Sendable {
             progress.hasRows = true
             try await hand(over: batch, position: &progress.position, to: deliver)
             // CouchDB's shards pass it one by one: only the end of its answer tells.
-            if gateway.dialect == .syncGateway, hasPassedGoal(progress.position) { throw EndReached() }
+            guard gateway.dialect == .syncGateway, !progress.position.isAheadOfOthers else { continue }
+            if hasPassedGoal(progress.position) { throw EndReached() }
         }
         if let last = answer.lastSequence {
             progress.position = last
@@ -123,8 +130,11 @@ package struct FeedReader: Sendable {
     }
 
     private func request(_ progress: Progress) -> ChangesRequest {
-        ChangesRequest(
-            since: progress.position, feed: feed(progress), filter: channels.map { .channels($0) })
+        var request = ChangesRequest(
+            since: progress.position, feed: feed(progress), includesDocuments: !listsLeaves,
+            filter: channels.map { .channels($0) })
+        request.listsAllLeaves = listsLeaves
+        return request
     }
 
     private func feed(_ progress: Progress) -> ChangesRequest.Feed {
@@ -153,6 +163,16 @@ package struct FeedReader: Sendable {
         if rows.count < batch.count {
             throw GatewayError(.serverError, "\(gateway.url): the feed reports an error of the gateway's own")
         }
+    }
+
+    /// Where rows come and the sequence stays the next answer will bring them again: told once, until it moves.
+    private func noteWhetherItGetsOn(_ progress: inout Progress) {
+        let wasStuck = progress.isStuck
+        progress.isStuck = progress.hasRows && progress.position == progress.asked
+        guard progress.isStuck, !wasStuck else { return }
+        logger.warning(
+            "the feed does not get on: it ends where it began and brings the same changes again",
+            metadata: ["since": "\(progress.position)"])
     }
 
     private func hasPassedGoal(_ position: SequenceID) -> Bool {

@@ -10,6 +10,8 @@ struct DatabaseMark: Sendable, Equatable {
     var checkpoint: SequenceID?
     /// Of the rules that were in force at the checkpoint.
     var ruleSetHash = ""
+    /// Those that were read up to it; nil for all.
+    var channels: [String]?
     /// RFC 3339.
     var savedAt = ""
 
@@ -38,6 +40,7 @@ struct DatabaseMark: Sendable, Equatable {
             default: nil
             }
         ruleSetHash = document["rule_set"]?.string ?? ""
+        channels = document["channels"]?.elements?.compactMap(\.string)
         savedAt = document["saved_at"]?.string ?? ""
     }
 
@@ -53,6 +56,12 @@ struct DatabaseMark: Sendable, Equatable {
             writer.member("identity", string: identity)
             writer.member("checkpoint", raw: checkpoint?.json ?? Array("null".utf8))
             writer.member("rule_set", string: ruleSetHash)
+            if let channels {
+                writer.name("channels")
+                writer.array { writer in
+                    for channel in channels { writer.string(channel) }
+                }
+            }
             writer.member("saved_at", string: savedAt)
         }
         return writer.bytes

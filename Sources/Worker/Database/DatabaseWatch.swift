@@ -25,6 +25,8 @@ struct DatabaseWatch: Sendable {
     let gateway: Gateway
     let ledger: Ledger
     let name: String
+    /// What is read of the feed; nil for all.
+    let channels: [String]?
     /// A dry run looks and writes nothing.
     let isReadOnly: Bool
     let logger: Logger
@@ -116,7 +118,7 @@ struct DatabaseWatch: Sendable {
             do {
                 switch try await look() {
                 case .reset(let reset): throw reset
-                case .unknowable: return try await Task.sleep(for: .seconds(Int64.max / 4))
+                case .unknowable: try await Task.sleep(for: Self.refreshInterval)
                 case .same(let mark):
                     let age = copied.map { $0.duration(to: .now) } ?? Self.refreshInterval
                     if age >= (try isCurrent(mark) ? Self.refreshInterval : Self.copyInterval) {
@@ -133,7 +135,8 @@ struct DatabaseWatch: Sendable {
 
     private func isCurrent(_ mark: DatabaseMark) throws -> Bool {
         let checkpoint = try ledger.checkpoint()
-        return mark.checkpoint == checkpoint?.sequence && mark.ruleSetHash == (checkpoint?.ruleSetHash ?? "")
+        return mark.checkpoint == checkpoint?.sequence && mark.channels == channels
+            && mark.ruleSetHash == (checkpoint?.ruleSetHash ?? "")
     }
 
     /// Puts the checkpoint of the state into the database; nothing if there is none, or the mark is gone or another's:
@@ -146,6 +149,7 @@ struct DatabaseWatch: Sendable {
             guard var mark = found, mark.identity == known else { return nil }
             mark.checkpoint = checkpoint.sequence
             mark.ruleSetHash = checkpoint.ruleSetHash
+            mark.channels = channels
             mark.savedAt = Timestamp.now
             return mark
         }

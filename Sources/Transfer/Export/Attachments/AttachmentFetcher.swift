@@ -1,0 +1,60 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+/// Brings the bytes of attachments, and checks them against the digest that the gateway gives.
+struct AttachmentFetcher: Sendable {
+    enum Outcome: Sendable {
+        case fetched(AttachmentBody)
+        /// The document has no such attachment any longer, or never had its bytes.
+        case absent
+        /// What comes is not what the stub says, time after time.
+        case damaged
+    }
+
+    private static let tries = 3
+
+    let gateway: Gateway
+    let asking: PatientAsking
+
+    /// Writes the bytes into `file`, from its beginning.
+    ///
+    /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
+    func fetch(
+        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
+    ) async throws -> Outcome {
+        for _ in 0..<Self.tries {
+            do {
+                let body = try await asking.again(unless: Self.isForGood) {
+                    try await fetchOnce(stub, of: id, revision: revision, into: file)
+                }
+                guard let body else { return .absent }
+                return .fetched(body)
+            } catch let error as GatewayError {
+                if Self.isAbsence(error) { return .absent }
+            }
+        }
+        return .damaged
+    }
+
+    private static func isForGood(_ error: GatewayError) -> Bool {
+        error.code == .digestMismatch || isAbsence(error)
+    }
+
+    /// A revision that is gone takes its attachments along.
+    private static func isAbsence(_ error: GatewayError) -> Bool {
+        error.status == 404 && !error.isAboutKeyspace
+    }
+
+    private func fetchOnce(
+        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
+    ) async throws -> AttachmentBody? {
+        guard
+            var answer = try await gateway.openAttachment(
+                stub.name, of: id, revision: revision, digest: stub.digest)
+        else { return nil }
+        try await file.begin()
+        while let bytes = try await answer.next() { try await file.append(bytes) }
+        return await file.body
+    }
+}

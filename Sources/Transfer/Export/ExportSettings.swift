@@ -1,0 +1,59 @@
+package import GatewayClient
+package import Pipeline
+package import Rules
+
+/// What an export is to hold, and where it goes. Every default is written here and nowhere else.
+package struct ExportSettings: Sendable {
+    package enum Format: String, Sendable, CaseIterable {
+        /// A document a line.
+        case ndjson
+        /// One array, a document a line in it.
+        case json
+        case csv
+    }
+
+    /// What becomes of the bodies of attachments.
+    package enum Attachments: Sendable, Equatable {
+        /// Left where they are: documents keep their stubs.
+        case none
+        /// Within the document, in base64.
+        case inline
+        /// As files in this folder.
+        case folder(String)
+    }
+
+    package enum Start: Sendable, Equatable {
+        case sequence(SequenceID)
+        /// Where the export that this manifest belongs to ended.
+        case manifest(String)
+    }
+
+    package var format = Format.ndjson
+    package var attachments = Attachments.none
+    /// Only documents that this matches.
+    package var filter: DocumentFilter?
+    /// The filter's text, for the manifest.
+    package var selector: String?
+    /// Only what is in these channels of a Sync Gateway. Nil: all that the user may see.
+    package var channels: [String]?
+    /// Only what changed since then, deletions included. Nil: everything that lives.
+    package var since: Start?
+    /// Every leaf revision with its history, deleted ones too.
+    package var includesRevisions = false
+    /// Goes on where an interrupted export ended.
+    package var isResuming = false
+    package var patience = Patience.Settings()
+    /// Stops the run when too many documents can't be read. Nil: it never does.
+    package var errorLimit: ErrorLimit?
+    /// How much work a crash may cost.
+    package var saveInterval: Duration = .seconds(2)
+    /// Documents asked for in one request.
+    package var pageSize = 10_000
+    /// Who writes the manifest.
+    package var tool = "changebot"
+
+    package init() {}
+
+    /// Whether documents that are gone are told of too.
+    var tellsOfDeletions: Bool { since != nil || includesRevisions }
+}

@@ -1,0 +1,109 @@
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+internal import Pipeline
+
+extension Exporter {
+    struct Beginning {
+        var journal: ExportJournal
+        /// What an interrupted run has written already, where it matters.
+        var seen: SeenDocuments?
+    }
+
+    /// Where to begin, with the files as they are to be then. Nil if an interrupted run had it all but for the name.
+    func begin(_ files: ExportFiles, _ facts: DatabaseFacts) throws -> Beginning? {
+        let since = try sinceSequence(facts)
+        var manifest = ExportManifest(
+            facts: facts, options: ExportOptions(settings, since: since, isPacked: place.isPacked))
+        manifest.tool = settings.tool
+        manifest.started = Timestamp.now
+        manifest.from = since
+        if settings.includesRevisions {
+            manifest.source = .revisions
+        } else if since != nil || settings.channels != nil {
+            manifest.source = .feed
+        }
+        if settings.isResuming, files.canResume, let found = try ExportJournal.read(place.journal) {
+            try check(found, manifest)
+            if found.position == .whole, let name = try files.whole(found) {
+                try files.complete(found, from: name)
+                logger.info("the export was whole but for its name")
+                tell(of: found)
+                return nil
+            }
+            if let beginning = try goOn(files, found) { return beginning }
+            logger.warning("what the interrupted export has written is not there any more; starting at the beginning")
+        }
+        files.removeJournal()
+        if files.canResume || files.isSpooled { _ = try files.output.goBack(to: ExportOutput.SavePoint()) }
+        report.update { $0.lastSequence = manifest.to }
+        return Beginning(
+            journal: ExportJournal(manifest: manifest), seen: manifest.source == .feed ? SeenDocuments() : nil)
+    }
+
+    /// - Throws: ``TransferError``: `.foreign`; `RunFailure` if the database was reset.
+    private func check(_ found: ExportJournal, _ manifest: ExportManifest) throws {
+        guard found.manifest.options == manifest.options else {
+            throw TransferError(
+                .foreign,
+                "\(place.journal) is of an export with other options; give the same, or run without --resume")
+        }
+        let (before, now) = (found.manifest.facts, manifest.facts)
+        // Databases move, and start anew: both at once is another one.
+        guard before.gateway == now.gateway || before.instance == now.instance else {
+            throw TransferError(
+                .foreign, "\(place.journal) is of \(before.gateway), not of \(now.gateway); run without --resume")
+        }
+        if let objection = before.objection(against: now) {
+            throw RunFailure(
+                .databaseReset, "the interrupted export can't be gone on with: \(objection); run without --resume")
+        }
+    }
+
+    private func goOn(_ files: ExportFiles, _ found: ExportJournal) throws -> Beginning? {
+        var journal = found
+        var seen = found.manifest.source == .feed ? SeenDocuments() : nil
+        var lines = ExportLines(isPacked: place.isPacked && !files.isSpooled)
+        let isThere = try files.output.goBack(to: found.saved) { bytes in
+            guard seen != nil else { return }
+            try lines.read(bytes) { line in
+                if let id = try? JSONText(Array(line)).root["_id"]?.string { seen?.note(DocumentID(id)) }
+            }
+        }
+        guard isThere else { return nil }
+        journal.manifest.resumed += 1
+        tell(of: journal)
+        logger.info(
+            "going on with an interrupted export", metadata: ["documents": "\(journal.manifest.counts.lines)"])
+        return Beginning(journal: journal, seen: seen)
+    }
+
+    private func tell(of journal: ExportJournal) {
+        report.update { state in
+            state.lastSequence = journal.manifest.to
+            state.resumedAt = journal.manifest.counts.lines
+            state.counters.deadLetters = journal.manifest.counts.unreadable + journal.manifest.counts.missingBodies
+        }
+    }
+
+    /// - Throws: ``TransferError`` if the manifest can't be gone on from; `RunFailure` if the database was reset.
+    private func sinceSequence(_ facts: DatabaseFacts) throws -> SequenceID? {
+        switch settings.since {
+        case nil: return nil
+        case .sequence(let sequence): return sequence
+        case .manifest(let path):
+            let earlier = try ExportManifest.read(path)
+            guard let to = earlier.to else {
+                throw TransferError(
+                    .invalid, "\(path) does not say up to which sequence its export goes; make a full one")
+            }
+            if let objection = earlier.facts.objection(against: facts) {
+                throw RunFailure(.databaseReset, "\(path) can't be gone on from: \(objection); make a full export")
+            }
+            if let doubt = earlier.facts.doubt(about: facts) {
+                logger.warning("\(doubt)", metadata: ["manifest": "\(path)"])
+            }
+            return to
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+extension Exporter {
+    /// Reads everything from where the writer stands.
+    func read(into writer: ExportWriter, _ facts: DatabaseFacts) async throws {
+        switch await writer.manifest.source {
+        case .pages:
+            if try await readPages(into: writer) == .read { return }
+            logger.notice("this user may not list the documents; reading the changes feed instead")
+            await writer.turnToFeed()
+            try await readFeed(into: writer)
+        case .feed: try await readFeed(into: writer)
+        case .revisions: try await readFeed(into: writer)
+        }
+    }
+
+    private enum PagesEnd { case read, forbidden }
+
+    /// The next batch is read while the one before is written.
+    private func readPages(into writer: ExportWriter) async throws -> PagesEnd {
+        var last: DocumentID?
+        if case .document(let id) = await writer.position { last = id }
+        return try await withThrowingTaskGroup(of: Void.self) { writing in
+            var pages = DocumentPages(of: gateway, after: last, pageSize: settings.pageSize)
+            var patience = Patience(settings.patience, hasSucceeded: true)
+            while true {
+                let batch: DocumentBatch?
+                do throws(GatewayError) { batch = try await pages.next() } catch {
+                    if error.code == .notOffered, pages.lastID == nil { return .forbidden }
+                    try await asking.wait(
+                        after: error, &patience, "reading the documents broke off; going on from the last one")
+                    continue
+                }
+                patience.succeed()
+                try await writing.next()
+                guard let batch else { return .read }
+                writing.addTask { try await writer.take(batch) }
+            }
+        }
+    }
+
+    /// Up to the newest sequence that was known at the start. A full export then takes in, once, what has changed while
+    /// it was read: a feed drops a document that changes before its row is reached.
+    private func readFeed(into writer: ExportWriter) async throws {
+        var start = await writer.manifest.from ?? .start
+        var isSecondReading = false
+        if case .sequence(let sequence, let isSecond) = await writer.position {
+            (start, isSecondReading) = (sequence, isSecond)
+        }
+        if !isSecondReading {
+            let goal = await writer.manifest.to
+            start = try await readFeed(from: start, to: goal, isSecondReading: false, into: writer)
+        }
+        guard settings.since == nil else { return }
+        let info = try await asking.again { try await gateway.databaseInfo() }
+        _ = try await readFeed(from: start, to: info.newestSequence, isSecondReading: true, into: writer)
+    }
+
+    /// - Returns: Where it ended.
+    private func readFeed(
+        from start: SequenceID, to goal: SequenceID?, isSecondReading: Bool, into writer: ExportWriter
+    ) async throws -> SequenceID {
+        var reader = FeedReader(
+            gateway: gateway, end: .caughtUp(with: goal), patience: settings.patience, logger: logger,
+            noteRetry: { [report] in report.count { $0.retries += 1 } })
+        reader.channels = settings.channels
+        reader.listsLeaves = settings.includesRevisions
+        var end = start
+        try await reader.read(from: start) { rows, reached in
+            if settings.includesRevisions {
+                try await writer.takeLeaves(
+                    of: rows, reached: reached, isSecondReading: isSecondReading, from: gateway, asking)
+            } else {
+                try await writer.take(rows, reached: reached, isSecondReading: isSecondReading, from: gateway, asking)
+            }
+            end = reached
+        }
+        return end
+    }
+}
+
+extension ExportWriter {
+    /// Nothing was written yet.
+    func turnToFeed() {
+        journal.manifest.source = .feed
+        seen = SeenDocuments()
+    }
+}

@@ -1,0 +1,102 @@
+package import GatewayClient
+package import Logging
+internal import LosslessJSON
+internal import Pipeline
+internal import ServiceLifecycle
+
+/// `changebot export`: the documents of a keyspace into a file.
+///
+/// Full exports read pages of `_all_docs`: each document once, in the order of the ids, and never endless. What changed
+/// since a sequence, and what is in channels, comes from the feed, as do full exports of users who may not list
+/// documents. Histories come from `_bulk_get`.
+///
+/// On graceful shutdown it stops reading, saves how far it is, and returns. Killed at any instant, the next run goes on
+/// from the last save point.
+package struct Exporter: Service {
+    let gateway: Gateway
+    let settings: ExportSettings
+    let place: ExportPlace
+    let report: ExportReport
+    let logger: Logger
+    let asking: PatientAsking
+
+    package init(
+        gateway: Gateway, settings: ExportSettings, place: ExportPlace, report: ExportReport, logger: Logger
+    ) {
+        self.gateway = gateway
+        self.settings = settings
+        self.place = place
+        self.report = report
+        self.logger = logger
+        asking = PatientAsking(settings: settings.patience, logger: logger) { report.count { $0.retries += 1 } }
+    }
+
+    /// - Throws: `RunFailure`, ``TransferError``. Returns when the export is whole, or after a graceful shutdown.
+    package func run() async throws {
+        let files = try ExportFiles(place, isSpooled: settings.format == .csv)
+        let leftovers = ExportLeftovers(place)
+        defer { leftovers.removeEmpty() }
+        if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
+        do {
+            let (facts, total) = try await cancelWhenGracefulShutdown { try await meet() }
+            guard let beginning = try begin(files, facts) else { return }
+            if beginning.journal.manifest.source == .pages { report.update { $0.expected = total } }
+            let writer = ExportWriter(
+                settings: settings, files: files, journal: beginning.journal, seen: beginning.seen, report: report,
+                attachments: attachmentExport(), logger: logger)
+            try await write(with: writer, facts)
+        } catch is CancellationError {
+            report.update { $0.isStopped = true }
+        }
+    }
+
+    /// Finds out what there is, once the gateway answers.
+    private func meet() async throws -> (DatabaseFacts, documents: Int?) {
+        let info = try await asking.first { try await gateway.databaseInfo() }
+        guard settings.channels == nil || gateway.dialect == .syncGateway else {
+            throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
+        }
+        // Proxies may hide the server's own page: nothing depends on it.
+        let server = try? await gateway.serverInfo()
+        logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+        return (DatabaseFacts(gateway, info, server), info.documentCount)
+    }
+
+    private func attachmentExport() -> AttachmentExport? {
+        let store: AttachmentStore?
+        switch settings.attachments {
+        case .none: return nil
+        case .inline: store = nil
+        case .folder(let folder): store = AttachmentStore(folder)
+        }
+        return AttachmentExport(
+            fetcher: AttachmentFetcher(gateway: gateway, asking: asking), store: store, output: place.path,
+            temporaryDirectory: place.temporaryDirectory, takesCurrent: !settings.includesRevisions)
+    }
+
+    private func write(with writer: ExportWriter, _ facts: DatabaseFacts) async throws {
+        do {
+            let manifest = try await cancelWhenGracefulShutdown {
+                try await read(into: writer, facts)
+                return try await writer.finish()
+            }
+            logger.info(
+                "exported",
+                metadata: [
+                    "documents": "\(manifest.counts.lines)", "bytes": "\(manifest.byteCount)",
+                    "to": "\(manifest.to.map(\.description) ?? "")",
+                ])
+        } catch is CancellationError {
+            try await writer.save()
+            logger.notice(
+                place.kind == .file
+                    ? "stopped before the end; go on with --resume" : "stopped before the end: the output is not whole")
+            throw CancellationError()
+        } catch let failure as RunFailure {
+            // What was read is worth keeping, whatever the gateway does.
+            try? await writer.save()
+            throw failure
+        }
+        if case .folder(let folder) = settings.attachments { AttachmentStore(folder).removeSpool(for: place.path) }
+    }
+}

@@ -1,0 +1,43 @@
+internal import Compression
+internal import LosslessJSON
+
+/// Takes the bytes of an export apart again: the documents, one for each line, whatever frames them.
+struct ExportLines: ~Copyable {
+    private var unpacker: GzipReader?
+    private var text: [UInt8] = []
+
+    init(isPacked: Bool) { unpacker = isPacked ? GzipReader() : nil }
+
+    /// Calls `body` with each line that is complete by now, without what frames it; not with those that only frame.
+    ///
+    /// - Throws: ``TransferError``: `.invalid`, and what `body` throws.
+    mutating func read(_ bytes: [UInt8], _ body: (ArraySlice<UInt8>) throws -> Void) throws {
+        if unpacker == nil {
+            text += bytes
+        } else {
+            do throws(GzipFault) { try unpacker?.read(bytes[...], to: &text) } catch {
+                throw TransferError(.invalid, "\(error)")
+            }
+        }
+        var start = 0
+        while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Self.document(text[start..<end])
+            if !line.isEmpty { try body(line) }
+            start = end + 1
+        }
+        text.removeSubrange(..<start)
+    }
+
+    /// Call at the end: an array's last element has no line feed behind it as long as it is not closed.
+    mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws {
+        let line = Self.document(text[...])
+        text = []
+        if !line.isEmpty { try body(line) }
+    }
+
+    /// Without an array's brackets and comma.
+    private static func document(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        if line.count == 1, line.first == UInt8(ascii: "[") || line.first == UInt8(ascii: "]") { return [] }
+        return line.last == UInt8(ascii: ",") ? line.dropLast() : line
+    }
+}

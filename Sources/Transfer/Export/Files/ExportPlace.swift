@@ -1,0 +1,64 @@
+internal import Foundation
+
+/// Where an export goes: stdout, a file, or something that is written to as it is, such as a pipe.
+package struct ExportPlace: Sendable, Equatable {
+    enum Kind: Sendable, Equatable {
+        case standardOutput
+        /// Written beside, renamed when it is whole, with a manifest.
+        case file
+        /// A pipe or a device.
+        case special
+        case folder
+    }
+
+    let kind: Kind
+    package let path: String
+    /// Packed with gzip: the name ends so.
+    let isPacked: Bool
+
+    /// - Parameter path: A file, or `-` for stdout. A link leads to its file.
+    package init(_ path: String) {
+        guard path != "-" else {
+            self.init(.standardOutput, path)
+            return
+        }
+        var information = stat()
+        guard stat(path, &information) == 0 else {
+            self.init(.file, path)
+            return
+        }
+        switch information.st_mode & S_IFMT {
+        case S_IFREG: self.init(.file, Self.resolved(path))
+        case S_IFDIR: self.init(.folder, path)
+        default: self.init(.special, path)
+        }
+    }
+
+    private init(_ kind: Kind, _ path: String) {
+        self.kind = kind
+        self.path = path
+        isPacked = path.hasSuffix(".gz")
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Whether an interrupted export can be gone on with.
+    package var canResume: Bool { kind == .file }
+
+    package var manifest: String { Self.manifest(of: path) }
+    /// What is written until it is whole.
+    var part: String { path + ".part" }
+    /// How far it is.
+    var journal: String { path + ".partial" }
+    /// Documents that wait until all columns are known.
+    var spool: String { path + ".spool" }
+
+    package static func manifest(of path: String) -> String { path + ".manifest.json" }
+
+    /// Where files go that nobody is to see.
+    var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : NSTemporaryDirectory() }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+
+/// A file that is open, with errors that name it. Closed when it is let go.
+final class OpenFile {
+    let path: String
+    private let descriptor: Int32
+
+    /// A regular file for reading and writing, made if it is missing, kept as it is if not.
+    ///
+    /// - Throws: ``TransferError``: `.cannotCreate`, also for a symbolic link: whoever may write beside the output must
+    ///   not be able to aim it at another file.
+    init(creating path: String) throws(TransferError) {
+        self.path = path
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else { throw Self.failure(.cannotCreate, "create", path) }
+    }
+
+    init(reading path: String) throws(TransferError) {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure(.missing, "read", path) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else {
+            throw TransferError(.missing, "can't read \(path): it is a folder")
+        }
+    }
+
+    /// A pipe or a device, written to as it is.
+    init(writingTo path: String) throws(TransferError) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure(.cannotCreate, "open", path) }
+    }
+
+    /// Another descriptor of stdout.
+    static func standardOutput() throws(TransferError) -> OpenFile {
+        let descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+        guard descriptor >= 0 else { throw TransferError(.cannotWrite, "can't write to stdout: it is closed") }
+        return OpenFile(path: "stdout", descriptor: descriptor)
+    }
+
+    /// A file without a name: gone when it is let go.
+    init(temporaryIn directory: String) throws(TransferError) {
+        var template = Array("\(directory)/changebot-XXXXXX".utf8CString)
+        descriptor = mkstemp(&template)
+        path = "a temporary file in \(directory)"
+        guard descriptor >= 0 else { throw Self.failure(.cannotCreate, "create", path) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+    }
+
+    private init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    var byteCount: Int {
+        get throws(TransferError) {
+            var information = stat()
+            guard fstat(descriptor, &information) == 0 else { throw Self.failure(.missing, "read", path) }
+            return Int(information.st_size)
+        }
+    }
+
+    /// Keeps other runs away, until this one lets go of the file or ends, however it does.
+    func lock() throws(TransferError) {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw TransferError(.locked, "another run writes \(path); wait for it, or choose another --output")
+        }
+    }
+
+    /// - Throws: ``TransferError``: `.cannotWrite`. A part may have been written.
+    func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
+        let code: Int32? = bytes.withContiguousStorageIfAvailable { writeAll(UnsafeRawBufferPointer($0)) }
+        let failure = code ?? Array(bytes).withUnsafeBytes { writeAll($0) }
+        guard failure == 0 else { throw writeFailure(failure) }
+    }
+
+    /// Returns 0 or the error's number.
+    private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        return 0
+    }
+
+    private func writeFailure(_ number: Int32) -> TransferError {
+        path == "stdout" && number == EPIPE
+            ? TransferError(.cannotWrite, "can't write to stdout: nobody reads it any more")
+            : TransferError(.cannotWrite, "can't write \(path): \(String(cString: strerror(number)))")
+    }
+
+    /// The next bytes, at most `limit`; none at the end.
+    func read(upTo limit: Int) throws(TransferError) -> [UInt8] {
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+            repeat { count = Foundation.read(descriptor, buffer.baseAddress, limit) } while count < 0 && errno == EINTR
+            initialized = max(0, count)
+        }
+        guard count >= 0 else { throw Self.failure(.missing, "read", path) }
+        return bytes
+    }
+
+    func seek(to place: Int) throws(TransferError) {
+        guard lseek(descriptor, place, SEEK_SET) == place else { throw Self.failure(.cannotWrite, "read", path) }
+    }
+
+    /// Cuts the file to its first `count` bytes; what is written next stands behind them.
+    func truncate(to count: Int) throws(TransferError) {
+        guard ftruncate(descriptor, count) == 0 else { throw Self.failure(.cannotWrite, "write", path) }
+        try seek(to: count)
+    }
+
+    /// Returns once what was written is on the disk. Does nothing where there is none.
+    func sync() throws(TransferError) {
+        guard fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS else {
+            throw Self.failure(.cannotWrite, "write", path)
+        }
+    }
+
+    private static func failure(_ code: TransferError.Code, _ verb: String, _ path: String) -> TransferError {
+        TransferError(code, "can't \(verb) \(path): \(String(cString: strerror(errno)))")
+    }
+}

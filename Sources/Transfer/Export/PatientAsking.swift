@@ -1,0 +1,54 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+/// Asks a gateway, and again as long as patience lasts.
+struct PatientAsking: Sendable {
+    let settings: Patience.Settings
+    let logger: Logger
+    /// Called for each request that is sent again.
+    let noteRetry: @Sendable () -> Void
+
+    /// The first question of a run: shows whether there is a gateway, and whether it lets this user in.
+    ///
+    /// - Throws: `RunFailure`, `CancellationError`.
+    func first<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
+        try await ask(Patience(settings), question)
+    }
+
+    /// One more, to a gateway that has answered already.
+    ///
+    /// - Throws: Also what `isForGood` says that asking again would not change.
+    func again<Answer: Sendable>(
+        unless isForGood: (GatewayError) -> Bool = { _ in false }, _ question: () async throws -> Answer
+    ) async throws -> Answer {
+        try await ask(Patience(settings, hasSucceeded: true), unless: isForGood, question)
+    }
+
+    private func ask<Answer: Sendable>(
+        _ start: Patience, unless isForGood: (GatewayError) -> Bool = { _ in false },
+        _ question: () async throws -> Answer
+    ) async throws -> Answer {
+        var patience = start
+        while true {
+            do { return try await question() } catch let error as GatewayError {
+                guard !isForGood(error) else { throw error }
+                try await wait(after: error, &patience, "no proper answer from the gateway yet")
+            }
+        }
+    }
+
+    /// Waits for as long as is good after an error.
+    ///
+    /// - Throws: `RunFailure` if there is nothing more to wait for, `CancellationError`.
+    func wait(after error: GatewayError, _ patience: inout Patience, _ message: Logger.Message) async throws {
+        if error.code == .cancelled { throw CancellationError() }
+        switch patience.verdict(on: error) {
+        case .end(let failure): throw failure
+        case .retry(let delay):
+            logger.warning(message, metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
+            noteRetry()
+            try await Task.sleep(for: delay)
+        }
+    }
+}

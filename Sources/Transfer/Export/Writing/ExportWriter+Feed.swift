@@ -1,0 +1,77 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+extension ExportWriter {
+    /// Writes a stretch of the feed, and goes on behind it.
+    ///
+    /// - Parameter isSecondReading: Whether these are what has changed while the feed was read to its end.
+    func take(
+        _ changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool, from gateway: Gateway,
+        _ asking: PatientAsking
+    ) async throws {
+        beginStretch()
+        if let changes {
+            for change in changes {
+                guard try await take(change, from: gateway, asking), let sequence = change.sequence else { continue }
+                try passed(.sequence(sequence, isSecondReading: isSecondReading))
+                beginStretch()
+            }
+        }
+        report.count { [count = changes?.count ?? 0, bytes = changes?.byteCount ?? 0] counters in
+            counters.changes += count
+            counters.bytesIn += bytes
+        }
+        try passed(.sequence(reached, isSecondReading: isSecondReading))
+    }
+
+    /// - Returns: Whether that took more than a moment.
+    private func take(
+        _ change: Change, from gateway: Gateway, _ asking: PatientAsking
+    ) async throws -> Bool {
+        switch change.kind {
+        case .principal, .removed, .revoked, .failure: return false
+        case .document:
+            guard let document = change.document else { return false }
+            seen?.note(change.id)
+            return try await take(document, id: { change.id }, revision: { change.revision })
+        case .tombstone:
+            // It takes back what an earlier line may have told of the document.
+            seen?.note(change.id)
+            guard settings.tellsOfDeletions || seen?.mayBeRepeated(change.id) == true else { return false }
+            append((change.document?.bytes ?? Self.tombstone(change)[...]), isTombstone: true)
+            return false
+        case .withoutBody: return try await takeCurrent(change, from: gateway, asking)
+        case .malformed(let fault):
+            unreadable(
+                change.id, change.revision, "it is not JSON: \(fault), at byte \(fault.offset) of its row")
+            return false
+        }
+    }
+
+    /// A document whose body did not come along.
+    private func takeCurrent(
+        _ change: Change, from gateway: Gateway, _ asking: PatientAsking
+    ) async throws -> Bool {
+        let lookup = try await asking.again { try await gateway.current(change.id) }
+        switch lookup {
+        case .found(let revision, let text):
+            seen?.note(change.id)
+            return try await take(text.root, id: { change.id }, revision: { revision })
+        case .deleted, .missing: return false
+        case .refused(let reason):
+            unreadable(change.id, change.revision, reason)
+            return false
+        }
+    }
+
+    private static func tombstone(_ change: Change) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("_id", string: change.id.text)
+            writer.member("_rev", string: change.revision?.text ?? "")
+            writer.member("_deleted", bool: true)
+        }
+        return writer.bytes
+    }
+}

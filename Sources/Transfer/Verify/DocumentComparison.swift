@@ -1,0 +1,88 @@
+package import LosslessJSON
+
+/// Whether two documents say the same: members in any order, strings by their characters, and numbers as written.
+///
+/// What gateways say about a document, and not the document, is left out: how its revision came to be, and where the
+/// bytes of its attachments are.
+package struct DocumentComparison: Sendable {
+    /// CouchDB writes floats in its own way: there, numbers are the same if their values are.
+    package var comparesNumbersByValue = false
+    /// Whether `_rev` and `_revisions` must be the same.
+    package var comparesRevisions = false
+
+    package init() {}
+
+    private static let aboutRevisions: Set<String> = ["_rev", "_revisions"]
+    private static let aboutStorage: Set<String> = ["_cv", "_exp"]
+    private static let aboutAttachments: Set<String> = ["revpos", "stub", "follows", "data", "file", "digest"]
+
+    private struct Pair {
+        let left: JSONValue
+        let right: JSONValue
+        let path: JSONPointer
+    }
+
+    /// Where the first difference is that is found; nil if there is none. Does not recurse.
+    package func difference(_ left: JSONValue, _ right: JSONValue) -> JSONPointer? {
+        var pairs = [Pair(left: left, right: right, path: JSONPointer(tokens: []))]
+        while let pair = pairs.popLast() {
+            guard pair.left.kind == pair.right.kind else { return pair.path }
+            switch pair.left.kind {
+            case .null, .false, .true: break
+            case .number: guard isSame(number: pair.left, pair.right) else { return pair.path }
+            case .string: guard pair.left.utf8 == pair.right.utf8 else { return pair.path }
+            case .array: if let path = pushElements(of: pair, to: &pairs) { return path }
+            case .object: if let path = pushMembers(of: pair, to: &pairs) { return path }
+            }
+        }
+        return nil
+    }
+
+    private func isSame(number left: JSONValue, _ right: JSONValue) -> Bool {
+        left.bytes == right.bytes || comparesNumbersByValue && left.isEquivalent(to: right)
+    }
+
+    private func pushElements(of pair: Pair, to pairs: inout [Pair]) -> JSONPointer? {
+        var others = pair.right.elements
+        for (position, element) in pair.left.elements.enumerated() {
+            let path = JSONPointer(tokens: pair.path.tokens + [String(position)])
+            guard let other = others.next() else { return path }
+            pairs.append(Pair(left: element, right: other, path: path))
+        }
+        return others.next() == nil ? nil : pair.path
+    }
+
+    private func pushMembers(of pair: Pair, to pairs: inout [Pair]) -> JSONPointer? {
+        let left = members(of: pair.left, at: pair.path)
+        let right = members(of: pair.right, at: pair.path)
+        for (name, value) in left {
+            let path = JSONPointer(tokens: pair.path.tokens + [String(decoding: name, as: UTF8.self)])
+            guard let other = right[name] else { return path }
+            pairs.append(Pair(left: value, right: other, path: path))
+        }
+        guard left.count == right.count else {
+            let extra = right.keys.first { left[$0] == nil } ?? []
+            return JSONPointer(tokens: pair.path.tokens + [String(decoding: extra, as: UTF8.self)])
+        }
+        return nil
+    }
+
+    /// Of duplicates the last one counts.
+    private func members(of object: JSONValue, at path: JSONPointer) -> [[UInt8]: JSONValue] {
+        let leftOut = namesLeftOut(at: path)
+        var members: [[UInt8]: JSONValue] = [:]
+        for member in object.members {
+            guard let name = member.name.utf8 else { continue }
+            if !leftOut.isEmpty, leftOut.contains(String(decoding: name, as: UTF8.self)) { continue }
+            members[name] = member.value
+        }
+        return members
+    }
+
+    private func namesLeftOut(at path: JSONPointer) -> Set<String> {
+        if path.tokens.isEmpty {
+            return comparesRevisions ? Self.aboutStorage : Self.aboutStorage.union(Self.aboutRevisions)
+        }
+        return path.tokens.count == 2 && path.tokens[0] == "_attachments" ? Self.aboutAttachments : []
+    }
+}

@@ -1,0 +1,42 @@
+internal import Compression
+
+extension ExportFile {
+    /// Counts the records of a CSV file without the one that names the columns.
+    func measureTable() async throws -> Measure {
+        let file = try OpenFile(reading: path)
+        let digest = RunningDigest()
+        let unpacker = manifest.options.isPacked ? Unpacker(path) : nil
+        var records = 0
+        var isQuoted = false
+        var isInRecord = false
+        while true {
+            let piece = try file.read(upTo: 256 << 10)
+            guard !piece.isEmpty else { break }
+            digest.update(piece)
+            let text = try unpacker?.unpack(piece) ?? piece
+            for byte in text {
+                if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+                let isEnd = byte == UInt8(ascii: "\n") && !isQuoted
+                if isEnd { records += 1 }
+                isInRecord = !isEnd
+            }
+        }
+        if isInRecord { records += 1 }
+        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1))
+    }
+
+    private final class Unpacker {
+        private let path: String
+        private var reader = GzipReader()
+
+        init(_ path: String) { self.path = path }
+
+        func unpack(_ packed: [UInt8]) throws(TransferError) -> [UInt8] {
+            var text: [UInt8] = []
+            do throws(GzipFault) { try reader.read(packed[...], to: &text) } catch {
+                throw TransferError(.invalid, "\(path): \(error)")
+            }
+            return text
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// An export that is read again, with its manifest.
+package struct ExportFile: Sendable {
+    struct Line: Sendable {
+        /// Counts from 1: documents, not line feeds.
+        let number: Int
+        /// The document, or why it is none.
+        let document: Result<JSONText, JSONFault>
+    }
+
+    package let path: String
+    package let manifest: ExportManifest
+
+    /// - Throws: ``TransferError``: `.missing` if the file or its manifest is not there, `.invalid` for a manifest that is
+    ///   none.
+    package init(_ path: String) throws(TransferError) {
+        _ = try OpenFile(reading: path)
+        self.path = path
+        manifest = try ExportManifest.read(ExportPlace.manifest(of: path))
+    }
+
+    /// What the whole file is like.
+    struct Measure: Sendable, Equatable {
+        var byteCount = 0
+        var sha256 = ""
+        var lines = 0
+    }
+
+    /// Reads all documents, one at a time.
+    ///
+    /// - Throws: ``TransferError``, and what `body` throws.
+    @discardableResult
+    func readLines(_ body: (Line) async throws -> Void) async throws -> Measure {
+        let file = try OpenFile(reading: path)
+        let digest = RunningDigest()
+        var lines = ExportLines(isPacked: manifest.options.isPacked)
+        var number = 0
+        var waiting: [ArraySlice<UInt8>] = []
+        func pass() async throws {
+            for bytes in waiting {
+                number += 1
+                try await body(Line(number: number, document: Self.document(bytes)))
+            }
+            waiting = []
+        }
+        while true {
+            let piece = try file.read(upTo: 256 << 10)
+            guard !piece.isEmpty else { break }
+            digest.update(piece)
+            do { try lines.read(piece) { waiting.append($0) } } catch let error as TransferError {
+                throw TransferError(error.code, "\(path): \(error)")
+            }
+            try await pass()
+        }
+        try lines.finish { waiting.append($0) }
+        try await pass()
+        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number)
+    }
+
+    private static func document(_ bytes: ArraySlice<UInt8>) -> Result<JSONText, JSONFault> {
+        do throws(JSONFault) { return .success(try JSONText(Array(bytes))) } catch { return .failure(error) }
+    }
+}

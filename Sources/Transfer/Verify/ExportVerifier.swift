@@ -1,0 +1,141 @@
+internal import Foundation
+internal import LosslessJSON
+
+/// Reads an export again and holds it against its manifest: length, digest, count, each line, each attachment.
+package struct ExportVerifier: Sendable {
+    private let file: ExportFile
+    private let attachments: AttachmentStore?
+
+    /// - Parameter folder: Where the attachments are by now. Nil: where the manifest says, seen from here or from the
+    ///   export.
+    package init(_ file: ExportFile, attachments folder: String? = nil) {
+        self.file = file
+        attachments = Self.folder(file, folder).map { AttachmentStore($0) }
+    }
+
+    private static func folder(_ file: ExportFile, _ given: String?) -> String? {
+        if let given { return given }
+        guard case .folder(let folder) = file.manifest.options.attachments else { return nil }
+        let beside = WholeFile.directory(of: file.path) + "/" + folder
+        return WholeFile.exists(folder) || folder.hasPrefix("/") || !WholeFile.exists(beside) ? folder : beside
+    }
+
+    /// - Parameter report: Gets each finding, as it is found.
+    /// - Throws: ``TransferError``, and what `report` throws.
+    package func verify(_ report: (VerificationFinding) throws -> Void) async throws {
+        let manifest = file.manifest
+        var bodies = 0
+        let measure: ExportFile.Measure
+        if manifest.options.format == .csv {
+            measure = try await file.measureTable()
+        } else {
+            measure = try await file.readLines { line in
+                switch line.document {
+                case .failure(let fault):
+                    try report(VerificationFinding(.line, line: line.number, message: "not JSON: \(fault)"))
+                case .success(let text):
+                    try check(text.root, line: line.number, bodies: &bodies, report)
+                }
+            }
+        }
+        try compare(measure, bodies: bodies, report)
+        if let attachments { try checkFiles(of: attachments, report) }
+    }
+
+    private func compare(
+        _ measure: ExportFile.Measure, bodies: Int, _ report: (VerificationFinding) throws -> Void
+    ) throws {
+        let manifest = file.manifest
+        func expect<Value: Equatable>(
+            _ kind: VerificationFinding.Kind, _ found: Value, _ expected: Value, _ what: String
+        ) throws {
+            guard found != expected else { return }
+            try report(VerificationFinding(kind, message: "\(what) is \(found), the manifest says \(expected)"))
+        }
+        try expect(.length, measure.byteCount, manifest.byteCount, "the length in bytes")
+        try expect(.digest, measure.sha256, manifest.sha256, "the SHA-256")
+        try expect(.count, measure.lines, manifest.counts.lines, "the number of documents")
+        if manifest.options.format != .csv {
+            try expect(.count, bodies, manifest.counts.bodies, "the number of attachments with their bytes")
+        }
+    }
+
+    // MARK: - Lines
+
+    private func check(
+        _ document: JSONValue, line: Int, bodies: inout Int, _ report: (VerificationFinding) throws -> Void
+    ) throws {
+        guard document.kind == .object, let id = document["_id"]?.string else {
+            return try report(VerificationFinding(.line, line: line, message: "no document with an _id"))
+        }
+        guard file.manifest.options.attachments != .none, let attachments = document["_attachments"] else { return }
+        for member in attachments.members {
+            let stub = member.value
+            guard stub["file"] != nil || stub["data"] != nil else { continue }
+            bodies += 1
+            guard let fault = fault(of: stub) else { continue }
+            try report(
+                VerificationFinding(
+                    .attachment, id: id, line: line,
+                    path: JSONPointer(tokens: ["_attachments", member.name.string ?? ""]).description, message: fault))
+        }
+    }
+
+    private func fault(of stub: JSONValue) -> String? {
+        let byteCount: Int
+        if let data = stub["data"] {
+            guard let count = Self.byteCount(ofBase64: data) else { return "its data is no base64" }
+            byteCount = count
+        } else {
+            guard let name = stub["file"]?.string, let store = attachments,
+                let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256)
+            else { return "it names no file of the folder" }
+            guard let count = store.byteCount(of: sha256) else { return "\(store.path)/\(name) is not there" }
+            byteCount = count
+        }
+        guard stub["encoding"] == nil, let length = stub["length"]?.integer, length != byteCount else { return nil }
+        return "it has \(byteCount) bytes, and should have \(length)"
+    }
+
+    /// Nil if it is none.
+    private static func byteCount(ofBase64 value: JSONValue) -> Int? {
+        guard value.kind == .string, !value.isEscaped else { return nil }
+        let text = value.rawContent
+        let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
+        guard text.count.isMultiple(of: 4), text.dropLast(padding).allSatisfy(\.isBase64) else { return nil }
+        return text.count / 4 * 3 - padding
+    }
+
+    // MARK: - Files
+
+    /// Looks at each file of the folder once, however many documents name it.
+    private func checkFiles(of store: AttachmentStore, _ report: (VerificationFinding) throws -> Void) throws {
+        let root = store.path + "/sha256"
+        guard let files = FileManager.default.enumerator(atPath: root) else { return }
+        while let name = files.nextObject() as? String {
+            guard let sha256 = name.split(separator: "/").last, name == "\(sha256.prefix(2))/\(sha256)" else {
+                continue
+            }
+            let file = try OpenFile(reading: "\(root)/\(name)")
+            let digest = RunningDigest()
+            while true {
+                let piece = try file.read(upTo: 256 << 10)
+                if piece.isEmpty { break }
+                digest.update(piece)
+            }
+            guard digest.hex != sha256 else { continue }
+            try report(
+                VerificationFinding(
+                    .attachment, message: "\(root)/\(name) has other bytes: their SHA-256 is \(digest.hex)"))
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBase64: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package import GatewayClient
+package import Logging
+internal import LosslessJSON
+package import Pipeline
+internal import Rules
+
+/// Holds an export against a gateway: what is missing there, what is different, and what it has beside.
+package struct GatewayComparison: Sendable {
+    private static let requestSize = 200
+    private static let requestBytes = 4 << 20
+
+    private let file: ExportFile
+    private let gateway: Gateway
+    private let comparison: DocumentComparison
+    private let asking: PatientAsking
+    private let logger: Logger
+
+    /// - Parameter comparesRevisions: Whether `_rev` must be the same too.
+    package init(
+        _ file: ExportFile, gateway: Gateway, comparesRevisions: Bool, patience: Patience.Settings, logger: Logger
+    ) {
+        self.file = file
+        self.gateway = gateway
+        var comparison = DocumentComparison()
+        comparison.comparesRevisions = comparesRevisions || file.manifest.options.includesRevisions
+        comparison.comparesNumbersByValue =
+            file.manifest.facts.dialect == .couchDB || gateway.dialect == .couchDB
+        self.comparison = comparison
+        asking = PatientAsking(settings: patience, logger: logger) {}
+        self.logger = logger
+    }
+
+    /// - Parameter report: Gets each finding, as it is found.
+    /// - Throws: `RunFailure`, ``TransferError``, and what `report` throws.
+    package func compare(_ report: (VerificationFinding) throws -> Void) async throws {
+        guard file.manifest.options.format != .csv else {
+            throw TransferError(.invalid, "a table can't be held against a gateway; export as ndjson")
+        }
+        _ = try await asking.first { try await gateway.databaseInfo() }
+        var seen = SeenDocuments()
+        var waiting: [JSONText] = []
+        var bytes = 0
+        try await file.readLines { line in
+            guard case .success(let text) = line.document, let id = text.root["_id"]?.string else { return }
+            seen.note(DocumentID(id))
+            waiting.append(text)
+            bytes += text.bytes.count
+            guard waiting.count >= Self.requestSize || bytes >= Self.requestBytes else { return }
+            try await compare(waiting, report)
+            (waiting, bytes) = ([], 0)
+        }
+        if !waiting.isEmpty { try await compare(waiting, report) }
+        try await findExtra(seen, report)
+    }
+
+    private func compare(_ documents: [JSONText], _ report: (VerificationFinding) throws -> Void) async throws {
+        if file.manifest.options.includesRevisions { return try await compareRevisions(documents, report) }
+        let ids = documents.map { DocumentID($0.root["_id"]?.string ?? "") }
+        let lookups = try await asking.again { try await gateway.current(ids) }
+        for ((document, id), lookup) in zip(zip(documents, ids), lookups) {
+            let isTombstone = document.root["_deleted"]?.bool == true
+            switch lookup {
+            case .found(_, let text) where !isTombstone:
+                guard let path = comparison.difference(document.root, text.root) else { continue }
+                try report(VerificationFinding(.different, id: id.text, path: path.description))
+            case .found:
+                try report(
+                    VerificationFinding(.different, id: id.text, message: "deleted in the export, and lives there"))
+            case .deleted, .missing:
+                if !isTombstone { try report(VerificationFinding(.missing, id: id.text)) }
+            case .refused(let reason):
+                try report(VerificationFinding(.unreadable, id: id.text, message: reason))
+            }
+        }
+    }
+
+    // MARK: - Revisions
+
+    private func compareRevisions(
+        _ documents: [JSONText], _ report: (VerificationFinding) throws -> Void
+    ) async throws {
+        let keys = documents.map { document in
+            BulkGetKey(
+                id: DocumentID(document.root["_id"]?.string ?? ""),
+                revision: document.root["_rev"]?.string.map { RevisionID($0) })
+        }
+        let found = try await asking.again { () throws(GatewayError) -> [JSONText] in
+            var found: [JSONText] = []
+            var answer = try await gateway.bulkGet(keys, includesHistory: true)
+            while let item = try await answer.next() {
+                if case .revision(let text) = item { found.append(text) }
+            }
+            return found
+        }
+        for (document, key) in zip(documents, keys) {
+            let other = found.first { text in
+                text.root["_id"]?.string.map { DocumentID($0) } == key.id
+                    && text.root["_rev"]?.string == key.revision?.text
+            }
+            guard let other else {
+                try report(VerificationFinding(.missing, id: key.id.text, revision: key.revision?.text))
+                continue
+            }
+            guard let path = comparison.difference(document.root, other.root) else { continue }
+            try report(
+                VerificationFinding(
+                    .different, id: key.id.text, revision: key.revision?.text, path: path.description))
+        }
+    }
+
+    // MARK: - What the gateway has beside
+
+    private func findExtra(_ seen: SeenDocuments, _ report: (VerificationFinding) throws -> Void) async throws {
+        let options = file.manifest.options
+        guard options.since == nil, options.channels == nil else {
+            logger.notice("what the gateway has beside can't be told: the export is a part of the documents")
+            return
+        }
+        let matcher = try options.selector.map { text throws(RuleFilesError) in
+            DocumentMatcher(try DocumentFilter(text, name: "selector"))
+        }
+        var pages = DocumentPages(of: gateway, includesDocuments: matcher != nil)
+        var patience = Patience(asking.settings, hasSucceeded: true)
+        while true {
+            do {
+                guard let batch = try await pages.next() else { return }
+                patience.succeed()
+                for document in batch where !seen.contains(document.id) {
+                    if let matcher, let body = document.document, try !matcher.matches(body) { continue }
+                    guard document.kind == .document else { continue }
+                    try report(
+                        VerificationFinding(.extra, id: document.id.text, revision: document.revision?.text))
+                }
+            } catch let error as GatewayError {
+                guard error.code != .notOffered || pages.lastID != nil else {
+                    logger.notice("what the gateway has beside can't be told: this user may not list the documents")
+                    return
+                }
+                try await asking.wait(after: error, &patience, "reading the documents broke off; going on")
+            }
+        }
+    }
+}
+
+extension Gateway {
+    /// Documents as they are now, also for users who may not list any.
+    fileprivate func current(_ ids: [DocumentID]) async throws(GatewayError) -> [DocumentLookup] {
+        do throws(GatewayError) { return try await allDocs(keys: ids) } catch {
+            guard error.code == .tooLarge || [403, 404, 405].contains(error.status), !error.isAboutKeyspace else {
+                throw error
+            }
+        }
+        var lookups: [DocumentLookup] = []
+        for id in ids { lookups.append(try await current(id)) }
+        return lookups
+    }
+}

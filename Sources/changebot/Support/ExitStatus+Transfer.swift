@@ -1,0 +1,16 @@
+internal import Transfer
+
+extension CommandFailure {
+    init(_ error: TransferError) {
+        let code: ExitStatus =
+            switch error.code {
+            case .missing: .missingInput
+            case .invalid: .invalidData
+            case .cannotCreate: .cannotCreate
+            case .cannotWrite: .cannotWrite
+            case .locked: .tryLater
+            case .foreign: .badConfiguration
+            }
+        self.init(code, error.description)
+    }
+}

@@ -1,0 +1,73 @@
+internal import Logging
+internal import Pipeline
+internal import ServiceLifecycle
+internal import Transfer
+
+/// A run that moves data, as a command: signals, progress, summary, exit code.
+struct TransferJob {
+    let options: TransferOptions
+    let environment: Environment
+    let logger: Logger
+    let progress: ProgressPacing
+
+    /// Runs a service until it is done or asked to stop.
+    typealias Start = (any Service) async throws -> Void
+
+    /// Runs the service that `work` makes, to its end, and then writes the summary, whatever the end.
+    ///
+    /// - Throws: ``CommandFailure``.
+    func run(_ report: ExportReport, limit: ErrorLimit?, _ work: (Start) async throws -> Void) async throws {
+        let grace = try options.grace(environment)
+        var failure: CommandFailure?
+        do {
+            try await work { service in
+                try await showing(report) { try await StoppableService.run(service, grace: grace, logger: logger) }
+            }
+        } catch let error as TransferError { failure = CommandFailure(error) } catch {
+            failure = CommandFailure(error)
+        }
+        if failure == nil { failure = Self.shortfall(report.state, limit) }
+        try finish(report, failure)
+    }
+
+    private static func shortfall(_ state: ExportReport.State, _ limit: ErrorLimit?) -> CommandFailure? {
+        if let limit, limit.isExceeded(by: state.counters, isFinal: true) {
+            return CommandFailure(RunFailure(limit, state.counters))
+        }
+        return state.counters.deadLetters > 0 ? CommandFailure(.incomplete) : nil
+    }
+
+    private func finish(_ report: ExportReport, _ failure: CommandFailure?) throws {
+        var failure = failure
+        if let path = options.summaryPath(environment) {
+            let summary = report.summary(exitCode: (failure?.code ?? .done).rawValue)
+            do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
+                // The run's own failure, if there is one, is the one to end with.
+                if failure != nil { error.report() }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Shows how far the work is, while it goes on.
+    private func showing(_ report: ExportReport, _ work: @escaping @Sendable () async throws -> Void) async throws {
+        guard progress.form != .none else { return try await work() }
+        let line = ProgressLine(progress)
+        defer { line.finish() }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await work() }
+            group.addTask {
+                while true {
+                    let state = report.state
+                    line.show(
+                        count: state.counters.changes + state.resumedAt, total: state.expected,
+                        bytes: state.counters.bytesOut)
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}

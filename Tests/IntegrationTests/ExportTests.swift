@@ -1,0 +1,339 @@
+import Compression
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import ServiceLifecycle
+import TestKit
+import Testing
+import Transfer
+
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ExportTests {
+    private static func id(_ number: Int) -> DocumentID {
+        DocumentID("t" + String(repeating: "0", count: 6 - "\(number)".count) + "\(number)")
+    }
+
+    private func documents(_ count: Int) -> [(id: DocumentID, body: String)] {
+        (0..<count).map { number in
+            let type = number.isMultiple(of: 3) ? "task-list" : "task"
+            return (
+                Self.id(number),
+                #"{"_id":"\#(Self.id(number))","type":"\#(type)","n":12345678901234567890123,"at":1.10,"t":"\#u{2028}é"}"#
+            )
+        }
+    }
+
+    // MARK: - Full exports
+
+    @Test func everyDocumentIsALineAsTheGatewaySendsIt() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(2_300))
+            let report = try await bench.export("o.ndjson") { $0.pageSize = 1_000 }
+            let lines = try bench.lines("o.ndjson")
+            #expect(lines.count == 2_300)
+            let stored = try await bench.phone.allDocs(keys: (0..<2_300).map(Self.id))
+            for (lookup, line) in zip(stored, lines) {
+                guard case .found(_, let text) = lookup else {
+                    Issue.record("a document is not there any more")
+                    return
+                }
+                #expect(String(decoding: text.bytes, as: UTF8.self) == line)
+            }
+            #expect(report.state.counters.changes == 2_300)
+            let manifest = try bench.manifest("o.ndjson")
+            #expect(manifest.counts.lines == 2_300)
+            #expect(manifest.from == nil)
+            #expect(manifest.to != nil)
+            #expect(try await bench.verify("o.ndjson").isEmpty)
+            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: bench.directory).sorted()
+                    == ["o.ndjson", "o.ndjson.manifest.json"])
+        }
+    }
+
+    @Test func aSelectorNarrowsItDown() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(30))
+            try await bench.export("o.json.gz") { settings in
+                settings.format = .json
+                settings.selector = #"{"type":"task-list"}"#
+                settings.filter = try DocumentFilter(#"{"type":"task-list"}"#, name: "--selector")
+            }
+            let packed = try bench.bytes("o.json.gz")
+            let array = try JSONText(Gzip.unpack(packed, limit: 1 << 20)).root
+            #expect(array.elements.compactMap { $0["_id"]?.string } == (0..<10).map { Self.id($0 * 3).text })
+            #expect(try await bench.verify("o.json.gz", isAgainst: true).isEmpty)
+        }
+    }
+
+    @Test func aTableHasAColumnForEachMember() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(700))
+            try await bench.export("o.csv") { $0.format = .csv }
+            let records = try bench.text("o.csv").split(separator: "\r\n")
+            #expect(records.count == 701)
+            #expect(records[0].contains("n:number") && records[0].contains("at:number"))
+            #expect(records[7].contains("12345678901234567890123,"))
+            #expect(try bench.manifest("o.csv").counts.lines == 700)
+            #expect(try await bench.verify("o.csv").isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory).count == 2)
+        }
+    }
+
+    // MARK: - Interruptions
+
+    /// What lies on the disk at any instant is what a killed run leaves.
+    @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
+    func killedAtAnyInstantAndGoneOnWithItEndsTheSame(name: String) async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(1_500))
+            @Sendable func configure(_ settings: inout ExportSettings) {
+                settings.format = name.hasSuffix(".json") ? .json : .ndjson
+                settings.pageSize = 40
+                settings.saveInterval = .zero
+                settings.isResuming = true
+            }
+            let running = Task { try await bench.export(name, configure: configure) }
+            var copies: [String] = []
+            while copies.count < 12, !FileManager.default.fileExists(atPath: bench.path(name)) {
+                let copy = "copy\(copies.count)"
+                try FileManager.default.createDirectory(atPath: bench.path(copy), withIntermediateDirectories: true)
+                // The journal first: what it tells of is there before.
+                for file in [name + ".partial", name + ".part"] {
+                    guard let data = FileManager.default.contents(atPath: bench.path(file)) else { continue }
+                    try data.write(to: URL(fileURLWithPath: bench.path(copy + "/" + file)))
+                }
+                copies.append(copy)
+                await Task.yield()
+            }
+            _ = try await running.value
+            let whole = try bench.text(name)
+            #expect(whole.split(separator: "\n").count >= 1_500)
+            for copy in copies {
+                try await bench.export(copy + "/" + name, configure: configure)
+                #expect(try bench.text(copy + "/" + name) == whole)
+                #expect(try await bench.verify(copy + "/" + name).isEmpty)
+            }
+        }
+    }
+
+    @Test func stoppedOverAndOverItGetsThere() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(1_200))
+            @Sendable func configure(_ settings: inout ExportSettings) {
+                settings.pageSize = 25
+                settings.isResuming = true
+                settings.attachments = .none
+            }
+            var stops = 0
+            while !FileManager.default.fileExists(atPath: bench.path("o.ndjson")), stops < 200 {
+                let exporter = try bench.exporter("o.ndjson", configure: configure)
+                let group = ServiceGroup(
+                    configuration: .init(
+                        services: [
+                            .init(service: exporter.exporter, successTerminationBehavior: .gracefullyShutdownGroup)
+                        ], logger: BotBench.logger))
+                let running = Task { try await group.run() }
+                while exporter.report.state.counters.changes < 100, !exporter.report.state.isStopped,
+                    !FileManager.default.fileExists(atPath: bench.path("o.ndjson"))
+                {
+                    await Task.yield()
+                }
+                await group.triggerGracefulShutdown()
+                try await running.value
+                stops += 1
+            }
+            #expect(stops > 1)
+            #expect(try bench.ids("o.ndjson") == (0..<1_200).map { Self.id($0).text })
+            #expect(try bench.manifest("o.ndjson").resumed == stops - 1)
+            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+        }
+    }
+
+    @Test func anInterruptedExportIsNotGoneOnWithUnderOtherOptions() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(10))
+            try await bench.export("o.ndjson")
+            let manifest = try bench.text("o.ndjson.manifest.json")
+            let journal = #"{"position":{"id":"t000003"},"bytes":0,"sha256":"","manifest":\#(manifest)}"#
+            try Data(journal.utf8).write(to: URL(fileURLWithPath: bench.path("o.ndjson.partial")))
+            let error = await #expect(throws: TransferError.self) {
+                try await bench.export("o.ndjson") { settings in
+                    settings.isResuming = true
+                    settings.attachments = .inline
+                }
+            }
+            #expect(error?.code == .foreign)
+            let elsewhere = journal.replacingOccurrences(of: bench.url.base, with: "http://elsewhere")
+                .replacingOccurrences(of: #""instance":""#, with: #""instance":"0"#)
+            try Data(elsewhere.utf8).write(to: URL(fileURLWithPath: bench.path("o.ndjson.partial")))
+            let other = await #expect(throws: TransferError.self) {
+                try await bench.export("o.ndjson") { $0.isResuming = true }
+            }
+            #expect(other?.code == .foreign)
+            try await bench.export("o.ndjson") { $0.attachments = .inline }
+            #expect(try bench.lines("o.ndjson").count == 10)
+        }
+    }
+
+    // MARK: - Attachments
+
+    private func loadPictures(_ bench: BotBench) async throws -> [[UInt8]] {
+        let pictures = (0..<3).map { number in [UInt8](repeating: UInt8(number), count: 100_001 + number) }
+        for number in 0..<9 {
+            let data = String(decoding: Base64.encode(pictures[number % 3]), as: UTF8.self)
+            let body =
+                #"{"n":12345678901234567890123,"_attachments":{"a/\u00e9":{"content_type":"image/png","data":"\#(data)"}}}"#
+            try await bench.phone.put(Self.id(number), body: Array(body.utf8))
+        }
+        return pictures
+    }
+
+    @Test func attachmentsComeAsFilesEachOnce() async throws {
+        try await BotBench.with { bench in
+            let pictures = try await loadPictures(bench)
+            try await bench.export("o.ndjson") { $0.attachments = .folder(bench.path("files")) }
+            let files = try FileManager.default.subpathsOfDirectory(atPath: bench.path("files/sha256"))
+            #expect(files.count { $0.contains("/") } == 3)
+            for (number, line) in try bench.lines("o.ndjson").enumerated() {
+                let stub = try #require(JSONText(line).root["_attachments"]?["a/é"])
+                #expect(stub["stub"]?.bool == true)
+                #expect(stub["content_type"]?.string == "image/png")
+                let file = try #require(stub["file"]?.string)
+                #expect(try bench.bytes("files/" + file) == pictures[number % 3])
+                #expect(file.hasSuffix(Digest.sha256.hex(pictures[number % 3])))
+            }
+            #expect(try bench.manifest("o.ndjson").counts.bodies == 9)
+            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+
+            let damaged = bench.path("files/sha256/" + (try #require(files.first { $0.contains("/") })))
+            var bytes = Array(try #require(FileManager.default.contents(atPath: damaged)))
+            bytes[5] ^= 1
+            try Data(bytes).write(to: URL(fileURLWithPath: damaged))
+            #expect(try await bench.verify("o.ndjson").map(\.kind) == [.attachment])
+            try FileManager.default.removeItem(atPath: damaged)
+            #expect(try await bench.verify("o.ndjson").map(\.kind) == [.attachment, .attachment, .attachment])
+        }
+    }
+
+    @Test(arguments: ["o.ndjson", "o.ndjson.gz"]) func attachmentsComeWithinTheirDocuments(name: String) async throws {
+        try await BotBench.with { bench in
+            let pictures = try await loadPictures(bench)
+            try await bench.export(name) { $0.attachments = .inline }
+            for (number, line) in try bench.text(name).split(separator: "\n").enumerated() {
+                let document = try JSONText(String(line)).root
+                let body = try #require(document["_attachments"]?["a/é"])
+                #expect(body["stub"] == nil)
+                #expect(body["data"].map { Array($0.rawContent) } == Base64.encode(pictures[number % 3]))
+                #expect(document["n"].map { String(decoding: $0.bytes, as: UTF8.self) } == "12345678901234567890123")
+            }
+            #expect(try await bench.verify(name, isAgainst: true).isEmpty)
+        }
+    }
+
+    // MARK: - Since
+
+    @Test func whatChangedSinceComesInTheNextExport() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(20))
+            try await bench.export("full.ndjson")
+            var changed = try #require(try await bench.stored(Self.id(4))).bytes
+            changed = try JSONText(changed).setting(JSONPointer("/type"), to: Array(#""done""#.utf8)).bytes
+            try await bench.phone.put(Self.id(4), body: changed)
+            let gone = try #require(try await bench.stored(Self.id(7))?.root["_rev"]?.string)
+            try await bench.phone.put(Self.id(7), body: Array(#"{"_rev":"\#(gone)","_deleted":true}"#.utf8))
+            try await bench.export("next.ndjson") {
+                $0.since = .manifest(bench.path("full.ndjson.manifest.json"))
+            }
+            let lines = try bench.lines("next.ndjson").map { try JSONText($0).root }
+            #expect(Set(lines.compactMap { $0["_id"]?.string }) == [Self.id(4).text, Self.id(7).text])
+            #expect(lines.first { $0["_id"]?.string == Self.id(7).text }?["_deleted"]?.bool == true)
+            let (full, next) = (try bench.manifest("full.ndjson"), try bench.manifest("next.ndjson"))
+            #expect(next.from == full.to)
+            #expect(next.counts.tombstones == 1)
+            #expect(try await bench.verify("next.ndjson", isAgainst: true).isEmpty)
+            try await bench.export("none.ndjson") {
+                $0.since = .manifest(bench.path("next.ndjson.manifest.json"))
+            }
+            #expect(try bench.lines("none.ndjson").isEmpty)
+            let findings = try await bench.verify("full.ndjson", isAgainst: true)
+            #expect(findings.map(\.kind) == [.different, .missing])
+            #expect(findings.first?.path == "/type")
+        }
+    }
+
+    @Test func historiesAndTombstonesComeWhenAskedFor() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(450))
+            let first = try #require(try await bench.stored(Self.id(3))?.root["_rev"]?.string)
+            try await bench.phone.put(Self.id(3), body: Array(#"{"_rev":"\#(first)","_deleted":true}"#.utf8))
+            try await bench.export("o.ndjson") { $0.includesRevisions = true }
+            let lines = try bench.lines("o.ndjson").map { try JSONText($0).root }
+            // A real server has tombstones of other tests.
+            #expect(lines.count { $0["_deleted"] == nil } == 449)
+            let gone = try #require(lines.first { $0["_id"]?.string == Self.id(3).text })
+            #expect(gone["_deleted"]?.bool == true)
+            #expect(gone["_revisions"]?["ids"]?.childCount == 2)
+            #expect(first.hasSuffix(gone["_revisions"]?["ids"]?.element(1)?.string ?? "-"))
+            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+        }
+    }
+}
+
+extension BotBench {
+    func path(_ name: String) -> String { directory + "/" + name }
+
+    func exporter(
+        _ name: String, configure: (inout ExportSettings) throws -> Void = { _ in }
+    ) throws -> (exporter: Exporter, report: ExportReport) {
+        var export = ExportSettings()
+        try configure(&export)
+        let report = ExportReport()
+        let exporter = Exporter(
+            gateway: Gateway(url, settings: settings), settings: export, place: ExportPlace(path(name)), report: report,
+            logger: Self.logger)
+        return (exporter, report)
+    }
+
+    @discardableResult
+    func export(
+        _ name: String, configure: (inout ExportSettings) throws -> Void = { _ in }
+    ) async throws -> ExportReport {
+        let (exporter, report) = try exporter(name, configure: configure)
+        try await exporter.run()
+        return report
+    }
+
+    func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path(name)))) }
+
+    func text(_ name: String) throws -> String {
+        let bytes = try bytes(name)
+        return String(
+            decoding: name.hasSuffix(".gz") ? try Gzip.unpack(bytes, limit: 1 << 28) : bytes, as: UTF8.self)
+    }
+
+    func lines(_ name: String) throws -> [String] {
+        try bytes(name).split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func ids(_ name: String) throws -> [String] {
+        try lines(name).compactMap { try JSONText($0).root["_id"]?.string }
+    }
+
+    func manifest(_ name: String) throws -> ExportManifest {
+        try ExportManifest.read(ExportPlace.manifest(of: path(name)))
+    }
+
+    func verify(_ name: String, isAgainst: Bool = false) async throws -> [VerificationFinding] {
+        var findings: [VerificationFinding] = []
+        let file = try ExportFile(path(name))
+        try await ExportVerifier(file).verify { findings.append($0) }
+        guard isAgainst else { return findings }
+        try await GatewayComparison(
+            file, gateway: phone, comparesRevisions: false, patience: .init(), logger: Self.logger
+        ).compare { findings.append($0) }
+        return findings
+    }
+}

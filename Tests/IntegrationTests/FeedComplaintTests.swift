@@ -1,0 +1,239 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import Logging
+import LosslessJSON
+import Pipeline
+import TestKit
+import Testing
+import Worker
+
+/// What users of other followers of a changes feed complain about, and what happens here: reading.
+///
+/// Numbers and sources are those of the 25 complaints that this program is measured by; ``WriteComplaintTests`` and
+/// ``OperationComplaintTests`` have the others.
+@Suite(.timeLimit(.minutes(5))) struct FeedComplaintTests {
+    /// The first training bot, concurrent-couch-follower#2, pouchdb#8037, ibm-cloud-sdk-common#49: the loop ended with
+    /// the first error, the pipe broke after a timeout, or a request never came back.
+    ///
+    /// Deadlines in single steps: `FeedDeadlineTests`, `DeadlineTests`.
+    @Test(
+        "complaint 2: whatever happens to the feed, it goes on",
+        arguments: [
+            #""status":500"#, #""status":{"code":503,"retry_after":0}"#, #""status":{"code":429,"retry_after":0}"#,
+            #""status":{"code":200,"body":"<html>sign in</html>"}"#, #""status":301"#, #""status":404"#,
+            #""status":401"#, #""drop":"before""#, #""drop":"after""#, #""cut":1"#, #""cut":14"#,
+            #""hang":true"#, #""heartbeats_only":"20ms""#, #""session_expired":true"#,
+        ])
+    func theFeedNeverStopsSilently(fault: String) async throws {
+        var settings = GatewaySettings()
+        if fault.contains("hang") || fault.contains("heartbeats") {
+            // What brings nothing is left after a second instead of the 65 that it gets otherwise.
+            settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
+        }
+        try await BotBench.withTrouble(settings: settings) { bench, gateway in
+            let rules = try bench.rules(BotBench.doneRules)
+            try await bench.following(rules) {
+                try await bench.load(BotBench.tasks(0..<1))
+                try await bench.wait(until: "t0") { $0["done"]?.bool == true }
+                try gateway.misbehave(#"{"on":"_changes",\#(fault),"times":1}"#)
+                // Ends the request that was open before.
+                try await bench.load([("other", #"{"_id":"other"}"#)])
+                while gateway.faultCounts.values.reduce(0, +) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+                try await bench.load(BotBench.tasks(1..<2))
+                try await bench.wait(until: "t1") { $0["done"]?.bool == true }
+            }
+            try await bench.expectDoneOnce(0..<2)
+        }
+    }
+
+    /// cradle#85, node-couchdb-api#11, envoy#90, coax#1, changes-stream-rust#16: half an object, two objects, a comma of
+    /// its own in a piece.
+    ///
+    /// All cuts and all sizes: `ChangesParserTests`, `ContinuousFeedTests`.
+    @Test("complaint 3: pieces of one byte make no difference")
+    func piecesOfOneByteMakeNoDifference() async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            try await bench.load(BotBench.tasks(0..<20))
+            try gateway.misbehave(#"{"slice":1}"#)
+            #expect(try await bench.runOnce(try bench.rules(BotBench.doneRules)).written == 20)
+            #expect(gateway.faultCounts["slice"] ?? 0 > 2)
+            gateway.behave()
+            try await bench.expectDoneOnce(0..<20)
+        }
+    }
+
+    /// couchbase-lite-ios#541, and the first training bot: a row `_user/…` without a document ended the parser.
+    @Test("complaint 4: rows without a document move the sequence, and nothing else")
+    func rowsOfPrincipalsMoveTheSequence() async throws {
+        try await BotBench.withTrouble(user: ("amy", "letmein")) { bench, _ in
+            var answer = try await bench.phone.changes(ChangesRequest())
+            var kinds: [Change.Kind] = []
+            while let batch = try await answer.next() { kinds += batch.map(\.kind) }
+            #expect(kinds == [.principal])
+            let rules = try bench.rules(BotBench.doneRules)
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.changes == 1)
+            #expect(counters.deadLetters == 0)
+            try await bench.load(BotBench.tasks(0..<3))
+            let next = try await bench.runOnce(rules)
+            #expect(next.written == 3)
+            #expect(next.changes >= 3)
+        }
+    }
+
+    /// iriscouch/follow#91, cloudant-follow PR#2, nodejs-cloudant#59: a `last_seq` in mid-stream was taken for the
+    /// deletion of the database.
+    @Test("complaint 5: a last_seq in mid-stream is no end", arguments: [1, 3, 7])
+    func aLastSequenceInMidStreamIsNoEnd(rows: Int) async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            try await bench.load(BotBench.tasks(0..<20))
+            try gateway.misbehave(#"{"last_seq_early":\#(rows)}"#)
+            let counters = try await bench.runOnce(try bench.rules(BotBench.doneRules))
+            #expect(counters.written == 20)
+            #expect(counters.retries == 0)
+            #expect(gateway.faultCounts["last_seq_early"] ?? 0 > 1)
+            gateway.behave()
+            try await bench.expectDoneOnce(0..<20)
+        }
+    }
+
+    /// sync_gateway#1529, #1475, logstash couchdb_changes#26: sequences that are no integers were refused, or became
+    /// others.
+    @Test(
+        "complaint 6: sequences go back as they came",
+        arguments: [
+            ("7", "7"), ("\"7\"", "7"), ("\"0.0\"", "0.0"), ("\"388.1\"", "388.1"), ("\"12:34\"", "12%3A34"),
+            ("\"5::34\"", "5%3A%3A34"), ("\"5:12:34\"", "5%3A12%3A34"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("1.50", "1.50"), ("\"3-g1AAAACLeJzLYWBgYM_5a+/=\"", "3-g1AAAACLeJzLYWBgYM_5a%2B%2F%3D"),
+            ("\"g1AAAA\\u0026x=1\"", "g1AAAA%26x%3D1"),
+        ])
+    func sequencesGoBackAsTheyCame(json: String, query: String) async throws {
+        try await withDirectory { directory in
+            let row = ScriptedServer.row(1).replacingOccurrences(of: #""seq":1"#, with: #""seq":\#(json)"#)
+            let server = try ScriptedServer { request, number in
+                guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
+                var answer = ScriptedServer.feed([row, ScriptedServer.row(2)], last: 1000)
+                if number > 0 { return ScriptedServer.feed([ScriptedServer.row(2)], last: 1000) }
+                answer.cutAfter = answer.body.utf8.count - 60
+                return answer
+            }
+            #expect(try await server.runOnce(directory).counters.written == 2)
+            let asked = server.requests("/todo/_changes").map(\.target)
+            #expect(asked.dropFirst().first?.contains("since=\(query)&") == true, "\(asked)")
+        }
+    }
+
+    /// pouchdb#4604, sync_gateway#1309: the client asked for the same page for ever.
+    @Test("complaint 7: a feed that does not get on is no endless loop")
+    func aFeedThatDoesNotGetOnIsNoEndlessLoop() async throws {
+        let answered = EventCounter()
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                answered.increment()
+                let page = ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2).body
+                try connection.answer(headers: ScriptedServer.syncGateway, body: page)
+            }
+        }
+        // At its end is who gets the page again from where it ends.
+        let reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
+            patience: .init(), logger: BotBench.logger, noteRetry: {})
+        try await reader.read(from: .start) { _, _ in }
+        #expect(answered.count == 2)
+    }
+
+    /// One that follows it asks on, but says so and takes its time.
+    @Test("complaint 7: a feed that brings the same page again and again is told")
+    func aFeedThatBringsTheSamePageAgainIsTold() async throws {
+        let server = try TestServer { connection in
+            try connection.serve { _ in
+                let page = ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2).body
+                try connection.answer(headers: ScriptedServer.syncGateway, body: page)
+            }
+        }
+        let told = EventCounter()
+        let reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, patience: .init(),
+            logger: Logger(label: "test") { _ in Witness(words: "does not get on", seen: told) }, noteRetry: {})
+        await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await reader.read(from: .start) { _, _ in } }
+            await told.wait(for: 1)
+            tasks.cancelAll()
+            await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
+        }
+    }
+
+    /// Counts the messages that hold these words.
+    private struct Witness: LogHandler {
+        let words: String
+        let seen: EventCounter
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            if event.message.description.contains(words) { seen.increment() }
+        }
+    }
+
+    /// sync_gateway#3721, #4825: documents were missing after a compound `since`.
+    ///
+    /// What Sync Gateway itself leaves out is brought in by `changebot fix`: `FixTests`.
+    @Test("complaint 8: late and reordered changes are handled, wherever the feed is cut")
+    func lateChangesAreHandled() async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            try await bench.load(BotBench.tasks(0..<60))
+            try gateway.misbehave(#"{"reorder":8},{"on":"_changes","cut":[300,9000],"times":4}"#)
+            #expect(try await bench.runOnce(try bench.rules(BotBench.doneRules)).written == 60)
+            #expect(gateway.faultCounts["cut"] ?? 0 > 0)
+            gateway.behave()
+            try await bench.expectDoneOnce(0..<60)
+        }
+    }
+
+    /// The newest sequence comes before the others: a run that ends with what there was at its start does not end there.
+    @Test("complaint 8: changes that come behind the newest one are handled too")
+    func changesBehindTheNewestAreHandled() async throws {
+        try await withDirectory { directory in
+            let newest = ScriptedServer.row(6).replacingOccurrences(of: #""seq":6"#, with: #""seq":"3::6""#)
+            let rows = [newest, ScriptedServer.row(4), ScriptedServer.row(5)]
+            let server = try ScriptedServer(
+                information: #"{"db_name":"todo","update_seq":6,"state":"Online"}"#
+            ) { request, _ in
+                request.path == "/todo/_changes" ? ScriptedServer.feed(rows, last: 6) : ScriptedServer.written(request)
+            }
+            #expect(try await server.runOnce(directory).counters.written == 3)
+        }
+    }
+
+    /// couchdb#3885, #3788, #748: the feed goes back to its beginning when shards move.
+    @Test("complaint 9: a feed that goes back, or tells things twice, leads to no second write")
+    func aFeedThatGoesBackLeadsToNoSecondWrite() async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            let rules = try bench.rules(BotBench.doneRules)
+            try await bench.load(BotBench.tasks(0..<40))
+            try gateway.misbehave(#"{"duplicate":0.5},{"rewind":1000,"times":3},{"last_seq_early":15,"times":2}"#)
+            #expect(try await bench.runOnce(rules).written == 40)
+            try gateway.misbehave(#"{"rewind":1000,"times":3},{"duplicate":1}"#)
+            let again = try await bench.runOnce(rules)
+            #expect(again.changes >= 40)
+            #expect(again.written == 0)
+            #expect(gateway.faultCounts["rewind"] ?? 0 > 0)
+            gateway.behave()
+            try await bench.expectDoneOnce(0..<40)
+        }
+    }
+
+    private func withDirectory(_ body: (String) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+}

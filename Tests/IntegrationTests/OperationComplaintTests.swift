@@ -1,0 +1,156 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Worker
+
+/// What operators of other bots complain about, and what happens here: waits, starts, stops, passwords, proxies.
+///
+/// ``FeedComplaintTests`` says where the numbers come from. Answered elsewhere:
+/// - 12 (SIGTERM is not trapped): `ProcessTests.aDaemonThatIsAskedToStopEndsInGoodOrder`, `FaultTests.aBot…StopsWhenAsked`
+/// - 16 (the same backlog after every restart, sequences edited by hand): `CheckpointCommandTests`
+/// - 22 (memory grows with the documents): `BotTests.aDocumentLargerThanTheBudgetPasses`, `CandidateQueueTests`,
+///   `BodyTests.atMostTheHighWaterMarkWaitsForAReaderThatStaysAway`
+/// - 24 (idle requests): also `FaultTests.anIdleRequestThatAProxyEndsIsNoError`
+@Suite(.timeLimit(.minutes(5))) struct OperationComplaintTests {
+    /// couchdb-nano#257: after minutes of outage the reader slept for hours.
+    ///
+    /// The schedule in single steps: `PatienceTests`.
+    @Test("complaint 1: the back-off has a cap, is jittered, and starts over after a success", arguments: 0..<20)
+    func theBackOffHasACap(seed: Int) {
+        var number = UInt64(seed)
+        for _ in 0..<50 {
+            number = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let share = Double(number >> 11) / Double(1 << 53)
+            var backoff = Backoff(random: { share })
+            for failure in 0..<100 {
+                let wait = backoff.next()
+                let ceiling = min(.seconds(60), .milliseconds(250) * (1 << min(failure, 20)))
+                #expect(wait >= .zero && wait <= ceiling)
+            }
+            #expect(backoff.next(atLeast: .seconds(90)) == .seconds(90))
+            backoff.reset()
+            #expect(backoff.next() <= .milliseconds(250))
+        }
+    }
+
+    /// logstash couchdb_changes#27: after ctrl-C the file with the sequence was empty, and with it the reader stopped, or
+    /// everything was handled once more.
+    @Test("complaint 11: a state that was emptied loses and repeats nothing", arguments: [true, false])
+    func aStateThatWasEmptiedLosesNothing(isEmpty: Bool) async throws {
+        try await BotBench.withTrouble { bench, _ in
+            let rules = try bench.rules(BotBench.doneRules)
+            try await bench.load(BotBench.tasks(0..<10))
+            for _ in 0..<2 { try await bench.runOnce(rules) }
+            for name in try FileManager.default.contentsOfDirectory(atPath: bench.directory + "/state") {
+                let path = bench.directory + "/state/" + name
+                if isEmpty {
+                    try Data().write(to: URL(fileURLWithPath: path))
+                } else {
+                    try FileManager.default.removeItem(atPath: path)
+                }
+            }
+            try await bench.load(BotBench.tasks(10..<12))
+            #expect(try await bench.runOnce(rules).written == 2)
+            try await bench.expectDoneOnce(0..<12)
+        }
+    }
+
+    /// cht-core#3668, #6533: one rule was broken, the others ran on, and it missed its changes.
+    @Test("complaint 15: all rules are valid or none runs")
+    func allRulesAreValidOrNoneRuns() async throws {
+        try await BotBench.withTrouble { bench, _ in
+            try await bench.load(BotBench.tasks(0..<3))
+            _ = try bench.rules(BotBench.doneRules)
+            let broken = bench.directory + "/second.yaml"
+            let text = "version: 1\nrules:\n  - name: second\n    when: { type: { $regx: x } }\n    then: []\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: broken))
+            #expect(throws: (any Error).self) { try RuleSet.load(paths: [bench.directory + "/rules.yaml", broken]) }
+            // Repaired it sees what it has missed: with other rules there is no copy of a checkpoint to go on from.
+            try Data(text.replacingOccurrences(of: "{ $regx: x }", with: "task").utf8)
+                .write(to: URL(fileURLWithPath: broken))
+            let repaired = try RuleSet.load(paths: [bench.directory + "/rules.yaml", broken])
+            let counters = try await bench.runOnce(repaired)
+            #expect(counters.rules == ["done": 3, "second": 3])
+        }
+    }
+
+    /// couchdb#1607, couchbase-lite-java-core#576, #1334: after the cookie expired writes were anonymous, or the feed
+    /// stopped and gave no reason.
+    ///
+    /// Renewal and login in single steps: `SessionTests`.
+    @Test("complaint 23: a session that expires is begun anew, and nothing is written without one")
+    func aSessionThatExpiresIsBegunAnew() async throws {
+        var settings = GatewaySettings()
+        settings.usesSession = true
+        try await BotBench.withTrouble(user: ("amy", "letmein"), settings: settings) { bench, gateway in
+            try await bench.load(BotBench.tasks(0..<20))
+            let kinds = #"["_changes","_bulk_docs","_all_docs","_local","database"]"#
+            try gateway.misbehave(#"{"on":\#(kinds),"session_expired":true,"every":3}"#)
+            let counters = try await bench.runOnce(try bench.rules(BotBench.doneRules)) {
+                $0.delivery.limits.documents = 5
+            }
+            #expect(counters.written == 20)
+            #expect(counters.deadLetters == 0)
+            #expect(gateway.faultCounts["session_expired"] ?? 0 > 1)
+            gateway.behave()
+            try await bench.expectDoneOnce(0..<20)
+        }
+    }
+
+    /// cht-core#2363, #4312, obsidian-livesync#169, bigcouch#44, couchdb-documentation#522, sync_gateway#164: proxies cut
+    /// requests on which nothing moves.
+    @Test("complaint 24: a proxy that ends idle requests ends nothing else", arguments: [408, 502, 504, 524])
+    func aProxyThatEndsIdleRequestsEndsNothingElse(status: Int) async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            let rules = try bench.rules(BotBench.doneRules)
+            let page = #"{"code":\#(status),"body":"<html>Gateway Timeout</html>"}"#
+            try gateway.misbehave(#"{"feed":"longpoll","on":"_changes","status":\#(page),"times":2}"#)
+            try await bench.following(rules) {
+                while gateway.faultCounts["status"] != 2 { try await Task.sleep(for: .milliseconds(10)) }
+                try await bench.load(BotBench.tasks(0..<3))
+                for task in BotBench.tasks(0..<3) {
+                    try await bench.wait(until: task.id) { $0["done"]?.bool == true }
+                }
+            }
+            try await bench.expectDoneOnce(0..<3)
+        }
+    }
+
+    /// Behind the old checkpoint of a database that was deleted and made again nothing would ever come.
+    @Test("a database that is made anew under a running bot is handled from its beginning", arguments: [0, 3])
+    func aDatabaseThatIsMadeAnewIsHandled(more: Int) async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            let rules = try bench.rules(BotBench.doneRules)
+            try await bench.load(BotBench.tasks(0..<20))
+            try await bench.following(rules, configure: { $0.lookInterval = .milliseconds(50) }) {
+                try await bench.wait(until: "t19") { $0["done"]?.bool == true }
+                try await gateway.reset()
+                // One of them is a document that the old database had.
+                try await bench.load(BotBench.tasks(19..<20 + more))
+                try await bench.wait(until: DocumentID("t\(19 + more)")) { $0["done"]?.bool == true }
+            }
+            try await bench.expectDoneOnce(19..<20 + more)
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.checkpointHistory().contains { $0.reason?.contains("reset") == true })
+        }
+    }
+
+    /// Nobody may take the mark of a database for that of another: the reset comes while the bot is away.
+    @Test("a database that is made anew while the bot is away is handled from its beginning")
+    func aDatabaseThatIsMadeAnewMeanwhileIsHandled() async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            let rules = try bench.rules(BotBench.doneRules)
+            try await bench.load(BotBench.tasks(0..<20))
+            try await bench.runOnce(rules)
+            try await gateway.reset()
+            try await bench.load(BotBench.tasks(0..<5))
+            #expect(try await bench.runOnce(rules).written == 5)
+            try await bench.expectDoneOnce(0..<5)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Compression
+import Foundation
+import LosslessJSON
+import Testing
+
+@testable import Transfer
+
+/// What an export's bytes go through: frames, packing, save points, and the way back.
+@Suite struct ExportFileTests {
+    private func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+        let folder = NSTemporaryDirectory() + "changebot-export-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try body(folder)
+    }
+
+    private func bytes(_ path: String) -> [UInt8] { Array(FileManager.default.contents(atPath: path) ?? Data()) }
+
+    @Test func aDigestCanBeAskedForInBetween() {
+        let digest = RunningDigest()
+        #expect(digest.hex == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        digest.update(Array("ab".utf8))
+        _ = digest.hex
+        digest.update("c".utf8)
+        #expect(digest.hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(digest.byteCount == 3)
+    }
+
+    @Test(arguments: [
+        (false, [], ""), (false, ["{}", #"{"a":1}"#], "{}\n{\"a\":1}\n"),
+        (true, [], "[\n]\n"), (true, ["{}"], "[\n{}\n]\n"), (true, ["{}", #"{"a":1}"#], "[\n{},\n{\"a\":1}\n]\n"),
+        (false, ["{\r\n  \"a\": \"\\n\"\n}"], "{    \"a\": \"\\n\" }\n"),
+    ])
+    func documentsStandOneToALine(isArray: Bool, documents: [String], expected: String) throws {
+        var framing = ExportFraming(isArray: isArray)
+        var output: [UInt8] = []
+        for document in documents {
+            framing.begin(&output)
+            ExportFraming.append(Array(document.utf8)[...], to: &output)
+            framing.end(&output)
+        }
+        output += framing.closing
+        #expect(String(decoding: output, as: UTF8.self) == expected)
+        for size in 1...7 {
+            var lines = ExportLines(isPacked: false)
+            var found: [String] = []
+            for start in stride(from: 0, to: output.count, by: size) {
+                try lines.read(Array(output[start..<min(start + size, output.count)])) {
+                    found.append(String(decoding: $0, as: UTF8.self))
+                }
+            }
+            try lines.finish { found.append(String(decoding: $0, as: UTF8.self)) }
+            #expect(found.count == documents.count)
+            #expect(found.allSatisfy { (try? JSONText($0)) != nil })
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatStandsBehindASavePointIsCutOff(isPacked: Bool) throws {
+        try withFolder { folder in
+            let path = folder + "/o"
+            let first = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: isPacked)
+            try first.write(Array("one\n".utf8))
+            let point = try first.save()
+            try first.write(Array(repeating: 0x78, count: 600_000))
+            _ = try first.save()
+
+            let second = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: isPacked)
+            var before: [UInt8] = []
+            #expect(try second.goBack(to: point) { before += $0 })
+            #expect(before == bytes(path))
+            try second.write(Array("two\n".utf8))
+            let end = try second.finish()
+            let written = bytes(path)
+            #expect(end.byteCount == written.count)
+            let text = isPacked ? try Gzip.unpack(written, limit: 1 << 20) : written
+            #expect(String(decoding: text, as: UTF8.self) == "one\ntwo\n")
+            let whole = RunningDigest()
+            whole.update(written)
+            #expect(end.sha256 == whole.hex)
+        }
+    }
+
+    @Test func aFileThatIsNotTheOneThatWasSavedIsNotGoneOnWith() throws {
+        try withFolder { folder in
+            let path = folder + "/o"
+            let first = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: false)
+            try first.write(Array("one\n".utf8))
+            let point = try first.save()
+            for other in ["onE\n", "one", ""] {
+                try Data(other.utf8).write(to: URL(fileURLWithPath: path))
+                let again = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: false)
+                #expect(try !again.goBack(to: point))
+                #expect(bytes(path).isEmpty)
+            }
+        }
+    }
+
+    @Test func aPackedExportOfNothingIsPackedAllTheSame() throws {
+        try withFolder { folder in
+            let output = ExportOutput(try OpenFile(creating: folder + "/o.gz"), isFile: true, isPacked: true)
+            _ = try output.finish()
+            #expect(try Gzip.unpack(bytes(folder + "/o.gz"), limit: 10).isEmpty)
+        }
+    }
+
+    @Test func filesThatCannotBeAreToldApart() throws {
+        try withFolder { folder in
+            func code(_ body: () throws -> Void) -> TransferError.Code? {
+                do { try body() } catch { return (error as? TransferError)?.code }
+                return nil
+            }
+            #expect(code { _ = try OpenFile(creating: folder + "/none/x") } == .cannotCreate)
+            #expect(code { _ = try OpenFile(reading: folder + "/none") } == .missing)
+            #expect(code { _ = try OpenFile(reading: folder) } == .missing)
+            symlink("/etc/hostname", folder + "/link")
+            #expect(code { _ = try OpenFile(creating: folder + "/link") } == .cannotCreate)
+            #expect(code { try OpenFile(writingTo: "/dev/full").write([1]) } == .cannotWrite)
+            #expect(code { _ = try ExportFiles(ExportPlace(folder), isSpooled: false) } == .cannotCreate)
+            let held = try ExportFiles(ExportPlace(folder + "/o"), isSpooled: false)
+            #expect(code { _ = try ExportFiles(ExportPlace(folder + "/o"), isSpooled: false) } == .locked)
+            withExtendedLifetime(held) {}
+        }
+    }
+
+    @Test(arguments: [
+        ("-", false, false), ("/tmp/none/a.ndjson", true, false), ("/tmp/none/a.ndjson.gz", true, true),
+        ("/dev/null", false, false),
+    ])
+    func onlyFilesCanBeGoneOnWith(path: String, canResume: Bool, isPacked: Bool) {
+        let place = ExportPlace(path)
+        #expect(place.canResume == canResume)
+        #expect(place.isPacked == isPacked)
+    }
+}
