@@ -31,7 +31,8 @@ extension Gateway {
         }
         noteRenewal(response.headers, of: authorization)
         guard (200..<300).contains(response.status) else {
-            throw await GatewayError(refusal: response, to: request, of: url, dialect: dialect)
+            throw await GatewayError(
+                refusal: response, to: request, of: url, dialect: dialect, withholding: authorization.secrets)
         }
         return response
     }

@@ -22,8 +22,11 @@ extension GatewayError {
     }
 
     /// An answer whose status is not a success. Reads as much of its body as names the reason.
+    ///
+    /// - Parameter secrets: What the request held and no message may repeat.
     init(
-        refusal response: HTTPResponse, to request: GatewayRequest, of url: GatewayURL, dialect: GatewayDialect
+        refusal response: HTTPResponse, to request: GatewayRequest, of url: GatewayURL, dialect: GatewayDialect,
+        withholding secrets: [String]
     ) async {
         let body = (try? await response.body.collect(upTo: 64 << 10)) ?? []
         let answer = SmallJSON(body)
@@ -34,8 +37,9 @@ extension GatewayError {
         // An empty body is a gateway's only if it says so itself: one that answers a HEAD.
         let isEmptyAnswer = body.isEmpty && GatewayDialect(serverHeader: response.headers["Server"]) != nil
         let code = Code(status: status, isGatewayAnswer: name != nil || isEmptyAnswer)
-        self.init(code, "\(url): \(reason)", status: status, retryAfter: response.headers.retryAfter())
-        self.name = name
+        self.init(
+            code, "\(url): \(reason.withholding(secrets))", status: status, retryAfter: response.headers.retryAfter())
+        self.name = name?.withholding(secrets)
         guard code != .malformedAnswer else {
             message = "\(url): what answers there is no gateway"
             return

@@ -36,11 +36,15 @@ package struct Bot: Service {
     /// - Throws: ``RunFailure`` or ``StateError``. Returns after the end of a one-shot run or a graceful shutdown.
     package func run() async throws {
         do {
+            var wasThere = false
             while true {
-                let beginning = try await cancelWhenGracefulShutdown { try await begin() }
-                do { return try await follow(beginning) } catch let reset as DatabaseReset {
-                    _ = try await beginAnew(reset)
+                let beginning = try await cancelWhenGracefulShutdown { [wasThere] in
+                    try await begin(wasThere: wasThere)
                 }
+                do { return try await follow(beginning, wasThere: wasThere) } catch let reset as DatabaseReset {
+                    try await beginAnew(reset)
+                }
+                wasThere = true
             }
         } catch is CancellationError {
             // Asked to stop.
@@ -50,35 +54,38 @@ package struct Bot: Service {
     private struct Beginning {
         let info: DatabaseInfo
         let start: SequenceID
-        /// Whether this user may keep a mark in the database.
-        let isMarked: Bool
     }
 
     /// Finds out where to start, once the gateway answers.
-    private func begin() async throws -> Beginning {
+    ///
+    /// - Parameter wasThere: This run has read from the database before: a daemon waits until it is there again.
+    private func begin(wasThere: Bool) async throws -> Beginning {
         let contact = FirstContact(
             gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
         let isResuming = try ledger.checkpoint() != nil
-        let info = try await contact.make(needsNewest: settings.since == .now && !isResuming)
+        let info = try await contact.make(
+            needsNewest: settings.since == .now && !isResuming, wasThere: wasThere)
         guard settings.channels == nil || gateway.dialect == .syncGateway else {
             throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
         }
         switch try await contact.ask(watch.look) {
         case .same(let mark):
-            return Beginning(info: info, start: try startSequence(info, copy: mark), isMarked: true)
+            return Beginning(info: info, start: try startSequence(info, copy: mark))
         case .reset(let reset):
-            let start = try await beginAnew(reset)
-            return Beginning(info: info, start: start, isMarked: true)
+            try await beginAnew(reset)
+            if settings.delivery.preview != nil { return Beginning(info: info, start: .start) }
+            // The new database gets its mark.
+            return try await begin(wasThere: wasThere)
         case .unknowable(let reason):
             logger.notice(
                 "a reset of the database can't be noticed: this user may not keep local documents",
                 metadata: ["reason": "\(reason)"])
-            return Beginning(info: info, start: try startSequence(info, copy: nil), isMarked: false)
+            return Beginning(info: info, start: try startSequence(info, copy: nil))
         }
     }
 
     /// Forgets the database that was.
-    private func beginAnew(_ reset: DatabaseReset) async throws -> SequenceID {
+    private func beginAnew(_ reset: DatabaseReset) async throws {
         guard settings.onReset == .restart else {
             throw RunFailure(
                 .databaseReset,
@@ -87,8 +94,6 @@ package struct Bot: Service {
         logger.warning("starting again at the beginning", metadata: ["reason": "\(reset.reason)"])
         try await ledger.beginAnew(identity: reset.mark?.identity, at: .start, reason: reset.reason)
         CrashPoint.stateForgotten.pass()
-        if reset.mark == nil { _ = try await watch.leaveMark() }
-        return .start
     }
 
     /// The checkpoint; else what was asked for; else the copy of a checkpoint of the same rules; else the beginning.
@@ -130,7 +135,7 @@ package struct Bot: Service {
     }
 
     /// - Throws: Also ``DatabaseReset``.
-    private func follow(_ beginning: Beginning) async throws {
+    private func follow(_ beginning: Beginning, wasThere: Bool) async throws {
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
         delivering.ownWriteLimit = settings.ownWriteLimit
@@ -140,8 +145,8 @@ package struct Bot: Service {
         await report.watch(delivery.progress)
         logger.info(
             "following the feed", metadata: ["since": "\(beginning.start)", "rules": "\(ruleSet.count)"])
-        try await delivery.run { try await read(beginning, into: delivery) }
-        if beginning.isMarked { await copyCheckpoint() }
+        try await delivery.run { try await read(beginning, into: delivery, wasThere: wasThere) }
+        await copyCheckpoint()
     }
 
     /// The run is at its end: a gateway in trouble must not hold it.
@@ -152,12 +157,12 @@ package struct Bot: Service {
     }
 
     /// Returns at the end of a one-shot run, and when a graceful shutdown begins.
-    private func read(_ beginning: Beginning, into delivery: Delivery) async throws {
+    private func read(_ beginning: Beginning, into delivery: Delivery, wasThere: Bool) async throws {
         do {
             try await cancelWhenGracefulShutdown {
                 try await withThrowingTaskGroup { group in
-                    group.addTask { try await readFeed(beginning, into: delivery) }
-                    if beginning.isMarked { group.addTask { try await watch.run() } }
+                    group.addTask { try await readFeed(beginning, into: delivery, wasThere: wasThere) }
+                    if settings.delivery.preview == nil { group.addTask { try await watch.run() } }
                     defer { group.cancelAll() }
                     try await group.next()
                 }
@@ -167,7 +172,7 @@ package struct Bot: Service {
         }
     }
 
-    private func readFeed(_ beginning: Beginning, into delivery: Delivery) async throws {
+    private func readFeed(_ beginning: Beginning, into delivery: Delivery, wasThere: Bool) async throws {
         let progress = delivery.progress
         var reader = FeedReader(
             gateway: gateway, end: settings.isOneShot ? .caughtUp(with: beginning.info.newestSequence) : .never,
@@ -175,6 +180,7 @@ package struct Bot: Service {
             noteRetry: { await progress.count { $0.retries += 1 } })
         reader.following = settings.following
         reader.channels = settings.channels
+        reader.knowsKeyspace = wasThere
         let intake = delivery.makeIntake()
         try await reader.read(from: beginning.start) { rows, reached in
             try await intake.take(rows, reached: reached)

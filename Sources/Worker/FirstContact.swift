@@ -9,10 +9,12 @@ struct FirstContact {
     let report: RunReport
     let logger: Logger
 
-    /// - Parameter needsNewest: The gateway's newest sequence must be known, or there is no place to start.
+    /// - Parameters:
+    ///   - needsNewest: The gateway's newest sequence must be known, or there is no place to start.
+    ///   - wasThere: It is no first contact: the database was there and went away.
     /// - Throws: ``RunFailure``, `CancellationError`.
-    func make(needsNewest: Bool = false) async throws -> DatabaseInfo {
-        let info = try await patiently(Patience(patience)) {
+    func make(needsNewest: Bool = false, wasThere: Bool = false) async throws -> DatabaseInfo {
+        let info = try await patiently(Patience(patience, hasSucceeded: wasThere)) {
             let info = try await gateway.databaseInfo()
             if needsNewest, !(info.isOnline && info.updateSequence != nil) {
                 throw GatewayError(

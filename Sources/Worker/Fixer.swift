@@ -58,10 +58,14 @@ package struct Fixer: Service {
         let watch = DatabaseWatch(
             gateway: gateway, ledger: ledger, name: name, channels: nil, isReadOnly: settings.preview != nil,
             logger: logger)
-        guard case .reset(let reset) = try await contact.ask(watch.look) else { return }
+        guard case .reset(let reset) = try await contact.ask(watch.look) else {
+            // Sync Gateway forgets it otherwise, after 90 days.
+            try? await watch.copyCheckpoint()
+            return
+        }
         logger.notice("forgetting what was done in the database before", metadata: ["reason": "\(reset.reason)"])
         try await ledger.forgetDatabase(identity: reset.mark?.identity)
-        if reset.mark == nil { _ = try await watch.leaveMark() }
+        _ = try await contact.ask(watch.look)
     }
 
     private func read(info: DatabaseInfo, into delivery: Delivery) async throws {

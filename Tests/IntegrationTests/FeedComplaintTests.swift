@@ -201,8 +201,11 @@ import Worker
     @Test("complaint 8: changes that come behind the newest one are handled too")
     func changesBehindTheNewestAreHandled() async throws {
         try await withDirectory { directory in
-            let newest = ScriptedServer.row(6).replacingOccurrences(of: #""seq":6"#, with: #""seq":"3::6""#)
-            let rows = [newest, ScriptedServer.row(4), ScriptedServer.row(5)]
+            // So long that it comes in another piece than the row before it.
+            let text = String(repeating: "x", count: 2 << 20)
+            let long = ScriptedServer.row(4).replacing(#""n":1.10"#, with: #""n":"\#(text)""#)
+            let newest = ScriptedServer.row(6).replacing(#""seq":6"#, with: #""seq":"3::6""#)
+            let rows = [newest, long, ScriptedServer.row(5)]
             let server = try ScriptedServer(
                 information: #"{"db_name":"todo","update_seq":6,"state":"Online"}"#
             ) { request, _ in

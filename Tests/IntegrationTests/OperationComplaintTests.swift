@@ -26,11 +26,11 @@ import Worker
             number = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let share = Double(number >> 11) / Double(1 << 53)
             var backoff = Backoff(random: { share })
-            for failure in 0..<100 {
+            let isCapped = (0..<100).allSatisfy { failure in
                 let wait = backoff.next()
-                let ceiling = min(.seconds(60), .milliseconds(250) * (1 << min(failure, 20)))
-                #expect(wait >= .zero && wait <= ceiling)
+                return wait >= .zero && wait <= min(.seconds(60), .milliseconds(250) * (1 << min(failure, 20)))
             }
+            #expect(isCapped)
             #expect(backoff.next(atLeast: .seconds(90)) == .seconds(90))
             backoff.reset()
             #expect(backoff.next() <= .milliseconds(250))

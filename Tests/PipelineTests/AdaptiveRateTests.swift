@@ -44,6 +44,7 @@ import Testing
         for second in 0..<5 { rate.noteWritten(1000, now: start + .seconds(second)) }
         for writer in 0..<4 { rate.noteRefusal(now: start + .seconds(5) + .milliseconds(writer * 200)) }
         #expect(rate.limit == 500)
+        rate.noteWritten(1, now: start + .seconds(5) + .milliseconds(900))
         rate.noteRefusal(now: start + .seconds(7))
         #expect(rate.limit == 250)
     }
@@ -67,11 +68,24 @@ import Testing
         #expect(rate.limit == nil)
     }
 
-    @Test func itNeverStopsAltogether() {
+    /// While nothing gets through, refusals say nothing of the rate: an outage must not be paid for afterwards.
+    @Test func anOutageDoesNotLowerTheRateAgainAndAgain() {
         var rate = AdaptiveRate()
         for second in 0..<100 { rate.noteRefusal(now: start + .seconds(second * 2)) }
-        #expect(rate.limit == 1)
-        let turn = rate.turn(for: 1, now: start + .seconds(200))
-        #expect(turn <= start + .seconds(201))
+        #expect(rate.limit == 500)
+        let later = write(&rate, 250, for: .seconds(15), from: start + .seconds(200))
+        #expect(later.documents >= 1500)
+        #expect(rate.limit == nil)
+    }
+
+    @Test func itNeverStopsAltogether() {
+        var rate = AdaptiveRate()
+        for second in 0..<100 {
+            rate.noteWritten(1, now: start + .seconds(second * 2))
+            rate.noteRefusal(now: start + .seconds(second * 2) + .milliseconds(100))
+        }
+        #expect(rate.limit == 10)
+        _ = rate.turn(for: 1000, now: start + .seconds(200))
+        #expect(rate.turn(for: 1, now: start + .seconds(200)) <= start + .seconds(210))
     }
 }

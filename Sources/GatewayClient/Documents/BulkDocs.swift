@@ -81,7 +81,9 @@ extension BulkOutcome {
         case "conflict": 409
         case "forbidden": 403
         case "unauthorized": 401
-        case "internal_server_error", "timeout", "service_unavailable", "unknown_error": 503
+        case "timeout", "service_unavailable": 503
+        // `unknown_error` is also what a validation function's own failure becomes, each time again.
+        case "internal_server_error", "unknown_error": 500
         case "too_many_requests": 429
         default: 400
         }

@@ -4,6 +4,8 @@ internal import LosslessJSON
 public struct LocalDocument: Sendable, Equatable {
     /// Such as `0-3`: what the next write of it has to name.
     public let revision: RevisionID
+    /// How often it was written, as both servers count: `0-3` is the third time. Nil if the revision has no such form.
+    public var writes: Int? { revision.text.split(separator: "-").last.flatMap { Int($0) } }
     /// The JSON object, without `_id` and `_rev`.
     public let body: [UInt8]
 

@@ -33,6 +33,14 @@ struct ChangeSieve {
         var result = Result()
         var preceding: Change?
         for change in rows {
+            if isToBeRead(change), let sequence = change.sequence {
+                result.picks.append(
+                    Pick(
+                        preceding: preceding?.sequence, sequence: sequence, id: change.id,
+                        revision: change.revision, document: []))
+                preceding = nil
+                continue
+            }
             if let document = document(toDecide: change), let sequence = change.sequence {
                 result.picks.append(
                     Pick(
@@ -52,6 +60,10 @@ struct ChangeSieve {
         }
         return result
     }
+
+    /// A document whose body did not come along: changed again already, or the gateway could not read it just then. In
+    /// the second case no other row will bring it.
+    private func isToBeRead(_ change: Change) -> Bool { change.kind == .withoutBody && !change.id.text.isEmpty }
 
     private func document(toDecide change: Change) -> JSONValue? {
         let kind = change.kind

@@ -33,6 +33,8 @@ package struct FeedReader: Sendable {
     package var channels: [String]?
     /// With each row the names of all its leaves, and no bodies.
     package var listsLeaves = false
+    /// The keyspace was there before: if it is missing now it may come back.
+    package var knowsKeyspace = false
     /// From here on a request on which nothing moves and that ends badly is one that a proxy has ended.
     package var idleAfter: Duration = .seconds(5)
     package let patience: Patience.Settings
@@ -77,14 +79,16 @@ package struct FeedReader: Sendable {
                     try await Task.sleep(for: Self.shortestRequest)
                 }
                 progress.patience.succeed()
+                progress.idleEnds = 0
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 // The database is there, this collection of it is not.
-                if error.code == .notFound, !progress.hasAnswered {
+                if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
                     throw RunFailure(.databaseMissing, error.description)
                 }
                 if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
                     logger.debug("something ended an idle request; asking again", metadata: ["reason": "\(error)"])
+                    try await checkAfterIdleEnd(&progress)
                 } else {
                     try await wait(after: error, &progress.patience)
                 }
@@ -107,6 +111,8 @@ package struct FeedReader: Sendable {
         var asked: SequenceID
         /// It brought something and ended where it began.
         var isStuck = false
+        /// Requests in a row that were ended while nothing moved.
+        var idleEnds = 0
     }
 
     private struct EndReached: Error {}
@@ -116,9 +122,7 @@ package struct FeedReader: Sendable {
         var answer = try await gateway.changes(request(progress))
         progress.hasAnswered = true
         while let batch = try await answer.next() {
-            progress.patience.succeed()
-            progress.hasRows = true
-            try await hand(over: batch, position: &progress.position, to: deliver)
+            try await hand(over: batch, &progress, to: deliver)
             // CouchDB's shards pass it one by one: only the end of its answer tells.
             guard gateway.dialect == .syncGateway, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
@@ -148,17 +152,19 @@ package struct FeedReader: Sendable {
 
     /// Hands over the rows up to a `failure` row, and throws there.
     private func hand(
-        over batch: ChangesBatch, position: inout SequenceID, to deliver: Delivery
+        over batch: ChangesBatch, _ progress: inout Progress, to deliver: Delivery
     ) async throws {
         let rows = batch.prefix(while: { $0.kind != .failure })
         if let reached = rows.last?.sequence {
-            if reached.isFarBehind(position) {
+            if reached.isFarBehind(progress.position) {
                 logger.notice(
                     "the feed went back; going on: what is done already is found so",
-                    metadata: ["from": "\(position)", "to": "\(reached)"])
+                    metadata: ["from": "\(progress.position)", "to": "\(reached)"])
             }
             try await deliver(rows, reached)
-            position = reached
+            progress.position = reached
+            progress.hasRows = true
+            progress.patience.succeed()
         }
         if rows.count < batch.count {
             throw GatewayError(.serverError, "\(gateway.url): the feed reports an error of the gateway's own")
@@ -195,6 +201,16 @@ package struct FeedReader: Sendable {
         case .timedOut, .connectionLost: true
         case .unavailable: [502, 504, 524].contains(error.status)
         default: false
+        }
+    }
+
+    /// A proxy before a dead gateway ends requests in the same way: now and then the gateway itself must answer.
+    private func checkAfterIdleEnd(_ progress: inout Progress) async throws {
+        progress.idleEnds += 1
+        guard progress.idleEnds.isMultiple(of: 3) else { return }
+        do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
+            if error.code == .cancelled { throw CancellationError() }
+            try await wait(after: error, &progress.patience)
         }
     }
 

@@ -1,21 +1,24 @@
 /// How many documents a second the gateway can bear, found out from what it refuses (429, 503).
 ///
-/// There is no limit until the first refusal. Then it is half of what was written lately; each further refusal halves it
-/// again, each second without one adds a tenth, and once it has grown to four times the rate that was refused last,
-/// there is none any more: additive-increase/multiplicative-decrease, as TCP finds its rate.
+/// There is no limit until the first refusal. Then it is half of what was written lately. A further refusal halves it
+/// again if anything was written in between: else it says nothing of the rate. Each second without one adds a quarter, and
+/// once it has grown to four times the rate that was refused last there is none any more. Nobody waits longer than ten
+/// seconds for a turn.
 package struct AdaptiveRate: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// The least there is: a document a second.
-    static let least = 1.0
+    /// The least there is, in documents a second.
+    static let least = 10.0
     /// What is taken for the rate if nothing was written yet.
-    private static let assumed = 100.0
+    private static let assumed = 1000.0
+    private static let longestTurn: Duration = .seconds(10)
     private static let window: Duration = .seconds(5)
 
     /// Documents a second; nil: as fast as it goes.
     package private(set) var limit: Double?
     private var refusedAt = 0.0
     private var lastRefusal: Instant?
+    private var hasWrittenSince = true
     private var lastGrowth: Instant?
     /// When the next write may begin.
     private var nextTurn: Instant?
@@ -26,7 +29,7 @@ package struct AdaptiveRate: Sendable {
     /// When a write of so many documents may begin. It counts as begun then.
     package mutating func turn(for documents: Int, now: Instant) -> Instant {
         let turn = max(now, nextTurn ?? now)
-        nextTurn = limit.map { turn + .seconds(Double(documents) / $0) }
+        nextTurn = limit.map { min(turn + .seconds(Double(documents) / $0), now + Self.longestTurn) }
         return turn
     }
 
@@ -38,6 +41,8 @@ package struct AdaptiveRate: Sendable {
         if let lastRefusal, lastRefusal.duration(to: now) < .seconds(1) { return }
         lastRefusal = now
         lastGrowth = now
+        guard hasWrittenSince else { return }
+        hasWrittenSince = false
         refusedAt = limit ?? recentRate(now)
         limit = max(Self.least, refusedAt / 2)
         nextTurn = max(nextTurn ?? now, now + .seconds(1))
@@ -46,6 +51,7 @@ package struct AdaptiveRate: Sendable {
     package mutating func noteWritten(_ documents: Int, now: Instant) {
         written.removeAll { $0.at.duration(to: now) > Self.window }
         written.append((now, documents))
+        hasWrittenSince = true
         grow(now)
     }
 
@@ -54,7 +60,7 @@ package struct AdaptiveRate: Sendable {
         let seconds = lastGrowth.duration(to: now) / .seconds(1)
         guard seconds >= 1 else { return }
         self.lastGrowth = now
-        let grown = limit + max(Self.least, refusedAt / 10) * seconds
+        let grown = limit * (1 + seconds / 4)
         self.limit = grown > refusedAt * 4 ? nil : grown
         if self.limit == nil { nextTurn = nil }
     }

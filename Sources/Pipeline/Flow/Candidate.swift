@@ -36,6 +36,9 @@ package struct Candidate: Sendable {
         byteCount = document.count
     }
 
+    /// Whether the document is yet to be read: the feed did not bring it.
+    var isUnread: Bool { document.isEmpty && !isDeleted }
+
     func deadLetter(rule: String? = nil, reason: String) -> DeadLetter {
         var letter = DeadLetter(
             sequence: sequence, id: id, revision: revision, rule: rule, reason: reason, attempts: attempts)

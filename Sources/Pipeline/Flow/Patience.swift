@@ -64,8 +64,9 @@ package struct Patience: Sendable {
         case .unauthorized where hasSucceeded && sameCodeInARow == 1: break
         // So Sync Gateway says of a database that is gone, and one that is made anew was gone for a while.
         case .unauthorized where hasSucceeded && settings.isDaemon && error.cause == .unknownDatabaseOrLogin: break
+        case .forbidden where hasSucceeded && settings.isDaemon && sameCodeInARow < 3: break
         case .unauthorized, .forbidden: return .end(RunFailure(.notAllowed, error.description))
-        case .notFound where !(hasSucceeded && settings.isDaemon):
+        case .notFound where !(hasSucceeded && (settings.isDaemon || sameCodeInARow < 3)):
             return .end(RunFailure(.databaseMissing, error.description))
         case .notFound: break
         case .malformedAnswer where !hasSucceeded && sameCodeInARow >= 3:
@@ -75,7 +76,8 @@ package struct Patience: Sendable {
             return .end(RunFailure(.unreachable, error.description))
         case .tlsFailed: break
         case .invalidRequest: return .end(RunFailure(.badConfiguration, error.description))
-        case _ where !error.isRetryable:
+        // What was answered properly before will be again: a stray status ends no daemon.
+        case _ where !error.isRetryable && !(settings.isDaemon && hasSucceeded && error.cause != .badSequence):
             return .end(RunFailure(Self.end(error), error.description))
         default: break
         }

@@ -35,6 +35,17 @@ extension Ledger {
         }
     }
 
+    /// How often the mark in the database had been written when it was seen last; 0 if that is not known.
+    package func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
+
+    package func noteMark(generation: Int) async throws(StateError) {
+        guard try markGeneration() != generation else { return }
+        try await write { database in
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO identity (name, value) VALUES ('mark', ?)", arguments: ["\(generation)"])
+        }
+    }
+
     /// - Throws: ``StateError``: `.foreign`.
     func bind(to gateway: String) throws(StateError) {
         do {
@@ -66,7 +77,7 @@ extension Ledger {
     }
 
     private static func setDatabase(_ identity: String?, _ database: Database) throws {
-        try database.execute(sql: "DELETE FROM identity WHERE name = 'database'")
+        try database.execute(sql: "DELETE FROM identity WHERE name IN ('database', 'mark')")
         guard let identity else { return }
         try database.execute(
             sql: "INSERT INTO identity (name, value) VALUES ('database', ?)", arguments: [identity])

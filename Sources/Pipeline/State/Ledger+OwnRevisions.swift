@@ -13,7 +13,8 @@ extension Ledger {
         _ revisions: [(id: DocumentID, revision: RevisionID)], areCounted: Bool = true
     ) async throws(StateError) {
         guard !revisions.isEmpty else { return }
-        let now = areCounted ? Timestamp.secondsNow : 0
+        // Below zero: not counted.
+        let now = areCounted ? Timestamp.secondsNow : -Timestamp.secondsNow
         try await write { [ruleSetHash] database in
             let insert = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO own_revision (id, revision, rule_set, written_at) VALUES (?, ?, ?, ?)")
@@ -28,17 +29,21 @@ extension Ledger {
     }
 
     /// Which of these did this very rule set write? Their positions in `revisions`.
+    ///
+    /// - Parameter seconds: What was written before this point in time (since 1970) does not count.
     package func ownRevisions(
-        among revisions: [(id: DocumentID, revision: RevisionID)]
+        among revisions: [(id: DocumentID, revision: RevisionID)], since seconds: Int = 0
     ) async throws(StateError) -> Set<Int> {
         guard !revisions.isEmpty else { return [] }
         return try await read { [ruleSetHash] database in
             let select = try database.cachedStatement(
-                sql: "SELECT 1 FROM own_revision WHERE id = ? AND revision = ? AND rule_set = ?")
+                sql:
+                    "SELECT 1 FROM own_revision WHERE id = ? AND revision = ? AND rule_set = ? AND ABS(written_at) >= ?"
+            )
             var found: Set<Int> = []
             for (index, candidate) in revisions.enumerated() {
                 let arguments: StatementArguments = [
-                    WholeText(candidate.id.text), WholeText(candidate.revision.text), ruleSetHash,
+                    WholeText(candidate.id.text), WholeText(candidate.revision.text), ruleSetHash, seconds,
                 ]
                 if try Row.fetchOne(select, arguments: arguments) != nil { found.insert(index) }
             }

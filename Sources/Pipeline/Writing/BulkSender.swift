@@ -15,6 +15,16 @@ struct BulkSender {
         /// How many documents of the run were written when this part failed first.
         var writtenBefore = 0
 
+        /// An outage says nothing of the documents.
+        mutating func note(_ error: GatewayError, written: Int) {
+            guard BulkSender.mayBeOfDocuments(error) else {
+                failures = 0
+                return
+            }
+            if failures == 0 { writtenBefore = written }
+            failures += 1
+        }
+
         var halves: [Part] {
             let middle = writes.startIndex + writes.count / 2
             return [Part(writes: writes[..<middle]), Part(writes: writes[middle...])]
@@ -61,8 +71,7 @@ struct BulkSender {
                 outcomes = try await gateway.bulkDocs(part.writes.map(\.document))
             } catch {
                 let written = await progress.counters.written
-                if part.failures == 0 { part.writtenBefore = written }
-                part.failures += 1
+                part.note(error, written: written)
                 switch Self.advice(after: error, part, written: written) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
                 case .reject:
@@ -83,12 +92,16 @@ struct BulkSender {
         }
     }
 
+    /// A gateway, or a proxy, that falls over a document may just hang up.
+    private static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
+        [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
+    }
+
     private static func advice<Subject>(after error: GatewayError, _ part: Part<Subject>, written: Int) -> Advice {
         switch error.code {
         // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
         case .tooLarge, .badRequest, .conflict: return part.writes.count > 1 ? .halve : .reject
-        // A gateway, or a proxy, that falls over a document may just hang up.
-        case .serverError, .malformedAnswer, .timedOut, .connectionLost:
+        case _ where mayBeOfDocuments(error):
             if part.writes.count > 1 { return part.failures < failuresBeforeHalving ? .wait : .halve }
             return part.failures >= failuresBeforeRejecting && written > part.writtenBefore ? .reject : .wait
         default: return .wait
@@ -107,13 +120,18 @@ struct BulkSender {
                 patience.succeed()
                 return lookups
             } catch {
-                if error.code == .malformedAnswer { failures += 1 }
+                failures = Self.mayBeOfDocuments(error) ? failures + 1 : 0
                 let limit = ids.count > 1 ? Self.failuresBeforeHalving : Self.failuresBeforeRejecting
                 guard error.code == .tooLarge || error.code == .badRequest || failures >= limit else {
                     try await wait(after: error)
                     continue
                 }
-                guard ids.count > 1 else { return [.refused(reason: error.message)] }
+                guard ids.count > 1 else {
+                    // Only if it is about this document: the gateway answers properly otherwise.
+                    if (try? await gateway.databaseInfo()) != nil { return [.refused(reason: error.message)] }
+                    try await wait(after: error)
+                    continue
+                }
                 let middle = ids.startIndex + ids.count / 2
                 return try await lookUp(ids[..<middle]) + lookUp(ids[middle...])
             }

@@ -85,10 +85,17 @@ extension BulkWriter {
         return plans
     }
 
+    /// How long what a pass over documents wrote counts as its own: as long as a pass, and the rest of one that was
+    /// killed, may take. In seconds.
+    private static let passSpan = 3600
+
     /// A revision that this rule set wrote is not decided again, also after a restart.
     private func withoutOwnRevisions(_ candidates: [Candidate]) async throws -> [Candidate] {
         let revisions = candidates.map { (id: $0.id, revision: $0.revision ?? RevisionID("")) }
-        let own = try await ledger.ownRevisions(among: revisions)
+        // A pass over documents looks again at what an earlier one wrote: time has gone on.
+        let isPass = candidates.contains { $0.ticket == nil }
+        let own = try await ledger.ownRevisions(
+            among: revisions, since: isPass ? Timestamp.secondsNow - Self.passSpan : 0)
         guard !own.isEmpty else { return candidates }
         var settled = Settlement()
         settled.finished = own.map { candidates[$0] }

@@ -92,6 +92,11 @@ package struct BulkWriter: Sendable {
     ///
     /// - Returns: Those that have not found their end yet, to be settled again.
     private func settle(_ open: inout [Candidate], _ tools: inout Tools) async throws -> [Candidate] {
+        let unread = open.filter(\.isUnread)
+        if !unread.isEmpty {
+            open.removeAll(where: \.isUnread)
+            open += try await readAgain(unread, sender: &tools.sender)
+        }
         var postponed: [Candidate] = []
         let writes = try await decide(&open, &tools, &postponed)
         let again = try await write(writes, &tools)

@@ -2,9 +2,12 @@
 struct DatabaseReset: Error {
     /// The one that the new database has already: another bot, or the same on another machine, was here before.
     let mark: DatabaseMark?
+    /// The mark is this bot's own, as it was some time ago.
+    var isOlder = false
 
     var reason: String {
-        mark == nil
+        if isOlder { return "the database was restored: it has this bot's mark as it was before" }
+        return mark == nil
             ? "the database was reset or restored: it does not have this bot's mark any longer"
             : "the database was reset or restored: it has another mark than this bot's"
     }

@@ -41,15 +41,20 @@ struct DatabaseWatch: Sendable {
     func look() async throws -> Finding {
         do {
             let known = try ledger.databaseIdentity()
-            if let mark = try await mark() {
+            if let (mark, generation) = try await mark() {
                 guard known == nil || known == mark.identity else { return .reset(DatabaseReset(mark: mark)) }
                 if known == nil { try await ledger.adoptDatabase(identity: mark.identity) }
+                // A restore may bring the mark back, as it was then.
+                if generation < (try ledger.markGeneration()) {
+                    return .reset(DatabaseReset(mark: mark, isOlder: true))
+                }
+                try await ledger.noteMark(generation: generation)
                 return .same(mark)
             }
             if known != nil {
                 // Not on the strength of one answer: it may come from a gateway that is just starting.
                 guard try await gateway.databaseInfo().isOnline else { throw notOnline }
-                if let mark = try await mark() {
+                if let (mark, _) = try await mark() {
                     return mark.identity == known ? .same(mark) : .reset(DatabaseReset(mark: mark))
                 }
                 return .reset(DatabaseReset(mark: nil))
@@ -71,8 +76,12 @@ struct DatabaseWatch: Sendable {
 
     private var notOnline: GatewayError { GatewayError(.unavailable, "\(gateway.url) is not online") }
 
-    private func mark() async throws(GatewayError) -> DatabaseMark? {
-        try await gateway.localDocument(documentName).flatMap { DatabaseMark($0.body) }
+    /// The mark, and how often it was written: a number that only a restored database turns back.
+    private func mark() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int)? {
+        guard let found = try await gateway.localDocument(documentName), let mark = DatabaseMark(found.body) else {
+            return nil
+        }
+        return (mark, found.writes ?? 0)
     }
 
     /// Marks the database, unless somebody else was faster.
@@ -92,17 +101,22 @@ struct DatabaseWatch: Sendable {
     @discardableResult
     private func replace(
         _ change: (DatabaseMark?) -> DatabaseMark?
-    ) async throws(GatewayError) -> DatabaseMark? {
+    ) async throws -> DatabaseMark? {
         for _ in 0..<5 {
             let found = try await gateway.localDocument(documentName)
             let old = found.flatMap { DatabaseMark($0.body) }
             guard let mark = change(old) else { return old }
+            let saved: Int?
             do throws(GatewayError) {
-                try await gateway.saveLocalDocument(documentName, body: mark.json, revision: found?.revision)
-                return mark
+                let revision = try await gateway.saveLocalDocument(
+                    documentName, body: mark.json, revision: found?.revision)
+                saved = LocalDocument(revision: revision, body: []).writes
             } catch {
                 guard error.code == .conflict else { throw error }
+                continue
             }
+            if let saved { try await ledger.noteMark(generation: saved) }
+            return mark
         }
         throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
     }
@@ -118,7 +132,8 @@ struct DatabaseWatch: Sendable {
             do {
                 switch try await look() {
                 case .reset(let reset): throw reset
-                case .unknowable: try await Task.sleep(for: Self.refreshInterval)
+                case .unknowable(let reason):
+                    logger.debug("the database's mark can't be read now", metadata: ["reason": "\(reason)"])
                 case .same(let mark):
                     let age = copied.map { $0.duration(to: .now) } ?? Self.refreshInterval
                     if age >= (try isCurrent(mark) ? Self.refreshInterval : Self.copyInterval) {
@@ -139,16 +154,15 @@ struct DatabaseWatch: Sendable {
             && mark.ruleSetHash == (checkpoint?.ruleSetHash ?? "")
     }
 
-    /// Puts the checkpoint of the state into the database; nothing if there is none, or the mark is gone or another's:
-    /// a new one would hide a reset.
+    /// Puts the checkpoint of the state, if there is one, into the database; nothing if the mark is gone or another's: a
+    /// new one would hide a reset.
     func copyCheckpoint() async throws {
-        guard !isReadOnly, let checkpoint = try ledger.checkpoint(), let known = try ledger.databaseIdentity() else {
-            return
-        }
+        guard !isReadOnly, let known = try ledger.databaseIdentity() else { return }
+        let checkpoint = try ledger.checkpoint()
         try await replace { found in
             guard var mark = found, mark.identity == known else { return nil }
-            mark.checkpoint = checkpoint.sequence
-            mark.ruleSetHash = checkpoint.ruleSetHash
+            mark.checkpoint = checkpoint?.sequence
+            mark.ruleSetHash = checkpoint?.ruleSetHash ?? ""
             mark.channels = channels
             mark.savedAt = Timestamp.now
             return mark

@@ -25,7 +25,7 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 /// How a command ends if not well: what to say, and the exit code.
-struct CommandFailure: Error {
+struct CommandFailure: Error, CustomStringConvertible {
     let code: ExitStatus
     let message: String?
     /// The message is a list of places in files, one a line, for people and editors.
@@ -36,6 +36,8 @@ struct CommandFailure: Error {
         self.message = message
         self.isListing = isListing
     }
+
+    var description: String { message ?? "exit code \(code.rawValue)" }
 
     /// Says what went wrong, on stderr.
     func report() {

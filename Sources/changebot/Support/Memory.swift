@@ -8,7 +8,7 @@ enum Memory {
     ///
     /// - Note: Source: mallopt(3).
     static func settle() {
-        mallopt(M_MMAP_THRESHOLD, 256 << 10)
+        mallopt(M_MMAP_THRESHOLD, 640 << 10)
         mallopt(M_ARENA_MAX, 2)
     }
 }

@@ -1,0 +1,28 @@
+extension Authorization {
+    /// What a request gives away about its sender, in each form in which it does.
+    var secrets: [String] {
+        switch self {
+        case .credentials(let credentials): credentials?.secrets ?? []
+        case .session(let session): [session.cookie.split(separator: "=", maxSplits: 1).last.map(String.init) ?? ""]
+        }
+    }
+}
+
+extension GatewayCredentials {
+    var secrets: [String] {
+        switch self {
+        case .basic(let user, let password): [Array("\(user):\(password)".utf8).base64, password]
+        case .bearer(let token): [token]
+        }
+    }
+}
+
+extension String {
+    /// Shorter than this a secret is taken for a word that means something else.
+    private static let shortestSecret = 6
+
+    /// The text of an answer without the secrets of its request: some servers and proxies repeat what they are sent.
+    func withholding(_ secrets: [String]) -> String {
+        secrets.filter { $0.utf8.count >= Self.shortestSecret }.reduce(self) { $0.replacing($1, with: "***") }
+    }
+}

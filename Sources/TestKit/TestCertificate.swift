@@ -1,0 +1,58 @@
+internal import Foundation
+
+/// A certificate that has signed itself, fresh for one test, in a folder of its own.
+package final class TestCertificate: Sendable {
+    /// The command; nil where it is not installed. Skipping tests for that has to be said aloud.
+    package static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first(
+        where: FileManager.default.isExecutableFile(atPath:))
+
+    private let folder: URL
+    package var file: String { folder.appending(path: "certificate.pem").path }
+    package var keyFile: String { folder.appending(path: "key.pem").path }
+
+    /// - Parameter subjectNames: What it is good for, such as `IP:127.0.0.1`.
+    package init(for subjectNames: String, isExpired: Bool = false) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let request = folder.appending(path: "request.pem").path
+        let settings = folder.appending(path: "settings").path
+        try """
+        [ca]
+        default_ca = this
+        [this]
+        dir = \(folder.path)
+        database = $dir/index
+        new_certs_dir = $dir
+        rand_serial = yes
+        default_md = sha256
+        policy = any
+        [any]
+        commonName = supplied
+        [names]
+        subjectAltName = \(subjectNames)
+        basicConstraints = critical,CA:TRUE
+        """.write(toFile: settings, atomically: true, encoding: .utf8)
+        try Data().write(to: folder.appending(path: "index"))
+        try Self.run(
+            ["req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-keyout", keyFile, "-out", request])
+        let years = isExpired ? ("20200101000000Z", "20210101000000Z") : ("20200101000000Z", "20900101000000Z")
+        try Self.run(
+            ["ca", "-batch", "-notext", "-selfsign", "-config", settings, "-extensions", "names"]
+                + ["-keyfile", keyFile, "-in", request, "-out", file, "-startdate", years.0, "-enddate", years.1])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static func run(_ arguments: [String]) throws {
+        guard let openSSL else { throw SecureServerFault(description: "no openssl command") }
+        let status = try ChildProcess([openSSL] + arguments).wait()
+        guard status == 0 else { throw SecureServerFault(description: "openssl \(arguments[0]) ended with \(status)") }
+    }
+}
+
+/// What kept a server or its certificate from being made.
+package struct SecureServerFault: Error, CustomStringConvertible {
+    package let description: String
+}

@@ -1,0 +1,101 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+/// Documents and computed values reach nothing but the documents that the rules name: no files, no environment, no
+/// other paths of the gateway.
+@Suite(.timeLimit(.minutes(5))) struct ConfinementTests {
+    private static let secret = "s3cret-in-the-environment"
+
+    private func runOnce(_ bench: CommandBench, _ name: String) throws -> Program.Result {
+        let result = try Program.run(
+            [
+                "run", "--once", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                "--name", name, "--since", "0",
+            ], environment: ["THE_SECRET": Self.secret])
+        #expect(!(result.output + result.errors).contains(Self.secret), "\(name)")
+        return result
+    }
+
+    /// Programs that look for a way out: each is refused when it is loaded, fails, or finds nothing.
+    private static let programs = [
+        "$ENV.THE_SECRET", "$ENV", "env", "env.THE_SECRET", #""\(env)""#, "input", "[inputs]", "input_filename",
+        #"include "secret"; 1"#, #"import "./secret" as $s; $s"#, "get_search_list", #""secret" | modulemeta"#,
+        "[env, $ENV] | tojson", "debug(env)", "env | stderr", "env | halt_error", "halt", "$__prog_args",
+        "@json \"\\(env | tostring)\"", "getpath([\"env\"])", "[builtins[] | select(startswith(\"get\"))]",
+    ]
+
+    @Test func noProgramSeesTheEnvironmentOrAFile() async throws {
+        try await CommandBench.with([#"{"_id":"a","type":"t"}"#], rules: "") { bench in
+            for name in ["secret.json", "secret.jq"] {
+                try Data("\"\(Self.secret)\"".utf8).write(to: URL(fileURLWithPath: bench.folder + "/" + name))
+            }
+            for (number, program) in Self.programs.enumerated() {
+                let text = program.replacingOccurrences(of: "'", with: "''")
+                try bench.write(
+                    rules:
+                        "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: { jq: '\(text)' } } }] }\n"
+                )
+                let result = try runOnce(bench, "bot\(number)")
+                #expect([0, 1, 65].contains(result.code), "\(program): \(result.code) \(result.errors)")
+                let document = try await bench.document("a")
+                #expect(
+                    document.map { !String(decoding: $0.bytes, as: UTF8.self).contains(Self.secret) } == true,
+                    "\(program)")
+                let letters = try bench.command("dead-letters", "export", name: "bot\(number)")
+                #expect(!letters.output.contains(Self.secret), "\(program)")
+                if document?.root["x"] != nil { try await bench.put([#"{"_id":"a","type":"t"}"#]) }
+            }
+        }
+    }
+
+    @Test func noDocumentNamesAFileOutsideTheFolder() async throws {
+        let names = [
+            "../secret.txt", "sub/../../secret.txt", "/etc/hostname", "link.txt", "linked/secret.txt", "..", "",
+        ]
+        let documents = names.enumerated().map { #"{"_id":"d\#($0)","file":"\#($1)"}"# }
+        try await CommandBench.with(documents + [#"{"_id":"good","file":"apple.txt"}"#], rules: "") { bench in
+            let inside = bench.folder + "/in"
+            try FileManager.default.createDirectory(atPath: inside, withIntermediateDirectories: true)
+            for path in [bench.folder + "/secret.txt", inside + "/apple.txt"] {
+                try Data(Self.secret.utf8).write(to: URL(fileURLWithPath: path))
+            }
+            for (link, target) in [("link.txt", "/secret.txt"), ("linked", "")] {
+                try FileManager.default.createSymbolicLink(
+                    atPath: inside + "/" + link, withDestinationPath: bench.folder + target)
+            }
+            let action = "attach: { name: note, folder: in, file: { jq: .file } }"
+            try bench.write(rules: "  - { name: r, when: { file: { $exists: true } }, then: [{ \(action) }] }\n")
+            #expect(try runOnce(bench, "changebot").code == 1)
+            for number in names.indices {
+                let document = try await bench.document(DocumentID("d\(number)"))
+                #expect(document != nil && document?.root["_attachments"] == nil, "\(names[number])")
+            }
+            #expect(try await bench.document("good")?.root["_attachments"]?["note"] != nil)
+            #expect(try bench.letterIDs().count == names.count)
+        }
+    }
+
+    /// An id is one segment of a path, whatever it holds; what the gateway keeps for itself is no document.
+    @Test func noDocumentIsPutWhereNoDocumentMayBe() async throws {
+        let plain = ["a/b", "../x", "x?rev=1-a&new_edits=false", "%2e%2e%2fx", "x#y", "ü \u{1F600}"]
+        let reserved = ["_local/changebot.changebot", "_design/x", "_user/amy", "_bulk_docs", ""]
+        let documents = (plain + reserved).enumerated().map { number, target in
+            #"{"_id":"d\#(number)","type":"t","target":"\#(target)"}"#
+        }
+        let rules =
+            "  - { name: r, when: { type: t }, then: [{ put: { id: { jq: .target }, document: { of: { jq: ._id } } } }] }\n"
+        try await CommandBench.with(documents, rules: rules) { bench in
+            #expect(try bench.runOnce().code == 1)
+            for (number, id) in plain.enumerated() {
+                #expect(try await bench.document(DocumentID(id))?.root["of"]?.string == "d\(number)", "\(id)")
+            }
+            let setAside = Set(try bench.letterIDs().compactMap(\.self))
+            #expect(setAside == Set(reserved.indices.map { "d\($0 + plain.count)" }))
+            let mark = try await bench.withGateway { try await $0.localDocument("changebot.changebot") }
+            #expect(mark.map { String(decoding: $0.body, as: UTF8.self).contains("identity") } == true)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import GatewayClient
+import TestKit
+import Testing
+
+/// Nothing that the program leaves behind or shows while it runs holds the password that it was given.
+@Suite(.timeLimit(.minutes(5))) struct SecrecyTests {
+    private static let documents = [
+        #"{"_id":"t1","type":"task"}"#, #"{"_id":"t2","type":"task"}"#, #"{"_id":"b","type":"broken"}"#,
+    ]
+
+    private func load(_ phone: Gateway) async throws {
+        let documents = Self.documents.map {
+            BulkDocument(id: DocumentID(String($0.dropFirst(8).prefix { $0 != "\"" })), segments: [Array($0.utf8)])
+        }
+        for outcome in try await phone.bulkDocs(documents) {
+            guard case .written = outcome else {
+                Issue.record("not loaded: \(outcome)")
+                return
+            }
+        }
+    }
+
+    /// The search finds what it looks for.
+    @Test func theSearchKnowsThePasswordsForms() throws {
+        let basic = Data("\(SecretBench.user):\(SecretBench.password)".utf8).base64EncodedString()
+        let forms = SecretBench.forms
+        #expect(forms.contains { basic.contains($0) })
+        #expect(forms.contains { Data(SecretBench.password.utf8).base64EncodedString().contains($0) })
+        #expect(forms.allSatisfy { $0.utf8.count >= 19 })
+    }
+
+    @Test(arguments: SecretBench.Source.allCases)
+    func aRunThatGoesWellLeavesNone(source: SecretBench.Source) async throws {
+        try await SecretBench.with { bench in
+            let (gateway, url, phone) = try await bench.startGateway(
+                faults:
+                    #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
+            )
+            defer { gateway.kill() }
+            try await load(phone)
+            // The fault on _changes ends a run that may not ask again; the second goes through.
+            var codes = [try bench.runOnce(url, from: source).code]
+            codes.append(try bench.runOnce(url, from: source).code)
+            #expect(codes.contains(1), "\(codes)")
+            let letters = try Program.run(["dead-letters", "export", "--state", bench.state])
+            #expect(letters.output.contains("\"b\""))
+            bench.expectNoSecret(in: Data(letters.output.utf8), "dead letters")
+        }
+    }
+
+    /// While it runs, the process shows its command line to everybody, and its state lies open in SQLite's files.
+    @Test(arguments: SecretBench.Source.allCases)
+    func aDaemonShowsNone(source: SecretBench.Source) async throws {
+        try await SecretBench.with { bench in
+            let (gateway, url, phone) = try await bench.startGateway()
+            defer { gateway.kill() }
+            let (arguments, environment) = bench.run(url, from: source)
+            let bot = try ChildProcess(
+                [Program.path] + arguments, environment: environment, errors: bench.folder + "/stderr")
+            try await load(phone)
+            var since = SequenceID.start
+            var isDone = false
+            while !isDone {
+                var answer = try await phone.changes(
+                    ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(50))))
+                while let batch = try await answer.next() {
+                    isDone = isDone || batch.contains { $0.revision?.generation == 2 }
+                }
+                since = answer.lastSequence ?? since
+            }
+            for file in ["cmdline", "comm", "status"] {
+                let shown = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(bot.id)/\(file)"))
+                #expect(!shown.isEmpty)
+                bench.expectNoSecret(in: shown, Comment(rawValue: file))
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state).contains { $0.hasSuffix("-wal") })
+            try Data().write(to: URL(fileURLWithPath: bench.folder + "/summary.json"))
+            try bench.expectNoSecretInFiles()
+            bot.signal(SIGTERM)
+            #expect(bot.wait() == 0)
+            try bench.expectNoSecretInFiles()
+        }
+    }
+
+    /// A server that repeats what it was sent, or that leads elsewhere with it, must not make the bot tell it.
+    @Test(
+        arguments: [
+            (401, [], #"{"error":"Unauthorized","reason":"no: "#, 77),
+            (403, [], #"{"error":"forbidden","reason":""#, 77),
+            (404, [], #"{"error":"not_found","reason":""#, 66), (200, ["Content-Type: text/html"], "<html>", 76),
+            (301, ["Location: http://amy:other@127.0.0.1:1/todo/"], "", 76), (400, [], #"{"error":"x","reason":""#, 78),
+        ] as [(Int, [String], String, Int32)], [SecretBench.Source.environment, .session])
+    func aRunThatIsRefusedLeavesNone(
+        answer: (status: Int, headers: [String], body: String, code: Int32), source: SecretBench.Source
+    ) async throws {
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                let sent = request.values(of: "authorization").joined() + request.text.filter { $0 != "\"" }
+                try connection.answer(answer.status, headers: answer.headers, body: answer.body + sent + "\"}")
+            }
+        }
+        try await SecretBench.with { bench in
+            let result = try bench.runOnce(server.url("/todo"), from: source)
+            #expect(result.code == answer.code || source == .session, "\(result.errors)")
+            #expect(result.code >= 64 && !result.errors.isEmpty)
+        }
+    }
+
+    @Test(arguments: SecretBench.Source.allCases)
+    func aRunThatReachesNobodyLeavesNone(source: SecretBench.Source) async throws {
+        let plain = try TestServer { connection in _ = try connection.readRequest() }
+        let noTLS = plain.url("/todo").replacingOccurrences(of: "http:", with: "https:")
+        try await SecretBench.with { bench in
+            for url in ["http://127.0.0.1:1/todo", "http://nonexistent.invalid/todo", noTLS] {
+                let result = try bench.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
+                #expect(result.code == 69, "\(result.errors)")
+            }
+            // Hangs up each time: trouble that passes.
+            let last = try bench.runOnce(plain.url("/todo"), from: source, ["--retry-for", "1s", "--name", "last"])
+            #expect(last.code == 75, "\(last.errors)")
+        }
+    }
+
+    /// Wrong, it is as secret: it may be that of another gateway.
+    @Test(arguments: SecretBench.Source.allCases)
+    func aWrongPasswordIsNotShownEither(source: SecretBench.Source) async throws {
+        try await Program.withDirectory { folder in
+            let users = #"{"databases":{"todo":{"users":{"amy":{"password":"another","admin_channels":["*"]}}}}}"#
+            try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
+            let gateway = try ChildProcess([
+                Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json",
+            ])
+            defer { gateway.kill() }
+            let url = try #require(gateway.readLine()?.split(separator: " ").last.map(String.init))
+            try await SecretBench.with { bench in
+                let result = try bench.runOnce(url, from: source)
+                #expect(result.code == 77, "\(result.errors)")
+            }
+        }
+    }
+
+    @Test(arguments: [("CHANGEBOT_USER", ""), ("CHANGEBOT_TOKEN", "x"), ("CHANGEBOT_GATEWAY", "wss://h/db")])
+    func wrongUseShowsNone(name: String, value: String) async throws {
+        try await SecretBench.with { bench in
+            for source in SecretBench.Source.allCases {
+                var (arguments, environment) = bench.run("http://127.0.0.1:1/todo", from: source, ["--once"])
+                environment[name] = value
+                arguments += ["--nonsense", "http://amy:\(SecretBench.password)@h/"]
+                let result = try Program.run(arguments, environment: environment)
+                #expect(result.code == 64)
+                bench.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(source)")
+            }
+        }
+    }
+}

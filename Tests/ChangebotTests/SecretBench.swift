@@ -1,0 +1,130 @@
+import Foundation
+import GatewayClient
+import TestKit
+import Testing
+
+/// A gateway that wants a password, a bot that knows it, and a search through everything that the bot leaves behind.
+struct SecretBench {
+    /// Where the bot has its password from.
+    enum Source: CaseIterable {
+        case environment, file, addressInEnvironment, addressInArguments, session
+    }
+
+    /// Signs that mean something in addresses, in JSON and to shells.
+    static let password = #"c0rr3ct:h@rse/"batt&ry%41 st+ple"#
+    static let user = "amy"
+
+    /// Holds nothing but what the bot has made.
+    let folder: String
+    /// Holds what the bot only reads.
+    let inputs: String
+
+    var state: String { folder + "/state" }
+
+    static func with(_ body: (SecretBench) async throws -> Void) async throws {
+        try await Program.withDirectory { directory in
+            let bench = SecretBench(folder: directory + "/bot", inputs: directory + "/inputs")
+            for path in [bench.folder, bench.inputs] {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            }
+            try bench.input("password", password + "\n")
+            try bench.input(
+                "rules.yaml",
+                """
+                version: 1
+                rules:
+                  - { name: done, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }
+                  - { name: broken, when: { type: broken }, then: [{ merge: { x: { jq: error } } }] }
+                """)
+            try await body(bench)
+        }
+    }
+
+    func input(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: inputs + "/" + name))
+    }
+
+    /// `changebot gateway` with one user, ready, and what a phone would use.
+    func startGateway(faults: String? = nil) async throws -> (process: ChildProcess, url: String, phone: Gateway) {
+        let quoted = Self.password.replacingOccurrences(of: "\"", with: "\\\"")
+        try input(
+            "users.json",
+            #"{"databases":{"todo":{"users":{"\#(Self.user)":{"password":"\#(quoted)","admin_channels":["*"]}}}}}"#)
+        var arguments = [Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", inputs + "/users.json"]
+        if let faults {
+            try input("faults.json", #"{"faults":[\#(faults)]}"#)
+            arguments += ["--faults", inputs + "/faults.json"]
+        }
+        let process = try ChildProcess(arguments)
+        let url = try #require(process.readLine()?.split(separator: " ").last.map(String.init))
+        var settings = GatewaySettings()
+        settings.credentials = .basic(user: Self.user, password: Self.password)
+        let phone = Gateway(try GatewayURL(url), settings: settings)
+        return (process, url, phone)
+    }
+
+    /// The command line and the environment of `changebot run`.
+    func run(_ url: String, from source: Source, _ more: [String] = []) -> ([String], [String: String]) {
+        var arguments = ["run", "--rules", inputs + "/rules.yaml", "--state", state, "--log-level", "trace"]
+        arguments += ["--summary", folder + "/summary.json"] + more
+        var environment = ["HOME": folder, "CHANGEBOT_GATEWAY": url, "CHANGEBOT_USER": Self.user]
+        let allowed = CharacterSet.alphanumerics
+        let encoded = Self.password.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        let address = url.replacingOccurrences(of: "://", with: "://\(Self.user):\(encoded)@")
+        switch source {
+        case .environment: environment["CHANGEBOT_PASSWORD"] = Self.password
+        case .file: environment["CHANGEBOT_PASSWORD_FILE"] = inputs + "/password"
+        case .addressInEnvironment:
+            environment["CHANGEBOT_GATEWAY"] = address
+            environment["CHANGEBOT_USER"] = ""
+        case .addressInArguments:
+            arguments += ["--gateway", address]
+            environment["CHANGEBOT_USER"] = ""
+        case .session:
+            environment["CHANGEBOT_PASSWORD"] = Self.password
+            arguments += ["--auth", "session"]
+        }
+        return (arguments, environment)
+    }
+
+    /// Runs it to its end and searches what it leaves.
+    func runOnce(_ url: String, from source: Source, _ more: [String] = []) throws -> Program.Result {
+        let (arguments, environment) = run(url, from: source, ["--once"] + more)
+        let result = try Program.run(arguments, environment: environment)
+        expectNoSecret(in: Data(result.output.utf8), "stdout, \(source)")
+        expectNoSecret(in: Data(result.errors.utf8), "stderr, \(source)")
+        try expectNoSecretInFiles()
+        return result
+    }
+
+    /// Searches every file that the bot has made.
+    func expectNoSecretInFiles() throws {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
+        #expect(names.contains { $0.hasSuffix("summary.json") })
+        for name in names {
+            guard let content = FileManager.default.contents(atPath: folder + "/" + name) else { continue }
+            expectNoSecret(in: content, Comment(rawValue: name))
+        }
+    }
+
+    func expectNoSecret(in content: Data, _ comment: Comment) {
+        for form in Self.forms where content.range(of: Data(form.utf8)) != nil {
+            Issue.record("\(comment) holds \(form)")
+        }
+    }
+
+    /// The password as it may stand somewhere: as it is, in an address, in JSON, in base64 wherever it begins; and the
+    /// cookie of a session that it has begun.
+    static let forms: [String] = {
+        let encoded = [CharacterSet.alphanumerics, .urlPasswordAllowed, .urlQueryAllowed].compactMap {
+            password.addingPercentEncoding(withAllowedCharacters: $0)
+        }
+        let inBase64 = (0..<3).map { shift in
+            let text = Data(repeating: 0x3A, count: shift) + Data(password.utf8)
+            // What the neighbours have a part in is left out.
+            return String(text.base64EncodedString().dropFirst(shift == 0 ? 0 : 4).prefix(password.utf8.count))
+        }
+        return [password, password.replacingOccurrences(of: "\"", with: "\\\"")] + encoded + inBase64
+            + ["SyncGatewaySession="]
+    }()
+}

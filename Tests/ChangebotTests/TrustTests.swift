@@ -1,0 +1,47 @@
+import TestKit
+import Testing
+
+/// Which servers the program trusts. Each refusal says why, and that nothing is reached (69).
+@Suite(
+    .timeLimit(.minutes(5)), .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
+struct TrustTests {
+    private func run(_ server: SecureTestServer, _ more: String...) async throws -> Program.Result {
+        try await Program.withDirectory { state in
+            try Program.run(
+                [
+                    "run", "--once", "--gateway", "https://127.0.0.1:\(server.port)/todo", "--rules",
+                    Program.pictureRules, "--state", state,
+                ] + more, environment: ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "hunter2"])
+        }
+    }
+
+    @Test func whoNobodyVouchesForIsRefused() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let server = try SecureTestServer(certificate)
+        let refused = try await run(server)
+        #expect(refused.code == 69)
+        #expect(refused.errors.contains("self-signed"), "\(refused.errors)")
+        // It is trusted then: what it serves is a page for people.
+        for trust in [["--ca-file", certificate.file], ["--insecure"]] {
+            let result = try await run(server, trust[0], trust.count > 1 ? trust[1] : "--once")
+            #expect(result.code == 76, "\(result.errors)")
+        }
+        let missing = try await run(server, "--ca-file", "/no/such/file")
+        #expect(missing.code == 69 && missing.errors.contains("/no/such/file"), "\(missing.errors)")
+    }
+
+    @Test func anotherHostsCertificateIsRefused() async throws {
+        let certificate = try TestCertificate(for: "DNS:elsewhere.example")
+        let result = try await run(try SecureTestServer(certificate), "--ca-file", certificate.file)
+        #expect(result.code == 69)
+        #expect(result.errors.contains("127.0.0.1") && result.errors.contains("certificate"), "\(result.errors)")
+        #expect(!result.errors.contains("expired") && !result.errors.contains("self-signed"), "\(result.errors)")
+    }
+
+    @Test func anExpiredCertificateIsRefused() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1", isExpired: true)
+        let result = try await run(try SecureTestServer(certificate), "--ca-file", certificate.file)
+        #expect(result.code == 69)
+        #expect(result.errors.contains("expired"), "\(result.errors)")
+    }
+}
