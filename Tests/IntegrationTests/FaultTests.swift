@@ -29,6 +29,39 @@ import Testing
         }
     }
 
+    /// The gateway could not read it just then, and sends no other row for it.
+    @Test func aRowWithoutItsBodyIsRead() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" {
+                    return ScriptedServer.feed([#"{"seq":1,"id":"t1","changes":[{"rev":"1-a"}]}"#], last: 1)
+                }
+                guard request.path == "/todo/_all_docs" else { return ScriptedServer.written(request) }
+                return .init(
+                    body:
+                        #"{"rows":[{"key":"t1","id":"t1","value":{"rev":"1-a"},"doc":{"_id":"t1","_rev":"1-a","type":"task"}}],"total_rows":1}"#
+                )
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 1)
+            #expect(letters.isEmpty)
+            #expect(server.requests("/todo/_all_docs").count == 1)
+        }
+    }
+
+    /// A feed that reports an error of the gateway's own again and again must not keep a job for ever.
+    @Test func aFeedThatKeepsFailingEndsAJob() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { _, _ in
+                ScriptedServer.feed([#"{"id":"","changes":null,"err":{}}"#], last: 9)
+            }
+            let failure = await #expect(throws: RunFailure.self) {
+                try await server.runOnce(directory, retryFor: .milliseconds(300))
+            }
+            #expect(failure?.code == .gaveUp)
+        }
+    }
+
     @Test func aRequestThatIsTooLargeIsHalvedUntilItPasses() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in

@@ -97,6 +97,25 @@ import Worker
         }
     }
 
+    /// A backup has the mark as well, as it was when it was made.
+    @Test func aRestoredDatabaseIsNoticedByTheAgeOfItsMark() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.rules)
+            try await bench.load([Self.task("t1")])
+            try await bench.runOnce(rules)
+            let backup = try #require(try await bench.phone.localDocument("changebot.changebot"))
+            let ledger = try bench.ledger(rules)
+            // Marks were written since that the backup knows nothing of.
+            try await ledger.noteMark(generation: (backup.writes ?? 0) + 3)
+            ledger.close()
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.changes >= 1)
+            let after = try bench.ledger(rules)
+            defer { after.close() }
+            #expect(try after.checkpointHistory().contains { $0.reason?.contains("restored") == true })
+        }
+    }
+
     @Test func aResetStopsARunThatIsToldSo() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(Self.rules)

@@ -98,13 +98,13 @@ final class ScriptedServer: Sendable {
     ///
     /// - Parameter then: What the rule does; by default it merges `{"done":true}`.
     func runOnce(
-        _ directory: String, then: String = done
+        _ directory: String, then: String = done, retryFor: Duration = .seconds(300)
     ) async throws -> (counters: RunCounters, deadLetters: [DeadLetter]) {
         let ruleSet = try ruleSet(directory, then: then)
         let ledger = try ledger(directory, ruleSet)
         defer { ledger.close() }
         let report = RunReport()
-        try await bot(ruleSet, ledger, report, once: true).run()
+        try await bot(ruleSet, ledger, report, once: true, retryFor: retryFor).run()
         return (await report.counters(), try ledger.deadLetters())
     }
 
@@ -136,10 +136,13 @@ final class ScriptedServer: Sendable {
             ruleSetHash: ruleSet.hash)
     }
 
-    private func bot(_ ruleSet: RuleSet, _ ledger: Ledger, _ report: RunReport, once: Bool) throws -> Bot {
+    private func bot(
+        _ ruleSet: RuleSet, _ ledger: Ledger, _ report: RunReport, once: Bool, retryFor: Duration = .seconds(300)
+    ) throws -> Bot {
         var settings = BotSettings()
         settings.isOneShot = once
         settings.delivery.patience.isDaemon = !once
+        settings.delivery.patience.retryFor = retryFor
         settings.delivery.writers = 1
         return Bot(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger,
