@@ -83,8 +83,8 @@ let package = Package(
         .target(
             name: "Transfer",
             dependencies: [
-                "CCrypto", "Compression", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging,
-                .serviceLifecycle,
+                "CCrypto", "Compression", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", "TodoData",
+                .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(name: "TodoData", dependencies: ["LosslessJSON"], swiftSettings: settings),

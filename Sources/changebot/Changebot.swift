@@ -20,7 +20,7 @@ struct Changebot: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
-            ExportCommand.self, VerifyCommand.self, GatewayCommand.self, DemoCommand.self,
+            ExportCommand.self, ImportCommand.self, VerifyCommand.self, GatewayCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

@@ -1,9 +1,9 @@
-internal import GatewayClient
-internal import Logging
+package import GatewayClient
+package import Logging
 
 /// Sends the requests of one writer, patiently: what may pass is tried again, what is too much at once is halved, and a
 /// document that can't be written is found so that the others can.
-struct BulkSender {
+package struct BulkSender {
     /// Failures of one request after which it goes on in halves: something in it may be the cause.
     private static let failuresBeforeHalving = 3
     /// Failures of a single document, while others were written, after which it is given up.
@@ -43,7 +43,7 @@ struct BulkSender {
     private var patience: Patience
     private var decisions = Backoff()
 
-    init(
+    package init(
         gateway: Gateway, progress: RunProgress, pace: WritePace, pauses: Pauses, patience: Patience, logger: Logger
     ) {
         self.gateway = gateway
@@ -63,12 +63,27 @@ struct BulkSender {
         _ writes: ArraySlice<PlannedWrite<Subject>>,
         answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
     ) async throws {
+        let gateway = gateway
+        try await send(
+            writes,
+            by: { part async throws(GatewayError) in try await gateway.bulkDocs(part.map(\.document)) },
+            answered: answered)
+    }
+
+    /// The same for what is not written by `_bulk_docs` as it stands.
+    ///
+    /// - Parameter write: One request; gives an outcome for each of its writes.
+    package mutating func send<Subject>(
+        _ writes: ArraySlice<PlannedWrite<Subject>>,
+        by write: (ArraySlice<PlannedWrite<Subject>>) async throws(GatewayError) -> [BulkOutcome],
+        answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
+    ) async throws {
         var parts = [Part(writes: writes)]
         while var part = parts.popLast() {
             try await pauses.wait(until: await pace.turn(for: part.writes.count))
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
-                outcomes = try await gateway.bulkDocs(part.writes.map(\.document))
+                outcomes = try await write(part.writes)
             } catch {
                 let written = await progress.counters.written
                 part.note(error, written: written)
@@ -112,7 +127,7 @@ struct BulkSender {
     ///
     /// An answer that is too long to be held is asked for in halves; a single document that is, is refused.
     /// So is, in the end, one whose answer never is JSON: a poison document must not keep the others from being read.
-    mutating func lookUp(_ ids: ArraySlice<DocumentID>) async throws -> [DocumentLookup] {
+    package mutating func lookUp(_ ids: ArraySlice<DocumentID>) async throws -> [DocumentLookup] {
         var failures = 0
         while true {
             do throws(GatewayError) {

@@ -1,10 +1,15 @@
-internal import GatewayClient
+package import GatewayClient
 
 /// A write that the rules decided on.
-struct PlannedWrite<Subject: Sendable>: Sendable {
+package struct PlannedWrite<Subject: Sendable>: Sendable {
     /// What the write is answered for with.
-    let subject: Subject
-    let document: BulkDocument
+    package let subject: Subject
+    package let document: BulkDocument
+
+    package init(subject: Subject, document: BulkDocument) {
+        self.subject = subject
+        self.document = document
+    }
 
     /// Packs writes into requests, by count and by bytes, in order.
     static func requests(_ writes: [PlannedWrite], limits: BulkWriter.Limits) -> [ArraySlice<PlannedWrite>] {
@@ -15,7 +20,7 @@ struct PlannedWrite<Subject: Sendable>: Sendable {
 extension Array {
     /// Consecutive groups of at most `count` elements and `bytes` bytes; an element larger than that has a group of
     /// its own.
-    func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
+    package func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
         var groups: [ArraySlice<Element>] = []
         var start = startIndex
         var groupBytes = 0

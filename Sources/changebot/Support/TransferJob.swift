@@ -16,7 +16,7 @@ struct TransferJob {
     /// Runs the service that `work` makes, to its end, and then writes the summary, whatever the end.
     ///
     /// - Throws: ``CommandFailure``.
-    func run(_ report: ExportReport, limit: ErrorLimit?, _ work: (Start) async throws -> Void) async throws {
+    func run(_ report: some TransferReport, limit: ErrorLimit?, _ work: (Start) async throws -> Void) async throws {
         let grace = try options.grace(environment)
         var failure: CommandFailure?
         do {
@@ -26,22 +26,22 @@ struct TransferJob {
         } catch let error as TransferError { failure = CommandFailure(error) } catch {
             failure = CommandFailure(error)
         }
-        if failure == nil { failure = Self.shortfall(report.state, limit) }
+        if failure == nil { failure = Self.shortfall(report.counters, limit) }
         try finish(report, failure)
     }
 
-    private static func shortfall(_ state: ExportReport.State, _ limit: ErrorLimit?) -> CommandFailure? {
-        if let limit, limit.isExceeded(by: state.counters, isFinal: true) {
-            return CommandFailure(RunFailure(limit, state.counters))
+    private static func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
+        if let limit, limit.isExceeded(by: counters, isFinal: true) {
+            return CommandFailure(RunFailure(limit, counters))
         }
-        return state.counters.deadLetters > 0 ? CommandFailure(.incomplete) : nil
+        return counters.deadLetters > 0 ? CommandFailure(.incomplete) : nil
     }
 
-    private func finish(_ report: ExportReport, _ failure: CommandFailure?) throws {
+    private func finish(_ report: some TransferReport, _ failure: CommandFailure?) throws {
         var failure = failure
         if let path = options.summaryPath(environment) {
             let summary = report.summary(exitCode: (failure?.code ?? .done).rawValue)
-            do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
+            do throws(CommandFailure) { try OutputFile.write(summary, to: path) } catch {
                 // The run's own failure, if there is one, is the one to end with.
                 if failure != nil { error.report() }
                 failure = failure ?? error
@@ -51,7 +51,9 @@ struct TransferJob {
     }
 
     /// Shows how far the work is, while it goes on.
-    private func showing(_ report: ExportReport, _ work: @escaping @Sendable () async throws -> Void) async throws {
+    private func showing(_ report: some TransferReport, _ work: @escaping @Sendable () async throws -> Void)
+        async throws
+    {
         guard progress.form != .none else { return try await work() }
         let line = ProgressLine(progress)
         defer { line.finish() }
@@ -59,10 +61,8 @@ struct TransferJob {
             group.addTask { try await work() }
             group.addTask {
                 while true {
-                    let state = report.state
-                    line.show(
-                        count: state.counters.changes + state.resumedAt, total: state.expected,
-                        bytes: state.counters.bytesOut)
+                    let standing = report.standing
+                    line.show(count: standing.documents, total: standing.expected, bytes: standing.bytes)
                     try await Task.sleep(for: .milliseconds(100))
                 }
             }

@@ -1,0 +1,83 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// What importing a document changes in the attachments that are there.
+struct AttachmentComparison: Sendable {
+    struct Result: Sendable {
+        /// Those that the document is to have: new ones with their bytes, others as stubs.
+        var written: [ImportAttachment] = []
+        /// What changes, one operation for each attachment.
+        var operations: [JSONPatch.Operation] = []
+    }
+
+    let document: ImportDocument
+    let current: JSONText
+    /// Attachments that the document does not name stay.
+    let keepsOthers: Bool
+    let reading: AttachmentReading
+    let dialect: GatewayDialect
+
+    /// - Throws: ``AttachmentFault`` if one comes without its bytes and is not there.
+    func run() async throws -> Result {
+        var result = Result()
+        var present = try ImportAttachment.all(of: current.root, store: nil)
+        for attachment in document.attachments {
+            let old = present.firstIndex { $0.name.utf8.elementsEqual(attachment.name.utf8) }.map {
+                present.remove(at: $0)
+            }
+            let place = JSONPointer(tokens: ["_attachments", attachment.name])
+            if attachment.body == .removed {
+                if old != nil { result.operations.append(.remove(place)) }
+            } else if let old, try await isSame(attachment, old) {
+                result.written.append(old)
+            } else if attachment.body == .stub {
+                throw ImportAttachment.withoutBytes(attachment.name)
+            } else {
+                let description = try JSONText(try await description(of: attachment))
+                result.operations.append(old == nil ? .add(place, description) : .replace(place, description))
+                result.written.append(attachment)
+            }
+        }
+        for old in present {
+            if keepsOthers {
+                result.written.append(old)
+            } else {
+                result.operations.append(.remove(JSONPointer(tokens: ["_attachments", old.name])))
+            }
+        }
+        return result
+    }
+
+    private func isSame(_ attachment: ImportAttachment, _ old: ImportAttachment) async throws -> Bool {
+        if attachment.body == .stub { return attachment.digest == old.digest }
+        guard let (digest, byteCount) = try await reading.digest(of: attachment, in: document.text, for: dialect) else {
+            return false
+        }
+        guard byteCount == old.byteCount, attachment.contentType == nil || attachment.contentType == old.contentType
+        else { return false }
+        // CouchDB compresses text: its digest is of the compressed bytes, which nobody else has.
+        return digest.description == old.digest || dialect == .couchDB && old.isTextual
+    }
+
+    private func description(of attachment: ImportAttachment) async throws -> [UInt8] {
+        let known = try await reading.digest(of: attachment, in: document.text, for: dialect)
+        var writer = JSONWriter()
+        writer.object { writer in
+            if let type = attachment.contentType { writer.member("content_type", string: type) }
+            if let known {
+                writer.member("digest", string: known.digest.description)
+                writer.member("length", integer: known.byteCount)
+            }
+        }
+        return writer.bytes
+    }
+}
+
+extension ImportAttachment {
+    fileprivate var isTextual: Bool {
+        guard let type = contentType?.lowercased() else { return false }
+        return ["text/", "application/json", "application/xml", "application/javascript"].contains {
+            type.hasPrefix($0)
+        }
+    }
+}

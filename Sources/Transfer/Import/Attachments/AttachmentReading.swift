@@ -1,0 +1,104 @@
+internal import Foundation
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Reads the bytes of attachments: from the folder of an export, or out of the document. On a thread of its own.
+actor AttachmentReading {
+    private let executor = BlockingExecutor("changebot.attachments")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private static let pieceSize = 64 << 10
+
+    private let store: AttachmentStore?
+
+    init(_ store: AttachmentStore?) { self.store = store }
+
+    /// All of a file as base64, made piece by piece.
+    ///
+    /// - Throws: ``AttachmentFault`` if the bytes are not those that the file is named after.
+    func base64(of body: AttachmentBody, _ name: String) throws(AttachmentFault) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity((body.byteCount + 2) / 3 * 4)
+        // A multiple of three: the text of each piece follows that of the one before.
+        var rest: [UInt8] = []
+        try read(body, name) { piece in
+            rest += piece
+            let whole = rest.count / 3 * 3
+            text += Data(rest[..<whole]).base64EncodedData()
+            rest.removeFirst(whole)
+        }
+        text += Data(rest).base64EncodedData()
+        return text
+    }
+
+    /// The digest that the gateway knows an attachment by; nil if the bytes in the document are no base64.
+    func digest(
+        of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
+    ) throws(AttachmentFault) -> (digest: AttachmentDigest, byteCount: Int)? {
+        var digest = AttachmentDigest.Calculation(for: dialect)
+        switch attachment.body {
+        case .stub, .removed: return nil
+        case .file(let body):
+            return (try fileDigest(of: body, attachment.name, for: dialect), body.byteCount)
+        case .inline(let range):
+            let text = document.bytes[range.lowerBound + 1..<range.upperBound - 1].filter { $0 != UInt8(ascii: "\\") }
+            guard let data = Data(base64Encoded: Data(text)) else { return nil }
+            digest.update(Array(data))
+            return (digest.digest(), data.count)
+        }
+    }
+
+    /// The digest of a file, once its bytes have turned out to be those that it is named after.
+    func fileDigest(
+        of body: AttachmentBody, _ name: String, for dialect: GatewayDialect
+    ) throws(AttachmentFault) -> AttachmentDigest {
+        var digest = AttachmentDigest.Calculation(for: dialect)
+        try read(body, name) { digest.update($0) }
+        return digest.digest()
+    }
+
+    /// Makes the bytes of a file while they are sent. They were checked before.
+    nonisolated func source(of body: AttachmentBody) -> ByteSource {
+        let reading = StreamedFile(store.map { "\($0.path)/\(body.file)" } ?? "")
+        return ByteSource(count: body.byteCount) { try await reading.next() }
+    }
+
+    private func read(
+        _ body: AttachmentBody, _ name: String, _ take: ([UInt8]) -> Void
+    ) throws(AttachmentFault) {
+        let sha256 = RunningDigest()
+        do throws(TransferError) {
+            let file = try OpenFile(reading: "\(store?.path ?? "")/\(body.file)")
+            while true {
+                let piece = try file.read(upTo: Self.pieceSize)
+                if piece.isEmpty { break }
+                sha256.update(piece)
+                take(piece)
+            }
+        } catch {
+            throw AttachmentFault(name, "can't be read: \(error)")
+        }
+        guard sha256.hex == body.sha256 else {
+            throw AttachmentFault(name, "is damaged: the bytes of \(body.file) have another SHA-256")
+        }
+    }
+}
+
+/// A file that is read while it is sent.
+private actor StreamedFile {
+    private static let executor = BlockingExecutor("changebot.uploads")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
+
+    private let path: String
+    private var file: OpenFile?
+
+    init(_ path: String) { self.path = path }
+
+    func next() throws(TransferError) -> [UInt8]? {
+        let file: OpenFile
+        if let open = self.file { file = open } else { file = try OpenFile(reading: path) }
+        self.file = file
+        let piece = try file.read(upTo: 64 << 10)
+        return piece.isEmpty ? nil : piece
+    }
+}

@@ -1,0 +1,98 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// An attachment of a document that is imported.
+struct ImportAttachment: Sendable {
+    enum Body: Sendable, Equatable {
+        /// Base64 in the document: where the string stands, with its quotes.
+        case inline(Range<Int>)
+        /// A file of the folder.
+        case file(AttachmentBody)
+        /// Nowhere: if the gateway has not the same one already, the document can't be written.
+        case stub
+        /// A merge takes it away.
+        case removed
+    }
+
+    static let unknownType = "application/octet-stream"
+
+    let name: String
+    let contentType: String?
+    let revisionPosition: Int?
+    let digest: String?
+    let byteCount: Int?
+    let body: Body
+}
+
+/// Why an attachment can't be written.
+struct AttachmentFault: Error {
+    let reason: String
+
+    init(_ name: String, _ reason: String) { self.reason = "the attachment '\(name)' \(reason)" }
+}
+
+extension ImportAttachment {
+    private static let membersName = Array("_attachments".utf8)
+
+    /// The attachments of a document; none if it has none.
+    ///
+    /// - Parameter store: The folder; nil if none was given.
+    static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentFault) -> [ImportAttachment] {
+        guard let members = document.member(named: membersName), members.kind != .null else { return [] }
+        guard members.kind == .object else { throw AttachmentFault("", "list is no object") }
+        return try members.members.map { member throws(AttachmentFault) in
+            try ImportAttachment(member.name.string ?? "", member.value, store)
+        }
+    }
+
+    private init(_ name: String, _ value: JSONValue, _ store: AttachmentStore?) throws(AttachmentFault) {
+        self.name = name
+        guard value.kind == .object || value.kind == .null else { throw AttachmentFault(name, "is no object") }
+        contentType = value["content_type"]?.string
+        revisionPosition = value["revpos"]?.integer
+        digest = value["digest"]?.string
+        byteCount = value["length"]?.integer
+        if value.kind == .null {
+            body = .removed
+        } else if let data = value["data"] {
+            guard data.kind == .string else { throw AttachmentFault(name, "has data that is no text") }
+            body = .inline(data.range)
+        } else if let file = value["file"] {
+            body = .file(try Self.file(file.string ?? "", name, store))
+        } else if value["stub"]?.bool == true {
+            body = .stub
+        } else {
+            throw AttachmentFault(
+                name, "comes without its bytes; export with --attachments inline or --attachments DIR")
+        }
+    }
+
+    /// Finds the file of a stub. Only names that an export gives are taken: no other file can be reached.
+    private static func file(
+        _ path: String, _ name: String, _ store: AttachmentStore?
+    ) throws(AttachmentFault) -> AttachmentBody {
+        let sha256 = path.split(separator: "/").last.map(String.init) ?? ""
+        let isHexadecimal = sha256.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        guard sha256.utf8.count == 64, isHexadecimal, path == AttachmentBody.file(sha256) else {
+            throw AttachmentFault(name, "names a file that is none of an export")
+        }
+        guard let store else {
+            throw AttachmentFault(name, "is in a folder; name it with --attachments DIR")
+        }
+        guard let byteCount = store.byteCount(of: sha256) else {
+            throw AttachmentFault(name, "is missing: there is no file \(store.path)/\(path)")
+        }
+        return AttachmentBody(byteCount: byteCount, sha256: sha256)
+    }
+
+    static func withoutBytes(_ name: String) -> AttachmentFault {
+        AttachmentFault(
+            name, "comes as a stub without its bytes, and the gateway has not the same one; export with --attachments")
+    }
+
+    /// Bytes that the body has in a request beyond those of the document.
+    var addedByteCount: Int {
+        guard case .file(let body) = body else { return 0 }
+        return (body.byteCount + 2) / 3 * 4
+    }
+}

@@ -1,0 +1,120 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import TodoData
+
+/// Decides whether a document can be written at all, before anybody is asked.
+struct DocumentAdmission: Sendable {
+    private static let idName = Array("_id".utf8)
+    private static let revisionName = Array("_rev".utf8)
+    private static let deletedName = Array("_deleted".utf8)
+    /// Sync Gateway takes no longer id, in bytes.
+    private static let idLimit = 250
+
+    let mode: ImportMode
+    let schema: ImportSettings.Schema?
+    let dialect: GatewayDialect
+    /// Of the keyspace that is written to; nil for the default one.
+    let collection: String?
+    let store: AttachmentStore?
+    let streamedFrom: Int
+
+    init(_ settings: ImportSettings, gateway: Gateway) {
+        mode = settings.mode
+        schema = settings.schema
+        dialect = gateway.dialect
+        let parts = gateway.url.keyspace.pathSegment.split(separator: ".")
+        collection = parts.count > 1 ? parts.last.map(String.init) : nil
+        store = settings.attachments.map { AttachmentStore($0) }
+        streamedFrom = settings.streamedFrom
+    }
+
+    func admit(_ text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry {
+        let id: DocumentID
+        do throws(Refusal) { id = try self.id(of: text.root) } catch {
+            return .refused(origin, id: nil, reason: error.reason)
+        }
+        do throws(Refusal) { return .document(try document(text, id, origin, isShared)) } catch {
+            return .refused(origin, id: id, reason: error.reason)
+        }
+    }
+
+    /// Where a document comes among all: those that others refer to before them.
+    func order(_ document: ImportDocument) -> Int {
+        schema == nil ? 0 : TodoSchema.order(document.text.root, collection: collection)
+    }
+
+    private struct Refusal: Error {
+        let reason: String
+    }
+
+    private func id(of document: JSONValue) throws(Refusal) -> DocumentID {
+        guard let value = document.member(named: Self.idName) else {
+            throw Refusal(reason: "it has no _id; a mapping (--map) can give it one")
+        }
+        guard let text = value.string else { throw Refusal(reason: "its _id is no text") }
+        if text.isEmpty { throw Refusal(reason: "its _id is empty") }
+        if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
+            throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
+        }
+        if text.utf8.contains(0) { throw Refusal(reason: "its _id holds U+0000") }
+        if value.isEscaped, text.unicodeScalars.contains("\u{FFFD}") {
+            throw Refusal(reason: "its _id holds half a surrogate pair")
+        }
+        if dialect == .syncGateway, text.utf8.count > Self.idLimit {
+            throw Refusal(reason: "its _id has \(text.utf8.count) bytes; Sync Gateway takes \(Self.idLimit)")
+        }
+        return DocumentID(text)
+    }
+
+    private func document(
+        _ text: JSONText, _ id: DocumentID, _ origin: ImportOrigin, _ isShared: Bool
+    ) throws(Refusal) -> ImportDocument {
+        let root = text.root
+        let isDeletion = root.member(named: Self.deletedName)?.bool == true
+        if isDeletion, mode == .insert {
+            throw Refusal(reason: "it is a tombstone, and there is nothing to insert; take --mode upsert or restore")
+        }
+        let revision = root.member(named: Self.revisionName)?.string.map { RevisionID($0) }
+        if mode == .restore, revision?.generation == nil {
+            throw Refusal(reason: "it has no _rev to be restored; export with --revisions, or take --mode upsert")
+        }
+        try check(root)
+        var attachments: [ImportAttachment] = []
+        if mode != .delete {
+            do throws(AttachmentFault) { attachments = try ImportAttachment.all(of: root, store: store) } catch {
+                throw Refusal(reason: error.reason)
+            }
+            for attachment in attachments { try check(attachment) }
+        }
+        let isStreamed =
+            mode != .restore
+            && attachments.contains { attachment in
+                if case .file(let body) = attachment.body { return body.byteCount > streamedFrom }
+                return false
+            }
+        return ImportDocument(
+            origin: origin, id: id, text: text, revision: revision, isDeletion: isDeletion, attachments: attachments,
+            isShared: isShared, isStreamed: isStreamed,
+            byteCount: text.bytes.count + (isStreamed ? 0 : attachments.reduce(0) { $0 + $1.addedByteCount }))
+    }
+
+    /// All that is wrong with it, on one line.
+    private func check(_ document: JSONValue) throws(Refusal) {
+        guard schema != nil, mode != .delete else { return }
+        let violations = TodoSchema.check(document, collection: collection)
+        guard violations.isEmpty else {
+            throw Refusal(reason: violations.map(\.description).joined(separator: "; "))
+        }
+    }
+
+    /// What can only be kept where it is there already.
+    private func check(_ attachment: ImportAttachment) throws(Refusal) {
+        switch (attachment.body, mode) {
+        case (.stub, .insert), (.stub, .restore):
+            throw Refusal(reason: ImportAttachment.withoutBytes(attachment.name).reason)
+        case (.removed, .merge): break
+        case (.removed, _): throw Refusal(reason: AttachmentFault(attachment.name, "is null").reason)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,221 @@
+internal import GatewayClient
+internal import Locking
+internal import LosslessJSON
+internal import Pipeline
+internal import Rules
+
+/// Goes once through the input, and writes what of it has its turn.
+struct ImportPass {
+    enum Purpose: Equatable, Sendable {
+        /// Everything is written as it comes.
+        case all
+        /// Nothing is written: what can't be is rejected, and the rest shows which orders there are.
+        case check
+        /// What comes at this place in the order; what was rejected before is passed over.
+        case order(Int)
+    }
+
+    /// Finished batches that may wait for one before them.
+    private static let window = 32
+    /// Documents with nothing to be written after which this is remembered all the same.
+    private static let idleItems = 10_000
+
+    let purpose: Purpose
+    let settings: ImportSettings
+    let reader: ImportReader
+    let admission: DocumentAdmission
+    let writer: ImportWriter
+    let journal: ImportJournal
+    let report: ImportReport
+    let isStopped: Locked<Bool>
+    /// What programs know as `$now`.
+    let now: Int
+
+    /// The places in the order that documents have.
+    private(set) var orders: Set<Int> = []
+    private var mapper: Mapper?
+    private var assembly: BatchAssembly
+    /// Documents of the input that were read.
+    private var ordinal = 0
+    /// Those that an earlier run was done with.
+    private let start: Int
+
+    // What is under way.
+    private var underWay = 0
+    private var bytesUnderWay = 0
+    private var idsUnderWay: Set<DocumentID> = []
+    private var begun = 0
+    private var settled = 0
+
+    init(
+        _ purpose: Purpose, from start: Int, now: Int, _ settings: ImportSettings, reader: ImportReader,
+        admission: DocumentAdmission, writer: ImportWriter, journal: ImportJournal, report: ImportReport,
+        isStopped: Locked<Bool>
+    ) {
+        self.purpose = purpose
+        self.start = start
+        self.now = now
+        self.settings = settings
+        self.reader = reader
+        self.admission = admission
+        self.writer = writer
+        self.journal = journal
+        self.report = report
+        self.isStopped = isStopped
+        mapper = settings.mapping?.makeMapper()
+        assembly = BatchAssembly(settings, start: start)
+    }
+
+    private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
+
+    /// - Returns: Why the input could not be read to its end; what came before has been worked off then.
+    /// - Throws: `RunFailure`, `RunIsStopping`, ``TransferError``, `CancellationError`.
+    mutating func run() async throws -> SourceError? {
+        let size = try await reader.begin()
+        return try await withThrowingTaskGroup { (group: inout Work) in
+            let failure = try await feed(&group, size)
+            while underWay > 0 { try await settleOne(&group) }
+            return failure
+        }
+    }
+
+    private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
+        while !isStopped.withLock({ $0 }) {
+            let chunk = await reader.next()
+            try Task.checkCancellation()
+            // What a reader that was stopped ends with is no document.
+            if isStopped.withLock({ $0 }) { break }
+            for (item, outputs) in zip(chunk.items, await mapped(chunk.items)) {
+                try await take(item, outputs, &group)
+            }
+            expect(size, chunk)
+            if chunk.isAtEnd || isIdle { try await dispatch(&group) }
+            if chunk.isAtEnd { return chunk.failure }
+        }
+        return nil
+    }
+
+    /// Progress is worth remembering also where nothing is to be written.
+    private var isIdle: Bool { assembly.isIdle(after: Self.idleItems) }
+
+    /// What a mapping makes of documents; nil where there is none, or they are passed over.
+    private func mapped(_ items: [SourceItem]) async -> [MappingResult?] {
+        guard let mapper else { return items.map { _ in nil } }
+        var wanted: [Int] = []
+        var documents: [JSONText] = []
+        for (index, item) in items.enumerated() where ordinal + index >= start {
+            guard case .document(let document) = item else { continue }
+            wanted.append(index)
+            documents.append(document.text)
+        }
+        var results = [MappingResult?](repeating: nil, count: items.count)
+        for (index, result) in zip(wanted, await mapper.map(documents, now: now)) { results[index] = result }
+        return results
+    }
+
+    private mutating func take(_ item: SourceItem, _ mapped: MappingResult?, _ group: inout Work) async throws {
+        defer { ordinal += 1 }
+        guard ordinal >= start else { return }
+        for entry in entries(of: item, mapped) where hasTurn(entry) {
+            if assembly.isFull(for: entry) { try await dispatch(&group) }
+            if let id = entry.id, idsUnderWay.contains(id), settings.mode != .restore {
+                // Its writes must not overtake each other.
+                try await dispatch(&group)
+                while underWay > 0 { try await settleOne(&group) }
+            }
+            assembly.add(entry)
+        }
+        assembly.finishItem(isCounted: purpose == .all || purpose == .check)
+    }
+
+    private func entries(of item: SourceItem, _ mapped: MappingResult?) -> [ImportEntry] {
+        switch item {
+        case .fault(let fault):
+            let reason = fault.isCut ? "\(fault) (only its beginning is kept)" : "\(fault)"
+            return [.refused(ImportOrigin(fault, ordinal: ordinal), id: nil, reason: reason)]
+        case .document(let document):
+            let origin = ImportOrigin(ordinal: ordinal, line: document.line, source: .document(document.text))
+            guard let mapped else { return [admission.admit(document.text, origin)] }
+            if let fault = mapped.fault {
+                let id = document.text.root["_id"]?.string.map { DocumentID($0) }
+                return [.refused(origin, id: id, reason: "the mapping fails: \(fault)")]
+            }
+            return mapped.documents.map { output in
+                guard let text = output.text else {
+                    return .refused(origin, id: DocumentID(output.id), reason: "the mapping makes no JSON of it")
+                }
+                return admission.admit(text, origin, isShared: true)
+            }
+        }
+    }
+
+    /// Whether this pass has to do with an entry.
+    private mutating func hasTurn(_ entry: ImportEntry) -> Bool {
+        guard case .document(let document) = entry else { return purpose == .all || purpose == .check }
+        switch purpose {
+        case .all: return true
+        case .check:
+            orders.insert(admission.order(document))
+            return false
+        case .order(let order): return admission.order(document) == order
+        }
+    }
+
+    // MARK: - Batches
+
+    private mutating func dispatch(_ group: inout Work) async throws {
+        guard !assembly.isEmpty else { return }
+        let batch = assembly.take()
+        while underWay > 0, !hasRoom(for: batch) { try await settleOne(&group) }
+        begun += 1
+        underWay += 1
+        bytesUnderWay += batch.byteCount
+        for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
+        let writer = writer
+        group.addTask { batch.settled(try await writer.write(batch)) }
+    }
+
+    private func hasRoom(for batch: ImportBatch) -> Bool {
+        underWay < settings.requests && begun - settled < Self.window
+            && bytesUnderWay + batch.byteCount <= settings.byteBudget
+    }
+
+    private mutating func settleOne(_ group: inout Work) async throws {
+        guard let batch = try await group.next() else { return }
+        underWay -= 1
+        for entry in batch.entries {
+            bytesUnderWay -= entry.byteCount
+            if case .document(let document) = entry { idsUnderWay.remove(document.id) }
+        }
+        settled = try await journal.settle(batch)
+        let sent = await writer.progress.counters
+        report.update { state in
+            state.counters.bytesOut = sent.bytesOut
+            state.counters.retries = sent.retries
+            state.counters.conflicts = sent.conflicts
+        }
+    }
+
+    /// Guesses how many documents there are from those that were read.
+    private func expect(_ size: Int?, _ chunk: InputChunk) {
+        let bytesRead = chunk.bytesRead
+        report.update { state in
+            if purpose != .check { state.counters.bytesIn = max(state.counters.bytesIn, bytesRead) }
+            switch purpose {
+            case .check: break
+            case .order: state.expected = state.counters.changes
+            case .all:
+                guard let size, bytesRead > 0, ordinal > 0 else { return }
+                let share = Double(size) / Double(bytesRead)
+                state.expected = chunk.isAtEnd ? ordinal : max(ordinal, Int(min(Double(ordinal) * share, 1e15)))
+            }
+        }
+    }
+}
+
+extension MappedDocument {
+    /// With the content of what the mapping attached.
+    fileprivate var text: JSONText? {
+        attachments.isEmpty ? document : try? JSONText(Array(body.segments().joined()))
+    }
+}

@@ -1,0 +1,178 @@
+package import GatewayClient
+internal import Locking
+package import Logging
+internal import Pipeline
+internal import Rules
+internal import ServiceLifecycle
+internal import TodoData
+
+/// `changebot import`: the documents of a file into a keyspace.
+///
+/// Documents go in the order of the input, many at once; with a schema the input is gone through first, so that what is
+/// wrong is known before anything is written, and then once for each place in the order.
+///
+/// On graceful shutdown it stops reading, has what is under way answered for, remembers how far it is, and returns.
+/// Killed at any instant, the next run goes on from what was remembered last.
+package struct Importer: Service {
+    private let gateway: Gateway
+    private let settings: ImportSettings
+    private let report: ImportReport
+    private let logger: Logger
+    private let asking: PatientAsking
+
+    package init(gateway: Gateway, settings: ImportSettings, report: ImportReport, logger: Logger) {
+        self.gateway = gateway
+        self.settings = settings
+        self.report = report
+        self.logger = logger
+        asking = PatientAsking(settings: settings.patience, logger: logger) {
+            report.update { $0.counters.retries += 1 }
+        }
+    }
+
+    /// - Throws: `RunFailure`, ``TransferError``. Returns when the input is worked off, or after a graceful shutdown.
+    package func run() async throws {
+        let isStopped = Locked(false)
+        try await withGracefulShutdownHandler {
+            do { try await work(isStopped) } catch is CancellationError {
+                report.update { $0.isStopped = true }
+            } catch let error as SourceError {
+                throw TransferError(error, settings.path)
+            }
+        } onGracefulShutdown: {
+            isStopped.withLock { $0 = true }
+        }
+    }
+
+    private func work(_ isStopped: Locked<Bool>) async throws {
+        let reader = ImportReader(path: settings.path, format: settings.format, isStopped: isStopped)
+        // Whether there is an input is known before anybody is asked.
+        _ = try await reader.begin()
+        let (size, head) = try await reader.fingerprint()
+        try await cancelWhenGracefulShutdown { try await meet() }
+        if settings.schema != nil { try await reader.keep() }
+        let identity = ImportIdentity(
+            size: size, head: head, target: gateway.url.description, mode: settings.mode,
+            mapping: settings.mapping?.hash, schema: settings.schema)
+        let (progress, isResumed) = try beginning(identity)
+        let rejects =
+            try settings.preview == nil ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects) } : nil
+        let journal = try ImportJournal(
+            progress, at: settings.preview == nil ? settings.progressPath : nil, rejects: rejects, settings: settings,
+            report: report, logger: logger)
+        let run = ImportRun(
+            settings: settings, reader: reader, admission: DocumentAdmission(settings, gateway: gateway),
+            writer: writer(isResumed: isResumed), journal: journal, report: report, isStopped: isStopped,
+            beginning: progress)
+        do { try await run.run() } catch {
+            // What was written is worth remembering, whatever comes.
+            try? await journal.save()
+            guard error is CancellationError || error is RunIsStopping else { throw error }
+            isStopped.withLock { $0 = true }
+        }
+        try await finish(journal, isStopped: isStopped.withLock { $0 })
+    }
+
+    private func meet() async throws {
+        _ = try await asking.first { try await gateway.databaseInfo() }
+        _ = try? await gateway.findDialect()
+        logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+    }
+
+    /// Where the run begins.
+    ///
+    /// - Throws: ``TransferError``: `.foreign` if the run that is to be gone on with was another one.
+    private func beginning(_ identity: ImportIdentity) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
+        let new = ImportProgress(identity, now: Timestamp.secondsNow)
+        guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
+            return (new, false)
+        }
+        guard let progress = ImportProgress(bytes) else {
+            throw TransferError(.foreign, "\(path) does not tell how far an import is; start again without --resume")
+        }
+        if let objection = progress.identity.objection(to: identity) {
+            throw TransferError(
+                .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
+        }
+        logger.notice("going on", metadata: ["documents": "\(progress.documents)"])
+        // A check is cheap, and done again from its beginning.
+        return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
+    }
+
+    private func writer(isResumed: Bool) -> ImportWriter {
+        ImportWriter(
+            gateway: gateway, settings: settings, isResumed: isResumed,
+            progress: RunProgress(start: .start), pace: WritePace(),
+            reading: AttachmentReading(settings.attachments.map { AttachmentStore($0) }), asking: asking,
+            logger: logger)
+    }
+
+    private func finish(_ journal: ImportJournal, isStopped: Bool) async throws {
+        if isStopped {
+            try await journal.save()
+            report.update { $0.isStopped = true }
+            logger.notice(
+                settings.progressPath == nil ? "stopped before the end" : "stopped before the end; go on with --resume")
+            return
+        }
+        try await journal.complete()
+        let counts = report.state.counts
+        logger.info(
+            settings.preview == nil ? "imported" : "looked at",
+            metadata: [
+                "documents": "\(report.state.counters.changes)", "inserted": "\(counts.inserted)",
+                "changed": "\(counts.changed)", "unchanged": "\(counts.unchanged)", "rejected": "\(counts.rejected)",
+            ])
+    }
+}
+
+/// The passes of one import, one after the other.
+struct ImportRun {
+    let settings: ImportSettings
+    let reader: ImportReader
+    let admission: DocumentAdmission
+    let writer: ImportWriter
+    let journal: ImportJournal
+    let report: ImportReport
+    let isStopped: Locked<Bool>
+    let beginning: ImportProgress
+
+    /// - Throws: `SourceError` at the end, if the input could not be read to its end.
+    func run() async throws {
+        var failure: SourceError?
+        var orders = Set(0..<TodoSchema.orderCount)
+        for (pass, purpose) in passes.enumerated() where pass >= beginning.pass {
+            if case .order(let order) = purpose, !orders.contains(order) { continue }
+            try await journal.begin(pass: pass)
+            var going = ImportPass(
+                purpose, from: await journal.progress.items, now: beginning.now, settings, reader: reader,
+                admission: admission, writer: writer, journal: journal, report: report, isStopped: isStopped)
+            if let fault = try await going.run() { failure = fault }
+            if isStopped.withLock({ $0 }) { return }
+            if purpose == .check {
+                orders = going.orders
+                try await journal.check(isFinal: true)
+            }
+        }
+        if let failure {
+            try await journal.save()
+            throw failure
+        }
+    }
+
+    private var passes: [ImportPass.Purpose] {
+        guard settings.schema != nil else { return [.all] }
+        return [.check] + (0..<TodoSchema.orderCount).map { .order($0) }
+    }
+}
+
+extension TransferError {
+    /// What is wrong with an input.
+    init(_ error: SourceError, _ path: String) {
+        if case .unreadable = error.reason {
+            self.init(.missing, "can't read \(path): \(error)")
+        } else {
+            self.init(.invalid, "\(path): \(error)")
+        }
+    }
+}

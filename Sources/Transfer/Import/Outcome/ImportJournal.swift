@@ -1,0 +1,122 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+/// Takes in what became of batches, in their order, and remembers how far the import is. On a thread of its own: writing
+/// and syncing block.
+///
+/// Rejected documents are on the disk before the progress tells of them; a run that is killed at any instant is gone on
+/// with from the last save, and what the files hold behind that is cut off.
+actor ImportJournal {
+    private let executor = BlockingExecutor("changebot.import")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Rejected documents that are told of in the log, one by one.
+    private static let logged = 20
+
+    private let settings: ImportSettings
+    private let path: String?
+    private let rejects: RejectFiles?
+    private let report: ImportReport
+    private let logger: Logger
+    private(set) var progress: ImportProgress
+    private var savedAt = ContinuousClock.now
+    /// Finished batches that wait for one before them.
+    private var waiting: [Int: SettledBatch] = [:]
+    private var next = 0
+    private var toldOf = 0
+
+    /// - Parameter path: Where the progress is kept; nil: nowhere.
+    init(
+        _ progress: ImportProgress, at path: String?, rejects: sending RejectFiles?, settings: ImportSettings,
+        report: ImportReport, logger: Logger
+    ) throws(TransferError) {
+        self.progress = progress
+        self.path = path
+        self.rejects = rejects
+        self.settings = settings
+        self.report = report
+        self.logger = logger
+        // Before anything is written: whoever goes on must know that something may have been.
+        if let path { try WholeFile.write(progress.json, to: path) }
+        report.update { $0.take(progress) }
+    }
+
+    /// - Returns: How many batches of this pass have been taken in, each with all before it.
+    /// - Throws: ``TransferError``, `RunFailure` if too much was rejected.
+    func settle(_ batch: SettledBatch) throws -> Int {
+        waiting[batch.number] = batch
+        while let batch = waiting.removeValue(forKey: next) {
+            next += 1
+            try take(batch)
+        }
+        if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
+        try check(isFinal: false)
+        return next
+    }
+
+    private func take(_ batch: SettledBatch) throws {
+        for (entry, outcome) in zip(batch.entries, batch.outcomes) {
+            progress.counts.add(outcome)
+            if let preview = settings.preview { try preview(outcome.preview(of: entry)) }
+            if case .rejected(let reason) = outcome { try reject(entry, reason) }
+        }
+        progress.items = batch.end
+        progress.documents += batch.documents
+        report.update { $0.take(progress) }
+    }
+
+    private func reject(_ entry: ImportEntry, _ reason: String) throws(TransferError) {
+        try rejects?.write(entry, reason)
+        toldOf += 1
+        guard toldOf <= Self.logged, settings.preview == nil else { return }
+        logger.warning(
+            "rejected",
+            metadata: ["line": "\(entry.origin.line)", "id": "\(entry.id?.text ?? "")", "reason": "\(reason)"])
+        if toldOf == Self.logged { logger.warning("further rejected documents are not told of one by one") }
+    }
+
+    /// - Throws: `RunFailure` if too much was rejected.
+    func check(isFinal: Bool) throws {
+        let counters = report.state.counters
+        guard let limit = settings.errorLimit, limit.isExceeded(by: counters, isFinal: isFinal) else { return }
+        throw RunFailure(
+            .tooManyErrors,
+            "stopped: \(counters.deadLetters) documents were rejected, more than --max-errors \(limit) allows")
+    }
+
+    /// The next pass begins; batches are counted anew.
+    func begin(pass: Int) throws(TransferError) {
+        if progress.pass != pass {
+            progress.pass = pass
+            progress.items = 0
+        }
+        next = 0
+        waiting = [:]
+        try save()
+    }
+
+    func save() throws(TransferError) {
+        savedAt = .now
+        if let rejects { progress.rejects = try rejects.save() }
+        if let path { try WholeFile.write(progress.json, to: path) }
+    }
+
+    /// Nobody needs to go on with this import any more.
+    func complete() throws(TransferError) {
+        if let rejects { _ = try rejects.save() }
+        if let path { WholeFile.remove(path) }
+    }
+}
+
+extension ImportReport.State {
+    fileprivate mutating func take(_ progress: ImportProgress) {
+        counts = progress.counts
+        counters.changes = progress.documents
+        counters.matched = max(progress.documents, progress.counts.settled)
+        counters.written = progress.counts.inserted + progress.counts.changed
+        counters.unchanged = progress.counts.unchanged
+        counters.rejected = progress.counts.rejected
+        counters.deadLetters = progress.counts.rejected
+    }
+}

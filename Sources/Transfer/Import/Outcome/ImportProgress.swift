@@ -1,0 +1,87 @@
+internal import LosslessJSON
+
+/// By what an import is known again: going on with another input, or into another keyspace, would lose documents.
+struct ImportIdentity: Sendable, Equatable {
+    /// Bytes of the input.
+    let size: Int
+    /// SHA-256 of its beginning.
+    let head: String
+    /// The keyspace's URL, without credentials.
+    let target: String
+    let mode: ImportMode
+    /// The mapping's hash; nil if there is none.
+    let mapping: String?
+    let schema: ImportSettings.Schema?
+
+    /// What is another than it was; nil if nothing is.
+    func objection(to other: ImportIdentity) -> String? {
+        if size != other.size || head != other.head { return "the input has changed since" }
+        if target != other.target { return "it went to \(other.target)" }
+        if mode != other.mode { return "its --mode was \(other.mode.rawValue)" }
+        if mapping != other.mapping { return "its --map was another one" }
+        if schema != other.schema { return "its --schema was another one" }
+        return nil
+    }
+}
+
+/// How far an import is. What it tells of is done, and on the disk.
+struct ImportProgress: Sendable, Equatable {
+    let identity: ImportIdentity
+    /// What programs of the mapping know as `$now`: the same time in every run.
+    let now: Int
+    /// How often the input was gone through before.
+    var pass = 0
+    /// Documents of the input that this pass is done with.
+    var items = 0
+    /// Those of the input that were counted.
+    var documents = 0
+    var counts = ImportCounts()
+    var rejects = RejectFiles.SavePoint()
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("changebot", string: "import-progress")
+            writer.member("version", integer: 1)
+            writer.member("size", integer: identity.size)
+            writer.member("head_sha256", string: identity.head)
+            writer.member("target", string: identity.target)
+            writer.member("mode", string: identity.mode.rawValue)
+            writer.member("map", optional: identity.mapping)
+            writer.member("schema", optional: identity.schema?.rawValue)
+            writer.member("now", integer: now)
+            for (name, keyPath) in Self.numbers { writer.member(name, integer: self[keyPath: keyPath]) }
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    init(_ identity: ImportIdentity, now: Int) {
+        self.identity = identity
+        self.now = now
+    }
+
+    /// Nil if this is no such file.
+    init?(_ bytes: [UInt8]) {
+        guard let root = try? JSONText(bytes).root, root["changebot"]?.string == "import-progress",
+            root["version"]?.integer == 1, let size = root["size"]?.integer, let head = root["head_sha256"]?.string,
+            let target = root["target"]?.string, let mode = root["mode"]?.string.flatMap(ImportMode.init(rawValue:)),
+            let now = root["now"]?.integer
+        else { return nil }
+        identity = ImportIdentity(
+            size: size, head: head, target: target, mode: mode, mapping: root["map"]?.string,
+            schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)))
+        self.now = now
+        for (name, keyPath) in Self.numbers {
+            guard let number = root[name]?.integer, number >= 0 else { return nil }
+            self[keyPath: keyPath] = number
+        }
+    }
+
+    private static var numbers: [(String, WritableKeyPath<ImportProgress, Int>)] {
+        [
+            ("pass", \.pass), ("items", \.items), ("documents", \.documents), ("inserted", \.counts.inserted),
+            ("changed", \.counts.changed), ("unchanged", \.counts.unchanged), ("rejected", \.counts.rejected),
+            ("reject_bytes", \.rejects.documentBytes), ("reason_bytes", \.rejects.reasonBytes),
+        ]
+    }
+}

@@ -1,0 +1,120 @@
+internal import Foundation
+internal import Locking
+
+/// What was read at one go.
+struct InputChunk: Sendable {
+    var items: [SourceItem] = []
+    /// Why reading can't go on. What was read before is good.
+    var failure: SourceError?
+    var isAtEnd = false
+    /// Of the input, packed or not.
+    var bytesRead = 0
+}
+
+/// Reads the input, as often as it is gone through. On a thread of its own: reading blocks.
+actor ImportReader {
+    private let executor = BlockingExecutor("changebot.input")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// What is read at one go.
+    private static let chunkDocuments = 256
+    private static let chunkBytes = 1 << 20
+    private static let headBytes = 1 << 20
+    private static let pieceSize = 256 << 10
+
+    private let path: String
+    private let format: InputFormat?
+    private let isStopped: Locked<Bool>
+    private var source: DocumentSource?
+    /// All that came from what can be read only once.
+    private var spool: OpenFile?
+
+    init(path: String, format: InputFormat?, isStopped: Locked<Bool>) {
+        self.path = path
+        self.format = format
+        self.isStopped = isStopped
+    }
+
+    /// Whether the input can be read again, by another run too.
+    static func isRegularFile(_ path: String) -> Bool {
+        var information = stat()
+        return path != "-" && stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// By what the input is known again: its length, and the SHA-256 of its beginning.
+    func fingerprint() throws(TransferError) -> (size: Int, head: String) {
+        guard Self.isRegularFile(path) else { return (0, "") }
+        let file = try OpenFile(reading: path)
+        let digest = RunningDigest()
+        while digest.byteCount < Self.headBytes {
+            let piece = try file.read(upTo: Self.headBytes - digest.byteCount)
+            if piece.isEmpty { break }
+            digest.update(piece)
+        }
+        return (try file.byteCount, digest.hex)
+    }
+
+    /// Keeps what can be read only once in a file without a name.
+    ///
+    /// - Throws: `SourceError`, ``TransferError``: `.cannotCreate`, `.cannotWrite`.
+    func keep() throws {
+        guard !Self.isRegularFile(path), spool == nil else { return }
+        let input = try PolledInput(path, isStopped: isStopped)
+        let file = try OpenFile(temporaryIn: NSTemporaryDirectory())
+        while let piece = try input.read() { try file.write(piece) }
+        spool = file
+    }
+
+    /// Goes to the beginning. Returns the length of the input; nil if it can't be known.
+    func begin() throws -> Int? {
+        if let spool {
+            try spool.seek(to: 0)
+            let size = try spool.byteCount
+            source = DocumentSource(format: format, fileName: path, size: size) { () throws(SourceError) in
+                do throws(TransferError) {
+                    let piece = try spool.read(upTo: Self.pieceSize)
+                    return piece.isEmpty ? nil : piece
+                } catch {
+                    throw SourceError(.unreadable(error.description), at: TextPlace())
+                }
+            }
+            return size
+        }
+        guard Self.isRegularFile(path) || path != "-" && access(path, F_OK) != 0 else {
+            let input = try PolledInput(path, isStopped: isStopped)
+            source = DocumentSource(format: format, fileName: path) { () throws(SourceError) in try input.read() }
+            return nil
+        }
+        source = try DocumentSource(path: path, format: format)
+        return source?.size
+    }
+
+    func next() -> InputChunk {
+        var chunk = InputChunk()
+        var bytes = 0
+        do throws(SourceError) {
+            while chunk.items.count < Self.chunkDocuments, bytes < Self.chunkBytes {
+                guard let item = try source?.next() else {
+                    chunk.isAtEnd = true
+                    break
+                }
+                bytes += item.byteCount
+                chunk.items.append(item)
+            }
+        } catch {
+            chunk.failure = error
+            chunk.isAtEnd = true
+        }
+        chunk.bytesRead = source?.bytesRead ?? 0
+        return chunk
+    }
+}
+
+extension SourceItem {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .document(let document): document.bytes.count
+        case .fault(let fault): fault.text.count
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import GatewayClient
+
+/// Documents that are written together, in the order of the input.
+struct ImportBatch: Sendable {
+    /// Counts batches of a pass from 0.
+    let number: Int
+    let entries: [ImportEntry]
+    /// Documents of the input that are done with once this batch and all before it are.
+    let end: Int
+    /// Documents of the input that are counted with this batch.
+    let documents: Int
+    let byteCount: Int
+
+    func settled(_ outcomes: [ImportOutcome]) -> SettledBatch {
+        SettledBatch(number: number, entries: entries, outcomes: outcomes, end: end, documents: documents)
+    }
+}
+
+/// What became of a batch: an outcome for each entry.
+struct SettledBatch: Sendable {
+    let number: Int
+    let entries: [ImportEntry]
+    let outcomes: [ImportOutcome]
+    let end: Int
+    let documents: Int
+}
+
+/// Puts documents together to batches, by count and by bytes. No batch has two writes of one document, unless revisions
+/// are stored as they are.
+struct BatchAssembly {
+    private let settings: ImportSettings
+    private var number = 0
+    private var entries: [ImportEntry] = []
+    private(set) var ids: Set<DocumentID> = []
+    private var byteCount = 0
+    /// Documents of the input that are in batches, or have none to be written.
+    private var end: Int
+    private var documents = 0
+
+    /// - Parameter start: Documents of the input that were done with before.
+    init(_ settings: ImportSettings, start: Int) {
+        self.settings = settings
+        end = start
+    }
+
+    /// Documents of the input that went by since the last batch.
+    private var passed = 0
+
+    var isEmpty: Bool { entries.isEmpty && passed == 0 }
+
+    /// Whether so many documents went by with nothing to be written.
+    func isIdle(after count: Int) -> Bool { entries.isEmpty && passed >= count }
+
+    /// Whether a document must go into the next batch.
+    func isFull(for entry: ImportEntry) -> Bool {
+        guard !entries.isEmpty else { return false }
+        if entries.count >= settings.batchDocuments || byteCount + entry.byteCount > settings.batchBytes { return true }
+        return settings.mode != .restore && entry.id.map { ids.contains($0) } == true
+    }
+
+    mutating func add(_ entry: ImportEntry) {
+        entries.append(entry)
+        byteCount += entry.byteCount
+        if case .document(let document) = entry { ids.insert(document.id) }
+    }
+
+    /// All that came of one document of the input has been added.
+    mutating func finishItem(isCounted: Bool) {
+        end += 1
+        passed += 1
+        if isCounted { documents += 1 }
+    }
+
+    /// The batch as it is; the next one is empty.
+    mutating func take() -> ImportBatch {
+        defer {
+            number += 1
+            entries = []
+            ids = []
+            byteCount = 0
+            documents = 0
+            passed = 0
+        }
+        return ImportBatch(number: number, entries: entries, end: end, documents: documents, byteCount: byteCount)
+    }
+}

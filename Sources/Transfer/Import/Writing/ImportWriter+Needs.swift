@@ -1,0 +1,142 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+// What is to be done about a document, given what is there.
+extension ImportWriter {
+    func need(_ open: Open, isTolerant: Bool) async -> Need {
+        do {
+            return try await need(open.document, open.lookup, isTolerant)
+        } catch let fault as AttachmentFault {
+            return .nothing(.rejected(reason: fault.reason))
+        } catch {
+            return .nothing(.rejected(reason: "\(error)"))
+        }
+    }
+
+    private func need(_ document: ImportDocument, _ lookup: DocumentLookup?, _ isTolerant: Bool) async throws -> Need {
+        switch lookup {
+        case .refused(let reason)?: return .nothing(.rejected(reason: "what is there can't be read: \(reason)"))
+        case .found(let revision, let current)?:
+            return try await need(document, over: current, revision, isTolerant)
+        case .deleted?, .missing?, nil:
+            if lookup != nil, settings.mode == .delete || document.isDeletion { return .nothing(.unchanged) }
+            return try await newDocument(document)
+        }
+    }
+
+    private func newDocument(_ document: ImportDocument) async throws -> Need {
+        if let stub = document.attachments.first(where: { $0.body == .stub }) {
+            throw ImportAttachment.withoutBytes(stub.name)
+        }
+        let attachments = document.attachments.filter { $0.body != .removed }
+        // Nulls of a patch mean nothing where there is nothing.
+        let text =
+            settings.mode == .merge
+            ? try JSONText("{}").merging(try Self.patch(document.text).root) : document.text
+        return try await write(document, text, revision: nil, attachments, keeping: nil, .inserted)
+    }
+
+    private func need(
+        _ document: ImportDocument, over current: JSONText, _ revision: RevisionID, _ isTolerant: Bool
+    ) async throws -> Need {
+        if settings.mode == .delete || document.isDeletion && settings.mode != .insert {
+            return .write(Self.tombstone(document, revision, isPlain: settings.mode == .delete), .deleted)
+        }
+        if settings.mode == .insert, !isTolerant { return .nothing(Self.isThere) }
+        let isMerge = settings.mode == .merge
+        let text = isMerge ? try Self.plain(current).merging(try Self.patch(document.text).root) : document.text
+        let attachments = try await AttachmentComparison(
+            document: document, current: current, keepsOthers: isMerge, reading: reading, dialect: gateway.dialect
+        ).run()
+        var patch = JSONPatch.difference(
+            from: current.root, to: text.root, leavingOut: VersionMembers.names
+        )
+        patch = JSONPatch(operations: patch.operations + attachments.operations)
+        if patch.operations.isEmpty { return .nothing(.unchanged) }
+        if settings.mode == .insert { return .nothing(Self.isThere) }
+        return try await write(
+            document, text, revision: revision, attachments.written, keeping: current,
+            .changed(settings.preview == nil ? [] : patch.json))
+    }
+
+    /// - Parameters:
+    ///   - attachments: Those that the document is to have.
+    ///   - current: Where the bytes of bare stubs are already.
+    private func write(
+        _ document: ImportDocument, _ text: JSONText, revision: RevisionID?, _ attachments: [ImportAttachment],
+        keeping current: JSONText?, _ outcome: ImportOutcome
+    ) async throws -> Need {
+        var sentAlone: [StreamedAttachment] = []
+        var written: [WrittenAttachment] = []
+        for attachment in attachments where settings.preview == nil {
+            if document.isStreamed, let streamed = try await streamed(attachment) {
+                sentAlone.append(streamed)
+            } else {
+                written.append(try await render(attachment, document.text, current))
+            }
+        }
+        let body = ImportBody(text, leavingOut: VersionMembers.written, revision: revision, attachments: written)
+        return sentAlone.isEmpty ? .write(body, outcome) : .stream(body, sentAlone, outcome)
+    }
+
+    /// Nil for one that is in no file.
+    private func streamed(_ attachment: ImportAttachment) async throws -> StreamedAttachment? {
+        guard case .file(let body) = attachment.body else { return nil }
+        return StreamedAttachment(
+            name: attachment.name, contentType: attachment.contentType ?? ImportAttachment.unknownType,
+            digest: try await reading.fileDigest(of: body, attachment.name, for: gateway.dialect), body: body)
+    }
+
+    /// An attachment as it stands in the body.
+    func render(
+        _ attachment: ImportAttachment, _ document: JSONText, _ current: JSONText?
+    ) async throws -> WrittenAttachment {
+        let data: [UInt8]
+        switch attachment.body {
+        case .inline(let range): data = Array(document.bytes[range.lowerBound + 1..<range.upperBound - 1])
+        case .file(let body): data = try await reading.base64(of: body, attachment.name)
+        case .stub, .removed:
+            guard let stub = current?.root["_attachments"]?[attachment.name] else {
+                throw ImportAttachment.withoutBytes(attachment.name)
+            }
+            return WrittenAttachment(name: attachment.name, head: Array(stub.bytes), data: nil)
+        }
+        var head = JSONWriter()
+        head.object { head in
+            head.member("content_type", string: attachment.contentType ?? ImportAttachment.unknownType)
+            if settings.mode == .restore, let revpos = attachment.revisionPosition {
+                head.member("revpos", integer: revpos)
+            }
+            head.member("data", string: "")
+        }
+        // Up to the quote that the data follows.
+        return WrittenAttachment(name: attachment.name, head: Array(head.bytes.dropLast(2)), data: data)
+    }
+
+    /// The gateway's document without what says which version it is, and without attachments.
+    private static func plain(_ document: JSONText) throws -> JSONText {
+        try JSONText(ImportBody(document, leavingOut: VersionMembers.written).bytes)
+    }
+
+    /// The incoming document as a patch of what is there.
+    private static func patch(_ document: JSONText) throws -> JSONText { try plain(document) }
+
+    /// - Parameter isPlain: Of the document only the id counts.
+    private static func tombstone(_ document: ImportDocument, _ revision: RevisionID, isPlain: Bool) -> ImportBody {
+        guard isPlain else {
+            return ImportBody(document.text, leavingOut: VersionMembers.written, revision: revision)
+        }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("_id", string: document.id.text)
+            writer.member("_rev", string: revision.text)
+            writer.member("_deleted", bool: true)
+        }
+        return ImportBody(writer.bytes)
+    }
+}
+
+extension ImportBody {
+    var bytes: [UInt8] { Array(segments.joined()) }
+}

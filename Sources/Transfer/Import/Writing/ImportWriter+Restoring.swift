@@ -1,0 +1,111 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+// Revisions as they are: `new_edits:false`.
+extension ImportWriter {
+    /// Stores the revisions that the gateway has not.
+    func restore(_ documents: [Open], _ outcomes: inout [ImportOutcome?]) async throws {
+        guard !documents.isEmpty else { return }
+        let differences = try await differences(documents)
+        var open: [Open] = []
+        for document in documents {
+            let difference = differences[document.document.id]
+            let revision = document.document.revision
+            guard difference.map({ $0.missing.contains { $0 == revision } }) ?? true else {
+                outcomes[document.index] = .unchanged
+                continue
+            }
+            open.append(document)
+            guard settings.preview != nil else { continue }
+            outcomes[document.index] = Self.restored(difference)
+        }
+        guard settings.preview == nil else { return }
+        var attempts = 0
+        while !open.isEmpty {
+            try Task.checkCancellation()
+            attempts += 1
+            open = try await store(open, differences, isLast: attempts >= Self.attemptLimit, &outcomes)
+        }
+    }
+
+    /// Where the gateway had another revision, the document is changed.
+    private static func restored(_ difference: RevisionDifference?) -> ImportOutcome {
+        difference?.possibleAncestors.isEmpty == false ? .changed(Array("[]".utf8)) : .inserted
+    }
+
+    private func differences(_ documents: [Open]) async throws -> [DocumentID: RevisionDifference] {
+        var wanted: [DocumentID: [RevisionID]] = [:]
+        for open in documents {
+            if let revision = open.document.revision { wanted[open.document.id, default: []].append(revision) }
+        }
+        let questions = wanted.map { (id: $0.key, revisions: $0.value) }
+        let answers = try await asking.again { try await gateway.revisionDifferences(questions) }
+        return Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// - Returns: Those that the gateway could not decide about.
+    private func store(
+        _ open: [Open], _ differences: [DocumentID: RevisionDifference], isLast: Bool,
+        _ outcomes: inout [ImportOutcome?]
+    ) async throws -> [Open] {
+        var writes: [PlannedWrite<(open: Open, revision: RevisionID)>] = []
+        for open in open {
+            do throws(AttachmentFault) {
+                if let write = try await stored(open) { writes.append(write) }
+            } catch {
+                outcomes[open.index] = .rejected(reason: error.reason)
+            }
+        }
+        var answers: [(open: Open, outcome: BulkOutcome)] = []
+        var sender = makeSender()
+        try await sender.send(
+            writes[...],
+            by: { part async throws(GatewayError) in
+                try await gateway.storeRevisions(
+                    part.map { RevisionToStore($0.document, revision: $0.subject.revision) })
+            },
+            answered: { part, outcomes in answers += zip(part, outcomes).map { ($0.subject.open, $1) } })
+        var again: [Open] = []
+        for (open, outcome) in answers {
+            switch outcome {
+            case .written: outcomes[open.index] = Self.restored(differences[open.document.id])
+            case .conflict:
+                outcomes[open.index] = .rejected(
+                    reason: "the gateway keeps one leaf of a document only, and has another")
+            case .rejected(let status, let reason) where status != 500 || isLast:
+                outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
+            case .undecided, .unmentioned, .rejected:
+                if isLast {
+                    outcomes[open.index] = .rejected(reason: "not accepted: \(outcome)")
+                } else {
+                    again.append(open)
+                }
+            }
+        }
+        return again
+    }
+
+    private func stored(
+        _ open: Open
+    ) async throws(AttachmentFault) -> PlannedWrite<(open: Open, revision: RevisionID)>? {
+        guard let revision = open.document.revision else { return nil }
+        var written: [WrittenAttachment] = []
+        for attachment in open.document.attachments {
+            written.append(try await rendered(attachment, open.document.text))
+        }
+        let body = ImportBody(open.document.text, leavingOut: VersionMembers.made, attachments: written)
+        return PlannedWrite(
+            subject: (open, revision), document: BulkDocument(id: open.document.id, segments: body.segments))
+    }
+
+    private func rendered(
+        _ attachment: ImportAttachment, _ document: JSONText
+    ) async throws(AttachmentFault) -> WrittenAttachment {
+        do { return try await render(attachment, document, nil) } catch let fault as AttachmentFault {
+            throw fault
+        } catch {
+            throw AttachmentFault(attachment.name, "can't be read: \(error)")
+        }
+    }
+}

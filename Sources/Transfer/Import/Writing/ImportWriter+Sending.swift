@@ -1,0 +1,109 @@
+internal import GatewayClient
+internal import Pipeline
+
+// How bodies go to the gateway.
+extension ImportWriter {
+    typealias Answer = (open: Open, outcome: BulkOutcome, wanted: ImportOutcome)
+
+    private struct Planned: Sendable {
+        let position: Int
+        let attachments: [StreamedAttachment]
+    }
+
+    /// Sends what is to be written: together what can be, alone what has large attachments.
+    ///
+    /// - Parameter doubtful: Gets the documents of requests that broke off: they may have been written.
+    func send(_ planned: [(open: Open, need: Need)], _ doubtful: inout Set<DocumentID>) async throws -> [Answer] {
+        var together: [PlannedWrite<Planned>] = []
+        var alone: [PlannedWrite<Planned>] = []
+        for (position, plan) in planned.enumerated() {
+            let id = plan.open.document.id
+            switch plan.need {
+            case .nothing: break
+            case .write(let body, _):
+                together.append(
+                    PlannedWrite(
+                        subject: Planned(position: position, attachments: []),
+                        document: BulkDocument(id: id, segments: body.segments)))
+            case .stream(let body, let attachments, _):
+                alone.append(
+                    PlannedWrite(
+                        subject: Planned(position: position, attachments: attachments),
+                        document: BulkDocument(id: id, segments: body.segments)))
+            }
+        }
+        var answers: [(position: Int, outcome: BulkOutcome)] = []
+        for writes in [together[...]] + alone.map({ [$0][...] }) where !writes.isEmpty {
+            try await send(writes, &doubtful, &answers)
+        }
+        let written = answers.count {
+            if case .written = $0.outcome { return true }
+            return false
+        }
+        let conflicts = answers.count { $0.outcome == .conflict }
+        await progress.count { counters in
+            counters.written += written
+            counters.conflicts += conflicts
+        }
+        return answers.map { (planned[$0.position].open, $0.outcome, planned[$0.position].need.outcome) }
+    }
+
+    private func send(
+        _ writes: ArraySlice<PlannedWrite<Planned>>, _ doubtful: inout Set<DocumentID>,
+        _ answers: inout [(position: Int, outcome: BulkOutcome)]
+    ) async throws {
+        var sender = makeSender()
+        try await sender.send(
+            writes,
+            by: { part async throws(GatewayError) in
+                do throws(GatewayError) { return try await write(part) } catch {
+                    if error.leavesDoubt { doubtful.formUnion(part.map(\.document.id)) }
+                    throw error
+                }
+            },
+            answered: { part, outcomes in
+                answers += zip(part, outcomes).map { ($0.subject.position, $1) }
+            })
+    }
+
+    private func write(_ part: ArraySlice<PlannedWrite<Planned>>) async throws(GatewayError) -> [BulkOutcome] {
+        if let write = part.first, !write.subject.attachments.isEmpty {
+            return [try await stream(write.document, write.subject.attachments)]
+        }
+        return try await gateway.bulkDocs(part.map(\.document))
+    }
+
+    /// One document, with attachments that are read while they are sent.
+    private func stream(
+        _ document: BulkDocument, _ attachments: [StreamedAttachment]
+    ) async throws(GatewayError) -> BulkOutcome {
+        let uploads = attachments.map { attachment in
+            AttachmentUpload(
+                name: attachment.name, contentType: attachment.contentType, digest: attachment.digest,
+                source: reading.source(of: attachment.body))
+        }
+        do throws(GatewayError) {
+            return .written(
+                try await gateway.put(document.id, body: Array(document.segments.joined()), attachments: uploads))
+        } catch {
+            switch error.code {
+            case .conflict: return .conflict
+            case .invalidRequest, .sourceFailed: return .rejected(status: 400, reason: error.message)
+            // Of a single document it is the database's own rules that refuse.
+            case .forbidden where error.cause == .writeRefused || error.cause == .notVisible:
+                return .rejected(status: 403, reason: error.message)
+            default: throw error
+            }
+        }
+    }
+}
+
+extension GatewayError {
+    /// Whether what was sent may have been written all the same.
+    fileprivate var leavesDoubt: Bool {
+        switch code {
+        case .connectionLost, .timedOut, .serverError, .unavailable, .malformedAnswer: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import LosslessJSON
+internal import Pipeline
+
+/// Writes batches: looks at what is there where that decides, sends what is to be written, and repeats what the gateway
+/// could not decide about.
+///
+/// Any number of batches at once, none with a document of another. Doing it again, as after a crash, changes nothing that
+/// is as it should be already.
+struct ImportWriter: Sendable {
+    /// Writes of one document that may meet another revision, or an undecided gateway, one after the other.
+    static let attemptLimit = 10
+
+    let gateway: Gateway
+    let settings: ImportSettings
+    /// An earlier run may have written what is there.
+    let isResumed: Bool
+    let progress: RunProgress
+    let pace: WritePace
+    let reading: AttachmentReading
+    let asking: PatientAsking
+    let logger: Logger
+    /// Whether most of the last documents were there already: then it is cheaper to look first.
+    let looksFirst = Locked(false)
+
+    /// A document of a batch that is not done with.
+    struct Open {
+        let index: Int
+        let document: ImportDocument
+        /// What the gateway has; nil as long as nobody asked.
+        var lookup: DocumentLookup?
+    }
+
+    /// What is to be done about a document.
+    enum Need {
+        case nothing(ImportOutcome)
+        /// A body to be sent, and what has become of the document if that is accepted.
+        case write(ImportBody, ImportOutcome)
+        /// The same, with attachments that are sent while they are read.
+        case stream(ImportBody, [StreamedAttachment], ImportOutcome)
+    }
+
+    /// An attachment whose bytes were found to be right.
+    struct StreamedAttachment: Sendable {
+        let name: String
+        let contentType: String
+        let digest: AttachmentDigest
+        let body: AttachmentBody
+    }
+
+    /// - Returns: An outcome for each entry.
+    /// - Throws: `RunFailure`, `RunIsStopping`, `CancellationError`: some may have been written then.
+    func write(_ batch: ImportBatch) async throws -> [ImportOutcome] {
+        var outcomes: [ImportOutcome?] = []
+        var open: [Open] = []
+        for (index, entry) in batch.entries.enumerated() {
+            switch entry {
+            case .refused(_, _, let reason): outcomes.append(.rejected(reason: reason))
+            case .document(let document):
+                outcomes.append(nil)
+                open.append(Open(index: index, document: document))
+            }
+        }
+        if settings.mode == .restore {
+            try await restore(open, &outcomes)
+        } else {
+            try await write(open, &outcomes)
+        }
+        return outcomes.map { $0 ?? .rejected(reason: "nothing became of it") }
+    }
+
+    private func write(_ documents: [Open], _ outcomes: inout [ImportOutcome?]) async throws {
+        var doubtful: Set<DocumentID> = []
+        var attempts = 0
+        var open = documents
+        while !open.isEmpty {
+            try Task.checkCancellation()
+            attempts += 1
+            try await lookUp(&open, isFirst: attempts == 1)
+            var planned: [(open: Open, need: Need)] = []
+            for document in open {
+                switch await need(document, isTolerant: isTolerant(document.document, doubtful)) {
+                case .nothing(let outcome): outcomes[document.index] = outcome
+                case let need: planned.append((document, need))
+                }
+            }
+            guard settings.preview == nil else {
+                for (open, need) in planned { outcomes[open.index] = need.outcome }
+                return
+            }
+            let answers = try await send(planned, &doubtful)
+            open = book(answers, isLast: attempts >= Self.attemptLimit, doubtful, &outcomes)
+            if attempts == 1, settings.mode == .upsert { learn(documents, open) }
+        }
+    }
+
+    /// Whether a document that is there as it should be is no conflict.
+    private func isTolerant(_ document: ImportDocument, _ doubtful: Set<DocumentID>) -> Bool {
+        isResumed || document.isShared || doubtful.contains(document.id)
+    }
+
+    /// Reads the documents where what is there decides, and those that met another revision.
+    private func lookUp(_ open: inout [Open], isFirst: Bool) async throws {
+        let needsAll = !isFirst || settings.preview != nil || [.merge, .delete].contains(settings.mode)
+        let isExpected = settings.mode == .upsert && looksFirst.withLock { $0 }
+        // Nor are large attachments sent for nothing.
+        let wanted = open.indices.filter { index in
+            needsAll || isExpected || open[index].document.hasBareStubs || open[index].document.isStreamed
+        }
+        guard !wanted.isEmpty else { return }
+        var sender = makeSender()
+        let lookups = try await sender.lookUp(wanted.map { open[$0].document.id }[...])
+        for (index, lookup) in zip(wanted, lookups) { open[index].lookup = lookup }
+    }
+
+    /// Takes in what the gateway said.
+    ///
+    /// - Returns: Those that are to be looked at again.
+    private func book(
+        _ answers: [(open: Open, outcome: BulkOutcome, wanted: ImportOutcome)], isLast: Bool,
+        _ doubtful: Set<DocumentID>, _ outcomes: inout [ImportOutcome?]
+    ) -> [Open] {
+        var again: [Open] = []
+        for (open, outcome, wanted) in answers {
+            switch outcome {
+            case .written: outcomes[open.index] = wanted
+            case .conflict where settings.mode == .insert && !isTolerant(open.document, doubtful):
+                outcomes[open.index] = Self.isThere
+            case .rejected(let status, let reason) where status != 500:
+                outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
+            case .conflict, .undecided, .unmentioned, .rejected:
+                if isLast {
+                    outcomes[open.index] = .rejected(reason: "not accepted \(Self.attemptLimit) times: \(outcome)")
+                } else {
+                    again.append(open)
+                }
+            }
+        }
+        return again
+    }
+
+    static var isThere: ImportOutcome {
+        .rejected(reason: "there is a document with this _id already; --mode upsert replaces it")
+    }
+
+    /// Documents that met another revision were there already.
+    private func learn(_ documents: [Open], _ again: [Open]) {
+        let wasLookedUp = looksFirst.withLock { $0 }
+        // Once it looks first nothing meets another revision any more; now and then it is tried without.
+        let isMostlyThere = wasLookedUp ? Int.random(in: 0..<32) != 0 : again.count * 2 > documents.count
+        looksFirst.withLock { $0 = isMostlyThere }
+    }
+
+    func makeSender() -> BulkSender {
+        BulkSender(
+            gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
+            patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
+    }
+}
+
+extension ImportWriter.Need {
+    var outcome: ImportOutcome {
+        switch self {
+        case .nothing(let outcome), .write(_, let outcome), .stream(_, _, let outcome): outcome
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package import Pipeline
+
+/// What commands tell of a run that moves data.
+package protocol TransferReport: Sendable {
+    var counters: RunCounters { get }
+    /// How far it is.
+    var standing: TransferStanding { get }
+    /// One JSON object with a final line feed.
+    func summary(exitCode: Int32) -> [UInt8]
+}
+
+/// How far a run is.
+package struct TransferStanding: Sendable {
+    /// Done with, by earlier runs too.
+    package let documents: Int
+    /// How many there are; nil if nobody knows.
+    package let expected: Int?
+    package let bytes: Int
+}
+
+extension ExportReport: TransferReport {
+    package var counters: RunCounters { state.counters }
+
+    package var standing: TransferStanding {
+        let state = state
+        return TransferStanding(
+            documents: state.counters.changes + state.resumedAt, expected: state.expected,
+            bytes: state.counters.bytesOut)
+    }
+
+    package func summary(exitCode: Int32) -> [UInt8] { summary(exitCode: exitCode).json }
+}

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+internal import Rules
+internal import Transfer
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Write the documents of a file into a keyspace.",
+        discussion: """
+            NDJSON, a JSON array, CSV or MongoDB Extended JSON, plain or gzip:
+
+            changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson.gz --attachments files
+            changebot import --gateway http://127.0.0.1:4985/todo items.json --map rules/maps/atlas-item.yaml \\
+                --schema todo --reject rejected.ndjson
+
+            See what it would do:
+
+            changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson --mode upsert --dry-run
+            """)
+
+    @Argument(help: "The file, or - for stdin.")
+    var file: String
+
+    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var choices: ImportOptions
+    @OptionGroup var slurps: SlurpOptions
+    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var log: LogOptions
+
+    func run() async throws {
+        do { try await start(Environment()) } catch let error as TransferError { throw CommandFailure(error) } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func start(_ environment: Environment) async throws {
+        let logger = try log.logger(environment)
+        if let path = transfer.summaryPath(environment) { try OutputFile.check(path) }
+        let choice = try gateway.choice(environment)
+        var settings = try choices.settings(for: file, environment)
+        settings.patience = try transfer.patience(environment)
+        settings.errorLimit = try transfer.errorLimit(environment)
+        settings.mapping = try await choices.mapping(environment, slurps)
+        let job = TransferJob(
+            options: transfer, environment: environment, logger: logger,
+            progress: try transfer.progress(environment, log))
+        let report = ImportReport()
+        try await job.run(report, limit: settings.errorLimit) { [settings] service in
+            try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
+                gateway in
+                try await service(
+                    Importer(gateway: gateway, settings: settings, report: report, logger: logger))
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Rules
+internal import Transfer
+
+/// What `import` makes of its input.
+struct ImportOptions: ParsableArguments {
+    @Option(help: "ndjson, json (one array), csv or ejson. Default: what the file's name and its first byte tell.")
+    var format: InputFormat?
+
+    @Option(
+        help: ArgumentHelp(
+            "insert (what is there already is rejected), upsert (is replaced), merge (is patched), restore (revisions as they are) or delete. Default: insert."
+        ))
+    var mode: ImportMode?
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: "A mapping that is applied to each document. May be given several times.")
+    var map: [String] = []
+
+    @Option(help: "todo: check documents before any is written, and write lists before their tasks.")
+    var schema: ImportSettings.Schema?
+
+    @Option(help: ArgumentHelp("The folder with the attachments of an export.", valueName: "dir"))
+    var attachments: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where rejected documents go, as NDJSON that can be imported once it is mended; the reasons go to FILE.reasons.",
+            valueName: "file"))
+    var reject: String?
+
+    @Flag(help: "Write nothing; print what would be done, one JSON object for each document.")
+    var dryRun = false
+
+    @Flag(help: "Go on where an interrupted import of the same file ended.")
+    var resume = false
+
+    @Option(help: ArgumentHelp("How far the import is. Default: FILE.import-progress.", valueName: "file"))
+    var progressFile: String?
+
+    /// - Throws: ``CommandFailure`` with 64, 73.
+    func settings(for file: String, _ environment: Environment) throws(CommandFailure) -> ImportSettings {
+        var settings = ImportSettings()
+        settings.path = file
+        settings.format = try environment.value(format, "format", parse: InputFormat.init(rawValue:))
+        settings.mode = try environment.value(mode, "mode", parse: ImportMode.init(rawValue:)) ?? settings.mode
+        settings.schema = try environment.value(schema, "schema", parse: ImportSettings.Schema.init(rawValue:))
+        settings.attachments = attachments ?? environment["attachments"]
+        settings.rejectPath = reject ?? environment["reject"]
+        if try environment.isOn(dryRun, "dry-run") {
+            settings.preview = { line in try Console.write(line) }
+        }
+        settings.isResuming = try environment.isOn(resume, "resume")
+        settings.progressPath = try progressPath(for: file, isResuming: settings.isResuming, environment)
+        try check(settings)
+        return settings
+    }
+
+    /// Nil for what can't be read again.
+    private func progressPath(
+        for file: String, isResuming: Bool, _ environment: Environment
+    ) throws(CommandFailure) -> String? {
+        var information = stat()
+        let isFile = file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
+        guard isFile else {
+            guard !isResuming else {
+                throw CommandFailure(.usage, "--resume: stdin can't be read again; import from a file")
+            }
+            return nil
+        }
+        let path = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
+        do throws(CommandFailure) { try OutputFile.check(path) } catch {
+            // Where nothing can be written beside the input, nobody can go on.
+            guard progressFile == nil, !isResuming else { throw error }
+            return nil
+        }
+        return path
+    }
+
+    private func check(_ settings: ImportSettings) throws(CommandFailure) {
+        if settings.mode == .delete, settings.schema != nil {
+            throw CommandFailure(.usage, "--schema: of documents that are deleted only the ids count; leave it out")
+        }
+        guard let reject = settings.rejectPath else { return }
+        for path in [reject, reject + ".reasons"] where Self.isSame(path, settings.path) {
+            throw CommandFailure(.usage, "--reject \(reject) would overwrite the input; choose another file")
+        }
+    }
+
+    private static func isSame(_ path: String, _ other: String) -> Bool {
+        var (one, two) = (stat(), stat())
+        guard stat(path, &one) == 0, stat(other, &two) == 0 else { return false }
+        return one.st_dev == two.st_dev && one.st_ino == two.st_ino
+    }
+
+    /// Nil if documents are taken as they are.
+    ///
+    /// - Throws: ``CommandFailure``, `RuleFilesError`.
+    func mapping(_ environment: Environment, _ slurps: SlurpOptions) async throws -> Mapping? {
+        let paths = map.isEmpty ? environment["map"].map { [$0] } ?? [] : map
+        let lists = try slurps.load()
+        guard !paths.isEmpty else {
+            guard lists.isEmpty else { throw CommandFailure(.usage, "--slurp is for mappings: add --map RULES") }
+            return nil
+        }
+        return try await Mapping.load(paths: paths, slurps: lists)
+    }
+}
+
+extension InputFormat: ExpressibleByArgument {}
+extension ImportMode: ExpressibleByArgument {}
+extension ImportSettings.Schema: ExpressibleByArgument {}
