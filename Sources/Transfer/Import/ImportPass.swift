@@ -86,7 +86,7 @@ struct ImportPass {
             // What a reader that was stopped ends with is no document.
             if isStopped.withLock({ $0 }) { break }
             for (item, outputs) in zip(chunk.items, await mapped(chunk.items)) {
-                try await take(item, outputs, &group)
+                try await take(item, outputs, chunk.header, &group)
             }
             expect(size, chunk)
             if chunk.isAtEnd || isIdle { try await dispatch(&group) }
@@ -113,10 +113,12 @@ struct ImportPass {
         return results
     }
 
-    private mutating func take(_ item: SourceItem, _ mapped: MappingResult?, _ group: inout Work) async throws {
+    private mutating func take(
+        _ item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?, _ group: inout Work
+    ) async throws {
         defer { ordinal += 1 }
         guard ordinal >= start else { return }
-        for entry in entries(of: item, mapped) where hasTurn(entry) {
+        for entry in entries(of: item, mapped, header) where hasTurn(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), settings.mode != .restore {
                 // Its writes must not overtake each other.
@@ -128,13 +130,17 @@ struct ImportPass {
         assembly.finishItem(isCounted: purpose == .all || purpose == .check)
     }
 
-    private func entries(of item: SourceItem, _ mapped: MappingResult?) -> [ImportEntry] {
+    private func entries(of item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?) -> [ImportEntry] {
         switch item {
         case .fault(let fault):
             let reason = fault.isCut ? "\(fault) (only its beginning is kept)" : "\(fault)"
-            return [.refused(ImportOrigin(fault, ordinal: ordinal), id: nil, reason: reason)]
+            let origin = ImportOrigin(
+                ordinal: ordinal, line: fault.line, source: .init(fault.text, header: header))
+            return [.refused(origin, id: nil, reason: reason)]
         case .document(let document):
-            let origin = ImportOrigin(ordinal: ordinal, line: document.line, source: .document(document.text))
+            let origin = ImportOrigin(
+                ordinal: ordinal, line: document.line,
+                source: .init(document.original ?? document.bytes, header: header))
             guard let mapped else { return [admission.admit(document.text, origin)] }
             if let fault = mapped.fault {
                 let id = document.text.root["_id"]?.string.map { DocumentID($0) }

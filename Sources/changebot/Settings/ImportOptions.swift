@@ -27,7 +27,7 @@ struct ImportOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where rejected documents go, as NDJSON that can be imported once it is mended; the reasons go to FILE.reasons.",
+            "Where rejected documents go, as they came; mended, they can be imported. The reasons go to FILE.reasons.",
             valueName: "file"))
     var reject: String?
 

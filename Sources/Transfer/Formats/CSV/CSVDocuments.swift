@@ -15,7 +15,9 @@ struct CSVDocuments {
             var document: [UInt8] = []
             document.reserveCapacity(bytes.count + 32 * header.columns.count)
             _ = try write(0, record, bytes, place, to: &document)
-            return .document(SourceDocument(text: try text(document, bytes, place), place: place))
+            return .document(
+                SourceDocument(
+                    text: try text(document, bytes, place), place: place, original: bytes.withoutLineBreak))
         } catch {
             return .fault(error)
         }
@@ -90,7 +92,7 @@ struct CSVDocuments {
     private func fault(
         _ reason: SourceFault.Reason, _ offset: Int, _ bytes: [UInt8], _ place: TextPlace
     ) -> SourceFault {
-        let row = bytes.prefix((bytes.lastIndex { $0 != 0x0A && $0 != 0x0D } ?? -1) + 1)
+        let row = bytes.withoutLineBreak
         return SourceFault(
             reason: reason, place: place.advanced(over: Array(bytes[..<offset])), start: place,
             text: Array(row.prefix(BrokenText.keptLimit)), isCut: row.count > BrokenText.keptLimit)

@@ -6,6 +6,7 @@ internal import LosslessJSON
 /// lower or upper case, `json` JSON text. An empty cell, quoted or not, is no member; a row of empty cells an empty
 /// document. Lines with nothing on them are skipped.
 struct CSVReader: DocumentsReader {
+    private(set) var header: [UInt8]?
     private var documents: CSVDocuments?
     private let limit: Int
 
@@ -30,7 +31,7 @@ struct CSVReader: DocumentsReader {
     }
 
     /// Nil if there is none.
-    private func readHeader(_ window: inout TextWindow) throws(SourceError) -> CSVDocuments? {
+    private mutating func readHeader(_ window: inout TextWindow) throws(SourceError) -> CSVDocuments? {
         while window.count > 0 || window.fill() {
             var record = CSVRecord()
             switch read(&record, &window) {
@@ -40,6 +41,7 @@ struct CSVReader: DocumentsReader {
                 let place = window.place
                 let bytes = try take(next, &window)
                 if record.isBlank { continue }
+                header = bytes.withoutLineBreak
                 do throws(CSVHeader.Fault) {
                     return CSVDocuments(try CSVHeader(record.cells.map { Array($0.characters(in: bytes)) }))
                 } catch {
@@ -79,6 +81,11 @@ struct CSVReader: DocumentsReader {
         if isAtEnd { try window.finish() }
         return fault
     }
+}
+
+extension [UInt8] {
+    /// A row without what ends it.
+    var withoutLineBreak: [UInt8] { Array(prefix((lastIndex { $0 != 0x0A && $0 != 0x0D } ?? -1) + 1)) }
 }
 
 extension CSVRecord.Cell {

@@ -50,6 +50,10 @@ package struct DocumentSource: ~Copyable {
     /// Bytes of the input that were read, packed or not: with ``size`` they tell how far reading is.
     package var bytesRead: Int { window.bytesRead }
 
+    /// The row that names the columns of a table, without its line break; nil before the first document was asked for,
+    /// and in other formats.
+    package var header: [UInt8]? { reader?.header }
+
     /// The next document or fault; nil at the end.
     ///
     /// - Throws: ``SourceError`` if reading can't go on. What comes after it is the end.
@@ -78,7 +82,9 @@ package struct DocumentSource: ~Copyable {
 
     private static func plain(_ document: SourceDocument) -> SourceItem {
         do throws(ExtendedJSONFault) {
-            return .document(SourceDocument(text: try ExtendedJSON.plain(document.text), place: document.place))
+            return .document(
+                SourceDocument(
+                    text: try ExtendedJSON.plain(document.text), place: document.place, original: document.bytes))
         } catch {
             return .fault(
                 SourceFault(

@@ -79,6 +79,7 @@ struct DocumentAdmission: Sendable {
             throw Refusal(reason: "it has no _rev to be restored; export with --revisions, or take --mode upsert")
         }
         try check(root)
+        try checkMembers(root)
         var attachments: [ImportAttachment] = []
         if mode != .delete {
             do throws(AttachmentFault) { attachments = try ImportAttachment.all(of: root, store: store) } catch {
@@ -104,6 +105,18 @@ struct DocumentAdmission: Sendable {
         let violations = TodoSchema.check(document, collection: collection)
         guard violations.isEmpty else {
             throw Refusal(reason: violations.map(\.description).joined(separator: "; "))
+        }
+    }
+
+    /// CouchDB takes no members with an underscore but its own; Sync Gateway keeps others.
+    private func checkMembers(_ document: JSONValue) throws(Refusal) {
+        guard dialect == .couchDB, mode != .delete else { return }
+        for member in document.members {
+            guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { continue }
+            guard !VersionMembers.written.contains(name), !VersionMembers.couchDB.contains(name) else { continue }
+            throw Refusal(
+                reason: "CouchDB takes no member '\(String(decoding: name, as: UTF8.self))': "
+                    + "what begins with '_' is its own; a mapping (--map) can take it away")
         }
     }
 

@@ -29,6 +29,12 @@ enum VersionMembers {
     /// What no gateway takes, not even together with a revision of its own.
     static let made = Set(
         ["_cv", "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_attachments"].map { Array($0.utf8) })
+    /// Further ones that CouchDB knows (3.5, `couch_doc.erl`).
+    static let couchDB = Set(
+        [
+            "_id", "_deleted", "_replication_state", "_replication_state_time", "_replication_state_reason",
+            "_replication_id", "_replication_stats",
+        ].map { Array($0.utf8) })
     /// What is no difference between two documents.
     static let names: Set<String> = Set(written.map { String(decoding: $0, as: UTF8.self) }).union(["_id"])
 }

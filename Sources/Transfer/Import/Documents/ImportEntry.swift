@@ -4,9 +4,20 @@ internal import LosslessJSON
 /// What of the input a document came from.
 struct ImportOrigin: Sendable {
     enum Source: Sendable {
-        case document(JSONText)
-        /// What could not be read; nil for what is no JSON, such as the row of a table.
-        case broken([UInt8], isJSON: Bool)
+        /// JSON, or what was meant to be.
+        case json([UInt8])
+        /// The row of a table; the header names its columns.
+        case row([UInt8], header: [UInt8])
+
+        init(_ bytes: [UInt8], header: [UInt8]?) {
+            self = header.map { .row(bytes, header: $0) } ?? .json(bytes)
+        }
+
+        var bytes: [UInt8] {
+            switch self {
+            case .json(let bytes), .row(let bytes, _): bytes
+            }
+        }
     }
 
     /// Counts documents of the input, broken ones too, from 0.
@@ -42,31 +53,8 @@ enum ImportEntry: Sendable {
         case .refused(let origin, _, _): origin.byteCount
         }
     }
-
-    /// Appends the document as it came, on one line. What is no JSON is one string: the text that stood there.
-    func appendSource(to output: inout [UInt8]) {
-        switch origin.source {
-        case .document(let text): ExportFraming.append(text.root.bytes, to: &output)
-        case .broken(let bytes, isJSON: true): ExportFraming.append(bytes[...], to: &output)
-        case .broken(let bytes, isJSON: false): output.appendJSONString(String(decoding: bytes, as: UTF8.self).utf8)
-        }
-    }
 }
 
 extension ImportOrigin {
-    fileprivate var byteCount: Int {
-        switch source {
-        case .document(let text): text.bytes.count
-        case .broken(let bytes, _): bytes.count
-        }
-    }
-
-    init(_ fault: SourceFault, ordinal: Int) {
-        let isJSON =
-            switch fault.reason {
-            case .cell, .cellCount, .textBehindQuote, .openQuote: false
-            case .json, .notAnObject, .noDocument, .extendedJSON: true
-            }
-        self.init(ordinal: ordinal, line: fault.line, source: .broken(fault.text, isJSON: isJSON))
-    }
+    fileprivate var byteCount: Int { source.bytes.count }
 }

@@ -1,8 +1,8 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The documents that could not be written, as they came, a line each: mended, they can be imported. Beside it, in
-/// `FILE.reasons`, why, as JSON: `{"line":12,"id":"…","reason":"…"}`.
+/// The documents that could not be written, as they came: mended, they can be imported. JSON is a line each; rows of a
+/// table are a table again. Beside it, in `FILE.reasons`, why, as JSON: `{"line":12,"id":"…","reason":"…"}`.
 ///
 /// What was written is handed to the system at once; ``save()`` has it on the disk.
 final class RejectFiles {
@@ -39,11 +39,7 @@ final class RejectFiles {
     func write(_ entry: ImportEntry, _ reason: String) throws(TransferError) {
         if lastOrdinal != entry.origin.ordinal {
             lastOrdinal = entry.origin.ordinal
-            var line: [UInt8] = []
-            entry.appendSource(to: &line)
-            line.append(UInt8(ascii: "\n"))
-            try documents.write(line)
-            reached.documentBytes += line.count
+            try write(entry.origin.source)
         }
         var writer = JSONWriter()
         writer.object { writer in
@@ -54,6 +50,19 @@ final class RejectFiles {
         let line = writer.bytes + [UInt8(ascii: "\n")]
         try reasons.write(line)
         reached.reasonBytes += line.count
+    }
+
+    private func write(_ source: ImportOrigin.Source) throws(TransferError) {
+        var text: [UInt8] = []
+        switch source {
+        case .json(let bytes): ExportFraming.append(bytes[...], to: &text)
+        case .row(let row, let header):
+            if reached.documentBytes == 0 { text += header + [UInt8(ascii: "\n")] }
+            text += row
+        }
+        text.append(UInt8(ascii: "\n"))
+        try documents.write(text)
+        reached.documentBytes += text.count
     }
 
     /// Returns once all that was written is on the disk.

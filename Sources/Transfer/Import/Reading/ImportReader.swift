@@ -4,6 +4,8 @@ internal import Locking
 /// What was read at one go.
 struct InputChunk: Sendable {
     var items: [SourceItem] = []
+    /// Of the table that they are rows of.
+    var header: [UInt8]?
     /// Why reading can't go on. What was read before is good.
     var failure: SourceError?
     var isAtEnd = false
@@ -105,6 +107,7 @@ actor ImportReader {
             chunk.failure = error
             chunk.isAtEnd = true
         }
+        chunk.header = source?.header
         chunk.bytesRead = source?.bytesRead ?? 0
         return chunk
     }
