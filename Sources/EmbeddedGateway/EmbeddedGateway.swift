@@ -15,8 +15,7 @@ internal import NIOConcurrencyHelpers
 ///
 /// Where it differs from the real one: members of documents keep their order and their spelling (Sync Gateway sorts
 /// them); channels come from the member `channels`, never from a sync function, and are given in
-/// ``Configuration-swift.struct/users`` only; it skips no sequences; escapes in paths are decoded once (Sync Gateway
-/// decodes some twice); there is no administration. What is not there answers 404 `unknown URL`.
+/// ``Configuration-swift.struct/users`` only; it skips no sequences; there is no administration. What is not there answers 404 `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
         let router: Router

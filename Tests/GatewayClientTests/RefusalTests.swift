@@ -74,7 +74,7 @@ import Testing
             ),
             (
                 #"{"error":"500","reason":"Internal error: illegal base64 data at input byte 0","status":500}"#,
-                .rejected(status: 500, reason: "500: Internal error: illegal base64 data at input byte 0")
+                .failed(reason: "500: Internal error: illegal base64 data at input byte 0")
             ),
             (#"{"error":"conflict","reason":"Document update conflict."}"#, .conflict),
         ]

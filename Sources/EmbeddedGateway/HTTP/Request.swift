@@ -21,6 +21,11 @@ struct Request: Sendable {
     /// The segments of the path, percent-decoded one by one: an escaped slash stays inside its segment.
     ///
     /// Nil if an escape is broken, the path is not UTF-8 or does not begin with a slash.
+    ///
+    /// Names of documents and attachments are decoded a second time if no slash is escaped in the target: so does
+    /// Sync Gateway.
+    ///
+    /// - Note: Source: `rest/routing.go: FixQuotedSlashes`, `rest/handler.go: PathVar` (3.x, 4.x).
     var path: [String]? {
         let encoded = pathAndQuery.prefix { $0 != UInt8(ascii: "?") }
         guard encoded.first == UInt8(ascii: "/") else { return nil }
@@ -29,8 +34,15 @@ struct Request: Sendable {
             guard let segment = PercentCoding.decode(part, plusIsSpace: false) else { return nil }
             segments.append(segment)
         }
+        guard segments.count > 1, segments[1].utf8.first != UInt8(ascii: "_"), !hasEscapedSlash else { return segments }
+        for index in segments.indices.dropFirst() {
+            guard let name = PercentCoding.decode(Array(segments[index].utf8), plusIsSpace: false) else { return nil }
+            segments[index] = name
+        }
         return segments
     }
+
+    private var hasEscapedSlash: Bool { target.contains("%2F") || target.contains("%2f") }
 
     var query: Query { Query(target) }
 

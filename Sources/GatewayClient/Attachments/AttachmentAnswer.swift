@@ -68,7 +68,8 @@ extension Gateway {
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil
     ) async throws(GatewayError) -> AttachmentAnswer? {
         var request = GatewayRequest(
-            place: Self.place(of: name, id), deadline: settings.deadlines.stream, silence: settings.deadlines.silence)
+            place: place(of: id, attachment: name), deadline: settings.deadlines.stream,
+            silence: settings.deadlines.silence)
         if let revision { request.query = [("rev", revision.text)] }
         do throws(GatewayError) {
             return AttachmentAnswer(try await open(request), expected: digest, url: url)
@@ -90,16 +91,12 @@ extension Gateway {
         _ name: String, of id: DocumentID, revision: RevisionID?, contentType: String, segments: [[UInt8]]
     ) async throws(GatewayError) -> RevisionID {
         var request = GatewayRequest(
-            method: "PUT", place: Self.place(of: name, id), body: segments, deadline: settings.deadlines.bulk)
+            method: "PUT", place: place(of: id, attachment: name), body: segments, deadline: settings.deadlines.bulk)
         request.contentType = contentType
         if let revision { request.query = [("rev", revision.text)] }
         guard let written = try await answer(request)["rev"]?.string else {
             throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
         }
         return RevisionID(written)
-    }
-
-    private static func place(of name: String, _ id: DocumentID) -> GatewayRequest.Place {
-        .keyspace("\(id.text.percentEncoded)/\(name.percentEncoded)")
     }
 }

@@ -15,7 +15,7 @@ extension Gateway {
         _ name: String, of id: DocumentID, revision: RevisionID?, contentType: String, source: ByteSource
     ) async throws(GatewayError) -> RevisionID {
         var request = GatewayRequest(
-            method: "PUT", place: .keyspace("\(id.text.percentEncoded)/\(name.percentEncoded)"))
+            method: "PUT", place: place(of: id, attachment: name))
         if let revision { request.query = [("rev", revision.text)] }
         request.contentType = contentType
         return try await upload(HTTPBodySource(count: source.count, next: source.next), request)
@@ -46,7 +46,7 @@ extension Gateway {
         guard let source = parts.source() else {
             throw GatewayError(.invalidRequest, "the attachments of '\(id)' have no length that can be sent")
         }
-        var request = GatewayRequest(method: "PUT", place: .keyspace(id.text.percentEncoded))
+        var request = GatewayRequest(method: "PUT", place: place(of: id))
         request.contentType = parts.contentType
         return try await upload(source, request)
     }

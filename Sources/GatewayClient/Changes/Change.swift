@@ -54,6 +54,9 @@ public struct Change: Sendable {
         value(fields.changes)?.elements.compactMap { $0["rev"]?.string.map(RevisionID.init) } ?? []
     }
 
+    /// Whether the document is deleted: of a ``Kind/removed`` one too, since deletion takes it out of its channels.
+    public var isDeleted: Bool { fields.flags.contains(.deleted) }
+
     /// The channels that a ``Kind/removed`` document has left.
     public var leftChannels: [String] { value(fields.removed)?.elements.compactMap(\.string) ?? [] }
 

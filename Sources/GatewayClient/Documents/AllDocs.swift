@@ -14,12 +14,17 @@ extension Gateway {
     ///
     /// The whole answer is held in memory: ask for as many as the budget allows.
     ///
+    /// - Parameters:
+    ///   - includesBodies: If not, those that are found have `{}`.
+    ///   - limit: Bytes of the answer.
     /// - Returns: One lookup per key, in the order of `keys`.
     /// - Throws: `.malformedAnswer` also if a key has no row: an answer that was cut short must not pass for "missing".
     ///   `.tooLarge` if the answer is longer than `limit`: ask for fewer.
     /// - Note: Source: `POST /{keyspace}/_all_docs?include_docs=true`. Unlike `GET /{keyspace}/{id}`, Sync Gateway
     ///   keeps the order of members here.
-    public func allDocs(keys: [DocumentID], limit: Int = 256 << 20) async throws(GatewayError) -> [DocumentLookup] {
+    public func allDocs(
+        keys: [DocumentID], includesBodies: Bool = true, limit: Int = 256 << 20
+    ) async throws(GatewayError) -> [DocumentLookup] {
         var body = JSONWriter()
         body.object { body in
             body.name("keys")
@@ -28,7 +33,8 @@ extension Gateway {
             }
         }
         let request = GatewayRequest(
-            method: "POST", place: .keyspace("_all_docs"), query: [("include_docs", "true")], body: [body.bytes],
+            method: "POST", place: .keyspace("_all_docs"), query: includesBodies ? [("include_docs", "true")] : [],
+            body: [body.bytes],
             deadline: settings.deadlines.bulk)
         let bytes = try await collect(request, limit: limit)
         // The answer nests each document three levels deeper than a feed's limit knows it.
@@ -39,7 +45,9 @@ extension Gateway {
         }
         var lookups: [DocumentID: DocumentLookup] = [:]
         for row in rows.elements {
-            if let key = row["key"]?.string { lookups[DocumentID(key)] = DocumentLookup(row: row) }
+            if let key = row["key"]?.string {
+                lookups[DocumentID(key)] = DocumentLookup(row: row, hasBody: includesBodies)
+            }
         }
         return try keys.map { key throws(GatewayError) in
             if let lookup = lookups[key] { return lookup }
@@ -51,7 +59,7 @@ extension Gateway {
 extension DocumentLookup {
     /// `{"key","id","value":{"rev"},"doc"}`; `{"key","error":"not_found"}`; CouchDB tells of deleted documents with
     /// `"value":{"rev","deleted":true},"doc":null`.
-    init(row: JSONValue) {
+    init(row: JSONValue, hasBody: Bool = true) {
         if let error = row["error"]?.string {
             self = error == "not_found" ? .missing : .refused(reason: row["reason"]?.string ?? error)
             return
@@ -59,6 +67,8 @@ extension DocumentLookup {
         let revision = RevisionID(row["value"]?["rev"]?.string ?? "")
         if row["value"]?["deleted"]?.bool == true || row["doc"]?["_deleted"]?.bool == true {
             self = .deleted(revision)
+        } else if !hasBody, let nothing = try? JSONText("{}") {
+            self = .found(revision, nothing)
         } else if let document = row["doc"], document.kind == .object, let text = document.copied() {
             self = .found(revision, text)
         } else {

@@ -21,6 +21,9 @@ public enum BulkOutcome: Sendable, Equatable {
     case conflict
     /// Refused for good: 400, 403, 413 and whatever else repeating won't change.
     case rejected(status: Int, reason: String)
+    /// The gateway fell over this one (500, CouchDB's `unknown_error`): for good, or only now. Repeating it a few times
+    /// may help.
+    case failed(reason: String)
     /// Refused for now (429, 502, 503, 504; CouchDB's errors of its own): the same write may pass later.
     case undecided(reason: String)
     /// The answer does not say: the document may have been written or not.
@@ -71,6 +74,7 @@ extension BulkOutcome {
         switch row["status"]?.integer ?? Self.status(ofCouchDBError: error) {
         case 409: self = .conflict
         case 429, 502, 503, 504: self = .undecided(reason: reason)
+        case 500: self = .failed(reason: reason)
         case let status: self = .rejected(status: status, reason: reason)
         }
     }

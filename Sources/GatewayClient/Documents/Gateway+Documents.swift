@@ -5,14 +5,14 @@ extension Gateway {
     ///
     /// - Note: Source: `GET /{keyspace}/{id}`. Sync Gateway sorts the members of this answer.
     public func document(_ id: DocumentID) async throws(GatewayError) -> JSONText? {
-        try await optional(.keyspace(id.text.percentEncoded))
+        try await optional(place(of: id))
     }
 
     /// The body of an attachment, at most 20 MiB of it as both servers allow; nil if the document has none of this name.
     ///
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
     public func attachment(_ name: String, of id: DocumentID) async throws(GatewayError) -> [UInt8]? {
-        let place = GatewayRequest.Place.keyspace("\(id.text.percentEncoded)/\(name.percentEncoded)")
+        let place = place(of: id, attachment: name)
         do throws(GatewayError) {
             return try await collect(
                 GatewayRequest(
@@ -30,7 +30,7 @@ extension Gateway {
     /// - Note: Source: `PUT /{keyspace}/{id}`.
     @discardableResult
     public func put(_ id: DocumentID, body: [UInt8]) async throws(GatewayError) -> RevisionID {
-        try await put(.keyspace(id.text.percentEncoded), body)
+        try await put(place(of: id), body)
     }
 
     func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {

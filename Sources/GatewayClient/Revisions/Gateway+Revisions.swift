@@ -54,7 +54,7 @@ extension Gateway {
     ) async throws(GatewayError) -> JSONText? {
         var query = options.query
         if let revision { query.append(("rev", revision.text)) }
-        return try await optional(.keyspace(id.text.percentEncoded), query: query)
+        return try await optional(place(of: id), query: query)
     }
 
     /// The leaves of a document, deleted ones too, or the `revisions` that are named.
@@ -70,7 +70,7 @@ extension Gateway {
         }
         let value = revisions == nil ? "all" : String(decoding: wanted.bytes, as: UTF8.self)
         let request = GatewayRequest(
-            place: .keyspace(id.text.percentEncoded), query: [("open_revs", value)], deadline: settings.deadlines.bulk)
+            place: place(of: id), query: [("open_revs", value)], deadline: settings.deadlines.bulk)
         let answer = try await text(request)
         return answer.root.elements.compactMap { row in
             if let body = row["ok"]?.copied() { return .found(body) }

@@ -13,6 +13,8 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
     ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    // A path is what it says: segments ".." may be names.
+    ccurl_setopt_long(easy, CURLOPT_PATH_AS_IS, 1)
     ccurl_setopt_str(easy, CURLOPT_NOPROXY, configuration.proxies.hostsWithoutProxy)
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

@@ -6,28 +6,32 @@ package import Logging
 package struct BulkSender {
     /// Failures of one request after which it goes on in halves: something in it may be the cause.
     private static let failuresBeforeHalving = 3
-    /// Failures of a single document, while others were written, after which it is given up.
+    /// Failures of a single document, while others got through, after which it is given up.
     private static let failuresBeforeRejecting = 10
+
+    /// Bytes of an answer that can be held.
+    package static let answerLimit = 256 << 20
 
     private struct Part<Subject: Sendable> {
         let writes: ArraySlice<PlannedWrite<Subject>>
         var failures = 0
-        /// How many documents of the run were written when this part failed first.
-        var writtenBefore = 0
+        /// Bytes of the run that got through when this part, or the one it is a half of, failed first.
+        var bytesBefore: Int?
 
         /// An outage says nothing of the documents.
-        mutating func note(_ error: GatewayError, written: Int) {
+        mutating func note(_ error: GatewayError, bytes: Int) {
             guard BulkSender.mayBeOfDocuments(error) else {
                 failures = 0
+                bytesBefore = nil
                 return
             }
-            if failures == 0 { writtenBefore = written }
+            bytesBefore = bytesBefore ?? bytes
             failures += 1
         }
 
         var halves: [Part] {
             let middle = writes.startIndex + writes.count / 2
-            return [Part(writes: writes[..<middle]), Part(writes: writes[middle...])]
+            return [writes[..<middle], writes[middle...]].map { Part(writes: $0, bytesBefore: bytesBefore) }
         }
     }
 
@@ -85,9 +89,9 @@ package struct BulkSender {
             do throws(GatewayError) {
                 outcomes = try await write(part.writes)
             } catch {
-                let written = await progress.counters.written
-                part.note(error, written: written)
-                switch Self.advice(after: error, part, written: written) {
+                let bytes = await progress.counters.bytesOut
+                part.note(error, bytes: bytes)
+                switch Self.advice(after: error, part, bytes: bytes) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
                 case .reject:
                     try await answered(part.writes, [.rejected(status: error.status ?? 500, reason: error.message)])
@@ -112,13 +116,14 @@ package struct BulkSender {
         [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
     }
 
-    private static func advice<Subject>(after error: GatewayError, _ part: Part<Subject>, written: Int) -> Advice {
+    private static func advice<Subject>(after error: GatewayError, _ part: Part<Subject>, bytes: Int) -> Advice {
         switch error.code {
         // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
         case .tooLarge, .badRequest, .conflict: return part.writes.count > 1 ? .halve : .reject
         case _ where mayBeOfDocuments(error):
             if part.writes.count > 1 { return part.failures < failuresBeforeHalving ? .wait : .halve }
-            return part.failures >= failuresBeforeRejecting && written > part.writtenBefore ? .reject : .wait
+            let othersPass = part.bytesBefore.map { bytes > $0 } ?? false
+            return part.failures >= failuresBeforeRejecting && othersPass ? .reject : .wait
         default: return .wait
         }
     }
@@ -127,17 +132,24 @@ package struct BulkSender {
     ///
     /// An answer that is too long to be held is asked for in halves; a single document that is, is refused.
     /// So is, in the end, one whose answer never is JSON: a poison document must not keep the others from being read.
-    package mutating func lookUp(_ ids: ArraySlice<DocumentID>) async throws -> [DocumentLookup] {
+    ///
+    /// - Parameters:
+    ///   - includesBodies: If not, documents that are found have `{}`.
+    ///   - limit: Bytes of an answer for several documents.
+    package mutating func lookUp(
+        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = Self.answerLimit
+    ) async throws -> [DocumentLookup] {
         var failures = 0
         while true {
             do throws(GatewayError) {
-                let lookups = try await gateway.allDocs(keys: Array(ids))
+                let lookups = try await gateway.allDocs(
+                    keys: Array(ids), includesBodies: includesBodies, limit: ids.count > 1 ? limit : Self.answerLimit)
                 patience.succeed()
                 return lookups
             } catch {
                 failures = Self.mayBeOfDocuments(error) ? failures + 1 : 0
-                let limit = ids.count > 1 ? Self.failuresBeforeHalving : Self.failuresBeforeRejecting
-                guard error.code == .tooLarge || error.code == .badRequest || failures >= limit else {
+                let failureLimit = ids.count > 1 ? Self.failuresBeforeHalving : Self.failuresBeforeRejecting
+                guard error.code == .tooLarge || error.code == .badRequest || failures >= failureLimit else {
                     try await wait(after: error)
                     continue
                 }
@@ -148,7 +160,8 @@ package struct BulkSender {
                     continue
                 }
                 let middle = ids.startIndex + ids.count / 2
-                return try await lookUp(ids[..<middle]) + lookUp(ids[middle...])
+                return try await lookUp(ids[..<middle], includesBodies: includesBodies, limit: limit)
+                    + lookUp(ids[middle...], includesBodies: includesBodies, limit: limit)
             }
         }
     }
@@ -157,7 +170,7 @@ package struct BulkSender {
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
         let isUndecided = outcomes.contains { outcome in
             switch outcome {
-            case .undecided, .unmentioned, .rejected(status: 500, _): true
+            case .undecided, .unmentioned, .failed: true
             default: false
             }
         }

@@ -149,7 +149,7 @@ struct OtherDocuments {
             case .rejected(let status, let reason):
                 rejected += 1
                 failures[order.plan] = Self.failure(order, "the gateway refuses it (\(status)): \(reason)")
-            case .conflict, .undecided, .unmentioned:
+            case .conflict, .undecided, .unmentioned, .failed:
                 if outcome == .conflict { conflicts += 1 }
                 if order.attempts < limits.attempts {
                     again.append(order)

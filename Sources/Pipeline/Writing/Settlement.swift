@@ -37,8 +37,10 @@ struct Settlement {
         case .written(let revision):
             finished.append(candidate)
             ownRevisions.append((candidate.id, revision))
-        // The gateway failed over it: for good, or just now.
-        case .rejected(status: 500, _) where candidate.attempts < attemptLimit: return .decideAgain(candidate)
+        case .failed where candidate.attempts < attemptLimit: return .decideAgain(candidate)
+        case .failed(let reason):
+            rejected += 1
+            setAside(candidate, candidate.deadLetter(reason: "the gateway fails over it: \(reason)"))
         case .rejected(let status, let reason):
             rejected += 1
             setAside(candidate, candidate.deadLetter(reason: "the gateway refuses it (\(status)): \(reason)"))

@@ -42,7 +42,10 @@ struct ImportPass {
 
     // What is under way.
     private var underWay = 0
-    private var bytesUnderWay = 0
+    /// Bytes of batches that are under way, or wait for one before them.
+    private var bytesHeld: Int { held.values.reduce(0, +) }
+    /// By the batches' numbers.
+    private var held: [Int: Int] = [:]
     private var idsUnderWay: Set<DocumentID> = []
     private var begun = 0
     private var settled = 0
@@ -81,6 +84,8 @@ struct ImportPass {
 
     private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
         while !isStopped.withLock({ $0 }) {
+            // What is large does not wait beside others.
+            while bytesHeld > settings.byteBudget, underWay > 0 { try await settleOne(&group) }
             let chunk = await reader.next()
             try Task.checkCancellation()
             // What a reader that was stopped ends with is no document.
@@ -118,6 +123,7 @@ struct ImportPass {
     ) async throws {
         defer { ordinal += 1 }
         guard ordinal >= start else { return }
+        var isLarge = false
         for entry in entries(of: item, mapped, header) where hasTurn(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), settings.mode != .restore {
@@ -126,8 +132,10 @@ struct ImportPass {
                 while underWay > 0 { try await settleOne(&group) }
             }
             assembly.add(entry)
+            isLarge = isLarge || entry.byteCount > settings.batchBytes
         }
         assembly.finishItem(isCounted: purpose == .all || purpose == .check)
+        if isLarge { try await dispatch(&group) }
     }
 
     private func entries(of item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?) -> [ImportEntry] {
@@ -175,7 +183,7 @@ struct ImportPass {
         while underWay > 0, !hasRoom(for: batch) { try await settleOne(&group) }
         begun += 1
         underWay += 1
-        bytesUnderWay += batch.byteCount
+        held[batch.number] = batch.byteCount
         for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
         let writer = writer
         group.addTask { batch.settled(try await writer.write(batch)) }
@@ -183,17 +191,18 @@ struct ImportPass {
 
     private func hasRoom(for batch: ImportBatch) -> Bool {
         underWay < settings.requests && begun - settled < Self.window
-            && bytesUnderWay + batch.byteCount <= settings.byteBudget
+            && bytesHeld + batch.byteCount <= settings.byteBudget
     }
 
     private mutating func settleOne(_ group: inout Work) async throws {
         guard let batch = try await group.next() else { return }
         underWay -= 1
         for entry in batch.entries {
-            bytesUnderWay -= entry.byteCount
             if case .document(let document) = entry { idsUnderWay.remove(document.id) }
         }
-        settled = try await journal.settle(batch)
+        let taken = try await journal.settle(batch)
+        for number in settled..<taken { held[number] = nil }
+        settled = taken
         let sent = await writer.progress.counters
         report.update { state in
             state.counters.bytesOut = sent.bytesOut

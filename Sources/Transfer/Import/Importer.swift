@@ -85,7 +85,8 @@ package struct Importer: Service {
     private func beginning(_ identity: ImportIdentity) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
         let new = ImportProgress(identity, now: Timestamp.secondsNow)
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
-            return (new, false)
+            // It may have ended all the same, just before it could say so.
+            return (new, settings.isResuming)
         }
         guard let progress = ImportProgress(bytes) else {
             throw TransferError(.foreign, "\(path) does not tell how far an import is; start again without --resume")

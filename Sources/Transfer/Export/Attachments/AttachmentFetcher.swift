@@ -32,18 +32,27 @@ struct AttachmentFetcher: Sendable {
                 return .fetched(body)
             } catch let error as GatewayError {
                 if Self.isAbsence(error) { return .absent }
+                if Self.deniesKeyspace(error) {
+                    // An answer to this address only, if the keyspace is there.
+                    _ = try await asking.again { try await gateway.databaseInfo() }
+                    return .absent
+                }
             }
         }
         return .damaged
     }
 
     private static func isForGood(_ error: GatewayError) -> Bool {
-        error.code == .digestMismatch || isAbsence(error)
+        error.code == .digestMismatch || isAbsence(error) || deniesKeyspace(error)
     }
 
     /// A revision that is gone takes its attachments along.
     private static func isAbsence(_ error: GatewayError) -> Bool {
         error.status == 404 && !error.isAboutKeyspace
+    }
+
+    private static func deniesKeyspace(_ error: GatewayError) -> Bool {
+        error.status == 404 && error.isAboutKeyspace
     }
 
     private func fetchOnce(
@@ -55,6 +64,11 @@ struct AttachmentFetcher: Sendable {
         else { return nil }
         try await file.begin()
         while let bytes = try await answer.next() { try await file.append(bytes) }
-        return await file.body
+        let body = await file.body
+        if answer.contentEncoding == nil, let expected = stub.byteCount, body.byteCount != expected {
+            throw GatewayError(
+                .digestMismatch, "an attachment has \(body.byteCount) bytes where its document says \(expected)")
+        }
+        return body
     }
 }

@@ -30,12 +30,13 @@ extension ExportWriter {
         _ change: Change, from gateway: Gateway, _ asking: PatientAsking
     ) async throws -> Bool {
         switch change.kind {
-        case .principal, .removed, .revoked, .failure: return false
+        case .principal, .revoked, .failure: return false
+        case .removed where !change.isDeleted: return false
         case .document:
             guard let document = change.document else { return false }
             seen?.note(change.id)
             return try await take(document, id: { change.id }, revision: { change.revision })
-        case .tombstone:
+        case .tombstone, .removed:
             // It takes back what an earlier line may have told of the document.
             seen?.note(change.id)
             guard settings.tellsOfDeletions || seen?.mayBeRepeated(change.id) == true else { return false }

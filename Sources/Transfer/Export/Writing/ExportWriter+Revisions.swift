@@ -34,8 +34,9 @@ extension ExportWriter {
 
     private func leaves(of change: Change) -> [BulkGetKey] {
         switch change.kind {
-        case .principal, .removed, .revoked, .failure: return []
-        case .document, .tombstone, .withoutBody, .malformed:
+        case .principal, .revoked, .failure: return []
+        case .removed where !change.isDeleted: return []
+        case .document, .tombstone, .removed, .withoutBody, .malformed:
             return change.revisions.map { BulkGetKey(id: change.id, revision: $0) }
         }
     }

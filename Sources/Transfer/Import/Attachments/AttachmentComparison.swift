@@ -16,6 +16,8 @@ struct AttachmentComparison: Sendable {
     let keepsOthers: Bool
     let reading: AttachmentReading
     let dialect: GatewayDialect
+    /// Reads what is there, where nothing else tells whether it is the same; nil if it can't be read.
+    let digestOfCurrent: @Sendable (_ name: String) async throws -> AttachmentDigest?
 
     /// - Throws: ``AttachmentFault`` if one comes without its bytes and is not there.
     func run() async throws -> Result {
@@ -53,10 +55,13 @@ struct AttachmentComparison: Sendable {
         guard let (digest, byteCount) = try await reading.digest(of: attachment, in: document.text, for: dialect) else {
             return false
         }
-        guard byteCount == old.byteCount, attachment.contentType == nil || attachment.contentType == old.contentType
+        guard byteCount == old.byteCount, attachment.contentType == nil || attachment.contentType == old.contentType,
+            attachment.encoding == old.encoding
         else { return false }
+        if digest.description == old.digest { return true }
         // CouchDB compresses text: its digest is of the compressed bytes, which nobody else has.
-        return digest.description == old.digest || dialect == .couchDB && old.isTextual
+        guard dialect == .couchDB, old.isTextual else { return false }
+        return try await digestOfCurrent(old.name) == digest
     }
 
     private func description(of attachment: ImportAttachment) async throws -> [UInt8] {

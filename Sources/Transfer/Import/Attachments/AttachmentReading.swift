@@ -1,3 +1,4 @@
+internal import Compression
 internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
@@ -8,6 +9,7 @@ actor AttachmentReading {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private static let pieceSize = 64 << 10
+    private static let unpackedLimit = 256 << 20
 
     private let store: AttachmentStore?
 
@@ -29,6 +31,21 @@ actor AttachmentReading {
         }
         text += Data(rest).base64EncodedData()
         return text
+    }
+
+    /// The same for the text that is packed in it.
+    ///
+    /// - Throws: ``AttachmentFault`` if it is not packed, or has more than any gateway keeps.
+    func unpacked(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
+        let text = base64.filter { $0 != UInt8(ascii: "\\") }
+        guard let data = Data(base64Encoded: Data(text)) else {
+            throw AttachmentFault(name, "is no base64")
+        }
+        do throws(GzipFault) {
+            return Array(Data(try Gzip.unpack(Array(data), limit: Self.unpackedLimit)).base64EncodedData())
+        } catch {
+            throw AttachmentFault(name, "is not packed as its encoding says: \(error)")
+        }
     }
 
     /// The digest that the gateway knows an attachment by; nil if the bytes in the document are no base64.

@@ -14,13 +14,14 @@ struct ImportAttachment: Sendable {
         case removed
     }
 
-    static let unknownType = "application/octet-stream"
-
     let name: String
     let contentType: String?
     let revisionPosition: Int?
     let digest: String?
+    /// Of the bytes that are stored: packed ones if there is an ``encoding``.
     let byteCount: Int?
+    /// `gzip` if a Sync Gateway keeps the attachment packed.
+    let encoding: String?
     let body: Body
 }
 
@@ -51,7 +52,8 @@ extension ImportAttachment {
         contentType = value["content_type"]?.string
         revisionPosition = value["revpos"]?.integer
         digest = value["digest"]?.string
-        byteCount = value["length"]?.integer
+        encoding = value["encoding"]?.string
+        byteCount = (value["encoded_length"] ?? value["length"])?.integer
         if value.kind == .null {
             body = .removed
         } else if let data = value["data"] {
@@ -90,9 +92,24 @@ extension ImportAttachment {
             name, "comes as a stub without its bytes, and the gateway has not the same one; export with --attachments")
     }
 
+    /// Whether it is so large that it should be sent while it is read.
+    func isStreamed(from limit: Int) -> Bool {
+        guard mayBeStreamed, case .file(let body) = body else { return false }
+        return body.byteCount > limit
+    }
+
+    /// That way of sending would give a type to one that has none, has no place for an encoding, and puts name and type
+    /// into a header.
+    var mayBeStreamed: Bool {
+        guard let contentType, encoding == nil else { return false }
+        return [name, contentType].allSatisfy { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+    }
+
     /// Bytes that the body has in a request beyond those of the document.
-    var addedByteCount: Int {
-        guard case .file(let body) = body else { return 0 }
+    ///
+    /// - Parameter isStreamed: Whether what may be is sent while it is read.
+    func addedByteCount(isStreamed: Bool) -> Int {
+        guard case .file(let body) = body, !isStreamed || !mayBeStreamed else { return 0 }
         return (body.byteCount + 2) / 3 * 4
     }
 }

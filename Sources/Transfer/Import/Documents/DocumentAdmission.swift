@@ -87,16 +87,11 @@ struct DocumentAdmission: Sendable {
             }
             for attachment in attachments { try check(attachment) }
         }
-        let isStreamed =
-            mode != .restore
-            && attachments.contains { attachment in
-                if case .file(let body) = attachment.body { return body.byteCount > streamedFrom }
-                return false
-            }
+        let isStreamed = mode != .restore && attachments.contains { $0.isStreamed(from: streamedFrom) }
         return ImportDocument(
             origin: origin, id: id, text: text, revision: revision, isDeletion: isDeletion, attachments: attachments,
             isShared: isShared, isStreamed: isStreamed,
-            byteCount: text.bytes.count + (isStreamed ? 0 : attachments.reduce(0) { $0 + $1.addedByteCount }))
+            byteCount: attachments.reduce(text.bytes.count) { $0 + $1.addedByteCount(isStreamed: isStreamed) })
     }
 
     /// All that is wrong with it, on one line.

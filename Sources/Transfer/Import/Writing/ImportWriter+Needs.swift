@@ -47,7 +47,8 @@ extension ImportWriter {
         let isMerge = settings.mode == .merge
         let text = isMerge ? try Self.plain(current).merging(try Self.patch(document.text).root) : document.text
         let attachments = try await AttachmentComparison(
-            document: document, current: current, keepsOthers: isMerge, reading: reading, dialect: gateway.dialect
+            document: document, current: current, keepsOthers: isMerge, reading: reading, dialect: gateway.dialect,
+            digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
         ).run()
         var patch = JSONPatch.difference(
             from: current.root, to: text.root, leavingOut: VersionMembers.names
@@ -80,19 +81,31 @@ extension ImportWriter {
         return sentAlone.isEmpty ? .write(body, outcome) : .stream(body, sentAlone, outcome)
     }
 
-    /// Nil for one that is in no file.
+    /// Nil for one that goes with the document.
     private func streamed(_ attachment: ImportAttachment) async throws -> StreamedAttachment? {
-        guard case .file(let body) = attachment.body else { return nil }
+        guard attachment.mayBeStreamed, let contentType = attachment.contentType,
+            case .file(let body) = attachment.body
+        else { return nil }
         return StreamedAttachment(
-            name: attachment.name, contentType: attachment.contentType ?? ImportAttachment.unknownType,
+            name: attachment.name, contentType: contentType,
             digest: try await reading.fileDigest(of: body, attachment.name, for: gateway.dialect), body: body)
+    }
+
+    /// Of an attachment that the gateway has; nil if it can't be read.
+    private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
+        try await asking.again {
+            guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
+            var digest = AttachmentDigest.Calculation(for: gateway.dialect)
+            while let bytes = try await answer.next() { digest.update(bytes) }
+            return digest.digest()
+        }
     }
 
     /// An attachment as it stands in the body.
     func render(
         _ attachment: ImportAttachment, _ document: JSONText, _ current: JSONText?
     ) async throws -> WrittenAttachment {
-        let data: [UInt8]
+        var data: [UInt8]
         switch attachment.body {
         case .inline(let range): data = Array(document.bytes[range.lowerBound + 1..<range.upperBound - 1])
         case .file(let body): data = try await reading.base64(of: body, attachment.name)
@@ -102,9 +115,12 @@ extension ImportWriter {
             }
             return WrittenAttachment(name: attachment.name, head: Array(stub.bytes), data: nil)
         }
+        let isPacked = attachment.encoding == "gzip"
+        if isPacked, gateway.dialect == .couchDB { data = try await reading.unpacked(data, attachment.name) }
         var head = JSONWriter()
         head.object { head in
-            head.member("content_type", string: attachment.contentType ?? ImportAttachment.unknownType)
+            head.member("content_type", optional: attachment.contentType)
+            if isPacked, gateway.dialect == .syncGateway { head.member("encoding", string: "gzip") }
             if settings.mode == .restore, let revpos = attachment.revisionPosition {
                 head.member("revpos", integer: revpos)
             }

@@ -73,9 +73,9 @@ extension ImportWriter {
             case .conflict:
                 outcomes[open.index] = .rejected(
                     reason: "the gateway keeps one leaf of a document only, and has another")
-            case .rejected(let status, let reason) where status != 500 || isLast:
+            case .rejected(let status, let reason):
                 outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
-            case .undecided, .unmentioned, .rejected:
+            case .undecided, .unmentioned, .failed:
                 if isLast {
                     outcomes[open.index] = .rejected(reason: "not accepted: \(outcome)")
                 } else {

@@ -12,6 +12,8 @@ internal import Pipeline
 struct ImportWriter: Sendable {
     /// Writes of one document that may meet another revision, or an undecided gateway, one after the other.
     static let attemptLimit = 10
+    /// Bytes of what is there, of several documents at once.
+    private static let answerLimit = 4 << 20
 
     let gateway: Gateway
     let settings: ImportSettings
@@ -111,7 +113,9 @@ struct ImportWriter: Sendable {
         }
         guard !wanted.isEmpty else { return }
         var sender = makeSender()
-        let lookups = try await sender.lookUp(wanted.map { open[$0].document.id }[...])
+        let lookups = try await sender.lookUp(
+            wanted.map { open[$0].document.id }[...], includesBodies: settings.mode != .delete,
+            limit: Self.answerLimit)
         for (index, lookup) in zip(wanted, lookups) { open[index].lookup = lookup }
     }
 
@@ -128,9 +132,9 @@ struct ImportWriter: Sendable {
             case .written: outcomes[open.index] = wanted
             case .conflict where settings.mode == .insert && !isTolerant(open.document, doubtful):
                 outcomes[open.index] = Self.isThere
-            case .rejected(let status, let reason) where status != 500:
+            case .rejected(let status, let reason):
                 outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
-            case .conflict, .undecided, .unmentioned, .rejected:
+            case .conflict, .undecided, .unmentioned, .failed:
                 if isLast {
                     outcomes[open.index] = .rejected(reason: "not accepted \(Self.attemptLimit) times: \(outcome)")
                 } else {

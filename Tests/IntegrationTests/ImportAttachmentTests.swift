@@ -1,0 +1,182 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Rules
+import Testing
+import Transfer
+
+/// Attachments go with their documents, whichever way they come, and never as stubs without their bytes.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportAttachmentTests {
+    private static let bodies: [[UInt8]] = [
+        Array("hello".utf8), [], (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) },
+        [UInt8](repeating: 0xFF, count: 100_001),
+    ]
+
+    private static let ids = ImportRoundTripTests.hardIDs.filter { $0 != ".." }
+
+    /// Bodies are shared by documents; ids and names are hard.
+    private func load(_ bench: BotBench) async throws {
+        let lines = Self.ids.enumerated().map { number, id in
+            let data = [number % 4, (number + 1) % 4].map { Base64.encode(Self.bodies[$0]) }
+                .map { String(decoding: $0, as: UTF8.self) }
+            return #"{"_id":"\#(id)","n":1.10,"_attachments":{"#
+                + #""a/\u00e9 +%":{"content_type":"image/png","data":"\#(data[0])"},"b":{"data":"\#(data[1])"}}}"#
+        }
+        let state = try await bench.load(lines: lines)
+        #expect(state.counts == ImportCounts(inserted: 25), bench.complaint)
+    }
+
+    /// SHA-256 of all attachments in the order of documents and names.
+    private func digests(_ bench: BotBench, _ folder: String) async throws -> [String] {
+        try await bench.export(folder + ".ndjson") { $0.attachments = .folder(bench.path(folder)) }
+        #expect(try await bench.verify(folder + ".ndjson").isEmpty)
+        return try bench.lines(folder + ".ndjson").flatMap { line in
+            let root = try JSONText(line).root
+            return root["_attachments"]?.members.map {
+                "\(root["_id"]?.string ?? "") \($0.name.string ?? "") \($0.value["file"]?.string ?? "none")"
+            }.sorted() ?? []
+        }
+    }
+
+    @Test(arguments: [0, 1_000, 80_000, 1 << 20]) func fromAFolderTheyComeWhole(streamedFrom: Int) async throws {
+        try await BotBench.with { origin in
+            try await load(origin)
+            let before = try await digests(origin, "files")
+            #expect(before.count == 50)
+            #expect(before.contains { $0.hasSuffix(Digest.sha256.hex(Self.bodies[3])) })
+            try await BotBench.withEmbedded { target in
+                try target.write("in.ndjson", bytes: try origin.bytes("files.ndjson"))
+                let configure: (inout ImportSettings) -> Void = { settings in
+                    settings.attachments = origin.path("files")
+                    settings.streamedFrom = streamedFrom
+                }
+                let state = try await target.load(file: "in.ndjson", configure: configure)
+                #expect(state.counts == ImportCounts(inserted: 25), target.complaint)
+                #expect(try await digests(target, "files") == before)
+                #expect(try await target.contents() == (try await origin.contents()))
+                let again = try await target.load(file: "in.ndjson") { settings in
+                    configure(&settings)
+                    settings.mode = .upsert
+                }
+                #expect(again.counts == ImportCounts(unchanged: 25))
+            }
+        }
+    }
+
+    @Test(arguments: ["o.ndjson", "o.ndjson.gz"]) func withinTheirDocumentsTheyComeWhole(name: String) async throws {
+        try await BotBench.with { origin in
+            try await load(origin)
+            let before = try await digests(origin, "files")
+            try await origin.export(name) { $0.attachments = .inline }
+            try await BotBench.withEmbedded { target in
+                try target.write(name, bytes: try origin.bytes(name))
+                let state = try await target.load(file: name)
+                #expect(state.counts == ImportCounts(inserted: 25), target.complaint)
+                #expect(try await digests(target, "files") == before)
+                let again = try await target.load(file: name) { $0.mode = .upsert }
+                #expect(again.counts == ImportCounts(unchanged: 25))
+            }
+        }
+    }
+
+    @Test(arguments: ImportMode.allCases.filter { $0 != .delete })
+    func aStubWithoutItsBytesIsRefused(mode: ImportMode) async throws {
+        try await BotBench.withEmbedded { bench in
+            let stub = #"{"content_type":"image/png","digest":"sha1-AAAA","length":5,"revpos":1,"stub":true}"#
+            let line = #"{"_id":"a","_rev":"1-a","n":1,"_attachments":{"x":\#(stub)}}"#
+            let state = try await bench.load(lines: [line, #"{"_id":"b","_rev":"1-b"}"#]) { $0.mode = mode }
+            #expect(state.counts == ImportCounts(inserted: 1, rejected: 1))
+            #expect(try bench.rejections().first?.reason.contains("'x'") == true)
+            #expect(Array(try await bench.contents().keys) == ["b"])
+        }
+    }
+
+    /// The bytes are those that the line's stub names, or the document is not written.
+    @Test(arguments: [1_000, 1 << 20]) func aFileThatIsMissingOrDamagedKeepsItsDocumentsOut(
+        streamedFrom: Int
+    ) async throws {
+        try await BotBench.withEmbedded { origin in
+            try await load(origin)
+            _ = try await digests(origin, "files")
+            let lines = try origin.lines("files.ndjson")
+            let damaged = Digest.sha256.hex(Self.bodies[2])
+            let missing = Digest.sha256.hex(Self.bodies[0])
+            func file(_ digest: String) -> String { origin.path("files/sha256/\(digest.prefix(2))/\(digest)") }
+            try Data(Self.bodies[3].prefix(70_000)).write(to: URL(fileURLWithPath: file(damaged)))
+            try FileManager.default.removeItem(atPath: file(missing))
+            let wrong = lines.count { $0.contains(damaged) || $0.contains(missing) }
+            try await BotBench.withEmbedded { target in
+                let configure: (inout ImportSettings) -> Void = { settings in
+                    settings.attachments = origin.path("files")
+                    settings.streamedFrom = streamedFrom
+                }
+                let state = try await target.load(lines: lines, configure: configure)
+                #expect(state.counts == ImportCounts(inserted: 25 - wrong, rejected: wrong))
+                let reasons = try target.rejections().map(\.reason)
+                #expect(reasons.allSatisfy { $0.contains("is missing") || $0.contains("is damaged") })
+                #expect(reasons.contains { $0.contains("is damaged") && $0.contains(damaged) })
+                #expect(reasons.contains { $0.contains("is missing") && $0.contains(missing) })
+                // Back in the folder, what was rejected can be imported as it is.
+                try Data(Self.bodies[2]).write(to: URL(fileURLWithPath: file(damaged)))
+                try Data(Self.bodies[0]).write(to: URL(fileURLWithPath: file(missing)))
+                let again = try await target.load(lines: try target.lines("rejects.ndjson"), configure: configure)
+                #expect(again.counts == ImportCounts(inserted: wrong), target.complaint)
+                #expect(try await target.contents() == (try await origin.contents()))
+            }
+        }
+    }
+
+    @Test func withoutTheFolderFilesAreAskedFor() async throws {
+        try await BotBench.withEmbedded { origin in
+            try await load(origin)
+            _ = try await digests(origin, "files")
+            try await BotBench.withEmbedded { target in
+                let state = try await target.load(lines: try origin.lines("files.ndjson"))
+                #expect(state.counts == ImportCounts(rejected: 25))
+                #expect(try target.rejections().allSatisfy { $0.reason.contains("--attachments DIR") })
+            }
+        }
+    }
+
+    /// An export without attachments goes back to where it came from.
+    @Test func aStubOfWhatIsThereKeepsIt() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":{"data":"aGVsbG8="}}}"#])
+            try await bench.export("o.ndjson")
+            var lines = try bench.lines("o.ndjson")
+            lines[0] = lines[0].replacingOccurrences(of: #""n":1"#, with: #""n":2"#)
+            let state = try await bench.load(lines: lines) { $0.mode = .upsert }
+            #expect(state.counts == ImportCounts(changed: 1), bench.complaint)
+            #expect(try await bench.phone.attachment("x", of: "a") == Array("hello".utf8))
+            lines[0] = lines[0].replacingOccurrences(of: #""digest":"sha1-"#, with: #""digest":"sha1-0"#)
+            #expect(try await bench.load(lines: lines) { $0.mode = .upsert }.counts.rejected == 1)
+        }
+    }
+
+    @Test func mergeKeepsAddsReplacesAndRemoves() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(lines: [
+                #"{"_id":"a","n":1,"_attachments":{"keep":{"data":"aGVsbG8="},"drop":{"data":"eA=="},"new":{"data":"eQ=="}}}"#
+            ])
+            let patch =
+                #"{"_id":"a","_attachments":{"drop":null,"never":null,"new":{"data":"ej8="},"more":{"data":"/w=="}}}"#
+            let state = try await bench.load(lines: [patch]) { $0.mode = .merge }
+            #expect(state.counts == ImportCounts(changed: 1), bench.complaint)
+            let attachments = try await bench.stored("a")?.root["_attachments"]
+            #expect(Set(attachments?.members.compactMap(\.name.string) ?? []) == ["keep", "more", "new"])
+            #expect(try await bench.phone.attachment("keep", of: "a") == Array("hello".utf8))
+            #expect(try await bench.phone.attachment("new", of: "a") == Array("z?".utf8))
+            #expect(try await bench.phone.attachment("more", of: "a") == [0xFF])
+            #expect(try await bench.load(lines: [patch]) { $0.mode = .merge }.counts == ImportCounts(unchanged: 1))
+        }
+    }
+
+    @Test func upsertTakesAwayWhatTheDocumentHasNoMore() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(lines: [#"{"_id":"a","_attachments":{"x":{"data":"aGVsbG8="}}}"#])
+            let state = try await bench.load(lines: [#"{"_id":"a"}"#]) { $0.mode = .upsert }
+            #expect(state.counts == ImportCounts(changed: 1))
+            #expect(try await bench.contents() == ["a": #"{"_id":"a"}"#])
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Compression
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Testing
+import Transfer
+
+/// What can't be read or may not be written is told of, counted and kept; the rest is imported.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportBadInputTests {
+    private static let good = [#"{"_id":"a","n":1}"#, #"{"_id":"z","n":2}"#]
+
+    private static let oneBadLine: [(line: String, id: String?, reason: String)] = [
+        (#"{"_id":"b","n":01}"#, nil, "2:17"), (#"{"_id":"b""#, nil, "2:"), ("nonsense", nil, "2:2"),
+        (#""text""#, nil, "object"), (#"{"n":1}"#, nil, "no _id"), (#"{"_id":7}"#, nil, "_id"),
+        (#"{"_id":""}"#, nil, "empty"), (#"{"_id":"_b"}"#, nil, "begins with '_'"),
+        (#"{"_id":"_local/b"}"#, nil, "begins with '_'"), (#"{"_id":"b\u0000"}"#, nil, "U+0000"),
+        (#"{"_id":"\ud83e"}"#, nil, "surrogate"),
+        (#"{"_id":"\#(String(repeating: "x", count: 251))"}"#, nil, "251 bytes"),
+        (#"{"_id":"b","_attachments":[]}"#, "b", "attachment"),
+        (#"{"_id":"b","_attachments":{"x":{"data":7}}}"#, "b", "'x'"),
+        (#"{"_id":"b","_attachments":{"x":{"follows":true}}}"#, "b", "'x'"),
+        (#"{"_id":"b","_attachments":{"x":{"file":"../../etc/passwd"}}}"#, "b", "'x'"),
+        (#"{"_id":"b","_attachments":{"x":null}}"#, "b", "'x'"),
+        (#"{"_id":"b","_attachments":{"x":{"data":"not base64"}}}"#, "b", "illegal base64"),
+        (#"{"_id":"b","_sync":1}"#, "b", "gateway refuses it (400)"),
+    ]
+
+    @Test(arguments: oneBadLine)
+    func aBadLineIsKeptAndTheRestImported(line: String, id: String?, reason: String) async throws {
+        try await BotBench.withEmbedded { bench in
+            let state = try await bench.load(lines: [Self.good[0], line, Self.good[1]])
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
+            #expect(state.counters.deadLetters == 1 && state.counters.changes == 3)
+            #expect(try await bench.contents().keys.map(\.text).sorted() == ["a", "z"])
+            #expect(try bench.lines("rejects.ndjson") == [line])
+            let rejection = try #require(try bench.rejections().first)
+            #expect(rejection.line == 2)
+            #expect(rejection.id == id)
+            #expect(rejection.reason.contains(reason), "\(rejection.reason)")
+        }
+    }
+
+    @Test func whatIsMendedCanBeImported() async throws {
+        try await BotBench.withEmbedded { bench in
+            try await bench.load(lines: [Self.good[0], #"{"_id":"b","n":01}"#, "{\"_id\":\"c\u{2028}\",\"_sync\":1}"])
+            let rejected = try bench.text("rejects.ndjson")
+            #expect(rejected.split(separator: "\n").count == 2)
+            let mended = rejected.replacingOccurrences(of: "01", with: "1").replacingOccurrences(of: "_sync", with: "x")
+            try bench.write("mended.ndjson", bytes: Array(mended.utf8))
+            let state = try await bench.load(file: "mended.ndjson")
+            #expect(state.counts == ImportCounts(inserted: 2))
+            #expect(try bench.lines("rejects.ndjson") == [] && bench.rejections() == [])
+            #expect(
+                try await bench.contents()
+                    == [
+                        "a": Self.good[0], "b": #"{"_id":"b","n":1}"#,
+                        "c\u{2028}": #"{"_id":"c\u{2028}","x":1}"#,
+                    ])
+        }
+    }
+
+    /// Documents of an array may stand on several lines; in the reject file each stands on one.
+    @Test func aDocumentOnSeveralLinesIsRejectedOnOne() async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.json", bytes: Array("[\n{\"_id\":\"a\"},\n{\n  \"n\": 1\n},\n{\"_id\":\"c\"}]".utf8))
+            let state = try await bench.load(file: "in.json")
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
+            #expect(try bench.rejections().map(\.line) == [3])
+            let lines = try bench.lines("rejects.ndjson")
+            #expect(lines.count == 1)
+            #expect(try lines.map { content(of: try JSONText($0).root) } == [#"{"n":1}"#])
+        }
+    }
+
+    @Test(arguments: [(1, 1), (40_000, 100)])
+    func whatATruncatedArchiveStillHoldsIsImported(cut: Int, least: Int) async throws {
+        try await BotBench.withEmbedded { bench in
+            var random = SystemRandomNumberGenerator()
+            let lines = (0..<2_000).map { #"{"_id":"\#($0)","x":"\#(random.next())\#(random.next())"}"# + "\n" }
+            let packed = Gzip.pack(Array(lines.joined().utf8))
+            try bench.write("in.ndjson.gz", bytes: Array(packed.dropLast(cut)))
+            let (importer, report) = try bench.importer("in.ndjson.gz")
+            let error = await #expect(throws: TransferError.self) { try await importer.run() }
+            #expect(error?.code == .invalid)
+            #expect(error?.description.contains("in.ndjson.gz") == true)
+            #expect(report.state.counts.inserted >= least)
+            #expect(try await bench.contents().count == report.state.counts.inserted)
+            // Whole again, it is gone on with by an upsert.
+            try bench.write("in.ndjson.gz", bytes: packed)
+            #expect(try await bench.load(file: "in.ndjson.gz") { $0.mode = .upsert }.counts.settled == 2_000)
+            #expect(try await bench.contents().count == 2_000)
+        }
+    }
+
+    @Test func anInputThatIsNotThereIsMissing() async throws {
+        try await BotBench.withEmbedded { bench in
+            let error = await #expect(throws: TransferError.self) { try await bench.load(file: "nowhere.ndjson") }
+            #expect(error?.code == .missing)
+            #expect(error?.description.contains("nowhere.ndjson") == true)
+        }
+    }
+
+    @Test func anEmptyInputIsNoTrouble() async throws {
+        try await BotBench.withEmbedded { bench in
+            for name in ["in.ndjson", "in.csv", "in.json"] {
+                try bench.write(name, bytes: [])
+                #expect(try await bench.load(file: name).counts == ImportCounts(), "\(name)")
+            }
+        }
+    }
+
+    // MARK: - Too much of it
+
+    @Test(arguments: [("0", false), ("2", false), ("3", true), ("29%", false), ("30%", true), ("100%", true)])
+    func tooManyErrorsEndTheImport(limit: String, isBorne: Bool) async throws {
+        try await BotBench.withEmbedded { bench in
+            let lines = (0..<10).map { $0 % 4 == 1 ? #"{"n":\#($0)}"# : #"{"_id":"d\#($0)"}"# }
+            try bench.write("in.ndjson", lines)
+            let (importer, report) = try bench.importer("in.ndjson") { $0.errorLimit = ErrorLimit(limit) }
+            if isBorne {
+                try await importer.run()
+            } else {
+                // A share is looked at once there is enough to judge by: here, by whoever asks for the exit code.
+                let counters = try await failure(of: importer, limit) ?? report.state.counters
+                #expect(ErrorLimit(limit)?.isExceeded(by: counters, isFinal: true) == true)
+            }
+            #expect(report.state.counts.rejected == 3 || limit == "0")
+        }
+    }
+
+    private func failure(of importer: Importer, _ limit: String) async throws -> RunCounters? {
+        guard !limit.hasSuffix("%") else {
+            try await importer.run()
+            return nil
+        }
+        let failure = await #expect(throws: RunFailure.self) { try await importer.run() }
+        #expect(failure?.code == .tooManyErrors)
+        return nil
+    }
+
+    @Test func aShareOfErrorsEndsALongImportBeforeItsEnd() async throws {
+        try await BotBench.withEmbedded { bench in
+            let lines = (0..<5_000).map { $0 < 1_000 && $0 % 2 == 0 ? #"{"n":1}"# : #"{"_id":"d\#($0)"}"# }
+            let failure = await #expect(throws: RunFailure.self) {
+                try await bench.load(lines: lines) { settings in
+                    settings.errorLimit = .percent(20)
+                    settings.batchDocuments = 50
+                    settings.requests = 1
+                }
+            }
+            #expect(failure?.code == .tooManyErrors)
+            let imported = try await bench.contents()
+            #expect(imported.count < 1_000)
+            let (rejected, reasons) = (try bench.lines("rejects.ndjson"), try bench.rejections())
+            #expect(rejected.count == reasons.count)
+        }
+    }
+}

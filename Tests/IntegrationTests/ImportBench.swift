@@ -1,0 +1,165 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import Locking
+import LosslessJSON
+import Pipeline
+import Testing
+import Transfer
+
+extension BotBench {
+    /// What `FILE.reasons` says of a rejected document.
+    struct Rejection: Equatable {
+        let line: Int?
+        let id: String?
+        let reason: String
+    }
+
+    /// On an embedded gateway that differs from the usual one.
+    static func withEmbedded(
+        _ configure: (inout EmbeddedGateway.Configuration) throws -> Void = { _ in }, keyspace: String = "todo",
+        _ body: (BotBench) async throws -> Void
+    ) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
+        try configure(&configuration)
+        let embedded = EmbeddedGateway(configuration)
+        let url = try GatewayURL(try await embedded.start().url).sibling(Keyspace(keyspace))
+        let bench = BotBench(url: url, settings: GatewaySettings(), directory: directory)
+        do { try await body(bench) } catch {
+            await embedded.stop()
+            throw error
+        }
+        await bench.phone.shutdown()
+        await embedded.stop()
+    }
+
+    func write(_ name: String, bytes: [UInt8]) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
+    }
+
+    func write(_ name: String, _ lines: [String]) throws {
+        try write(name, bytes: Array(lines.map { $0 + "\n" }.joined().utf8))
+    }
+
+    /// Rejected documents go to `rejects.ndjson`.
+    func importer(
+        _ name: String, configure: (inout ImportSettings) throws -> Void = { _ in }
+    ) throws -> (importer: Importer, report: ImportReport) {
+        var settings = ImportSettings()
+        settings.path = path(name)
+        settings.rejectPath = path("rejects.ndjson")
+        settings.progressPath = ImportSettings.progressPath(of: path(name))
+        try configure(&settings)
+        let report = ImportReport()
+        let importer = Importer(
+            gateway: Gateway(url, settings: self.settings), settings: settings, report: report, logger: Self.logger)
+        return (importer, report)
+    }
+
+    @discardableResult
+    func load(
+        file name: String, configure: (inout ImportSettings) throws -> Void = { _ in }
+    ) async throws -> ImportReport.State {
+        let (importer, report) = try importer(name, configure: configure)
+        try await importer.run()
+        return report.state
+    }
+
+    /// Writes the lines to a file, and imports it.
+    @discardableResult
+    func load(
+        lines: [String], configure: (inout ImportSettings) throws -> Void = { _ in }
+    ) async throws -> ImportReport.State {
+        try write("in.ndjson", lines)
+        return try await load(file: "in.ndjson", configure: configure)
+    }
+
+    /// What a dry run says, a line for each document.
+    func preview(
+        lines: [String], configure: (inout ImportSettings) throws -> Void = { _ in }
+    ) async throws -> [JSONText] {
+        let said = Locked<[[UInt8]]>([])
+        try await load(lines: lines) { settings in
+            try configure(&settings)
+            settings.preview = { line in said.withLock { $0.append(line) } }
+        }
+        return try said.withLock { $0 }.map { try JSONText($0) }
+    }
+
+    func rejections(_ name: String = "rejects.ndjson") throws -> [Rejection] {
+        try lines(name + ".reasons").map { line in
+            let root = try JSONText(line).root
+            return Rejection(
+                line: root["line"]?.integer, id: root["id"]?.string, reason: root["reason"]?.string ?? "")
+        }
+    }
+
+    /// Why documents were rejected, for a test that did not expect it.
+    var complaint: Comment { Comment(rawValue: "\((try? rejections()) ?? [])") }
+
+    /// Ids in the order in which they were last written.
+    func idsInOrderOfWriting() async throws -> [String] {
+        var answer = try await phone.changes(ChangesRequest(includesDocuments: false))
+        var ids: [String] = []
+        while let batch = try await answer.next() {
+            ids += batch.filter { $0.kind == .document }.map(\.id.text)
+        }
+        return ids
+    }
+
+    /// Each document's content, by its id.
+    func contents() async throws -> [DocumentID: String] {
+        try await export("contents.ndjson") { $0.isResuming = false }
+        let documents = try lines("contents.ndjson").map { try JSONText($0).root }
+        return Dictionary(
+            uniqueKeysWithValues: documents.map { (DocumentID($0["_id"]?.string ?? ""), content(of: $0)) })
+    }
+
+    func revision(of id: DocumentID) async throws -> String? { try await stored(id)?.root["_rev"]?.string }
+}
+
+extension ImportCounts {
+    init(inserted: Int = 0, changed: Int = 0, unchanged: Int = 0, rejected: Int = 0) {
+        self.init()
+        (self.inserted, self.changed, self.unchanged, self.rejected) = (inserted, changed, unchanged, rejected)
+    }
+}
+
+/// A document in one spelling, without what each gateway makes for itself: members in the order of their names, numbers
+/// as they are written, attachments without revision and digest.
+func content(of document: JSONValue, keepsRevision: Bool = false) -> String {
+    spelling(of: document) { name, value in
+        switch name {
+        case "_cv": nil
+        case "_rev": keepsRevision ? spelling(of: value) : nil
+        case "_attachments":
+            spelling(of: value) { _, stub in
+                spelling(of: stub) { name, value in ["revpos", "digest"].contains(name) ? nil : spelling(of: value) }
+            }
+        default: spelling(of: value)
+        }
+    }
+}
+
+private func spelling(of value: JSONValue) -> String {
+    switch value.kind {
+    case .null, .true, .false, .number: return String(decoding: value.bytes, as: UTF8.self)
+    // As ASCII: to Swift, strings are equal also if they are composed otherwise.
+    case .string: return "\"" + (value.string ?? "").unicodeScalars.map { $0.escaped(asASCII: true) }.joined() + "\""
+    case .array: return "[" + value.elements.map { spelling(of: $0) }.joined(separator: ",") + "]"
+    case .object: return spelling(of: value) { spelling(of: $1) }
+    }
+}
+
+private func spelling(of object: JSONValue, _ member: (String, JSONValue) -> String?) -> String {
+    var members: [(name: String, value: String)] = []
+    for each in object.members {
+        guard let value = member(each.name.string ?? "", each.value) else { continue }
+        members.append((spelling(of: each.name), value))
+    }
+    members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    return "{" + members.map { "\($0.name):\($0.value)" }.joined(separator: ",") + "}"
+}

@@ -1,0 +1,142 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import TestKit
+import Testing
+import Transfer
+
+/// Gateways that take some documents and refuse others, each in its own way.
+@Suite(.timeLimit(.minutes(5))) struct ImportRefusalTests {
+    private static let lines = (0..<9).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
+
+    private func load(
+        _ server: ScriptedServer, configure: (inout ImportSettings) -> Void = { _ in },
+        _ body: (BotBench, ImportReport.State) throws -> Void
+    ) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let bench = BotBench(
+            url: try GatewayURL(server.server.url("/todo")), settings: GatewaySettings(), directory: directory)
+        let state = try await bench.load(lines: Self.lines, configure: configure)
+        try body(bench, state)
+        await bench.phone.shutdown()
+    }
+
+    private func expectOnlyD4Rejected(_ bench: BotBench, _ state: ImportReport.State, _ reason: String) throws {
+        #expect(state.counts == ImportCounts(inserted: 8, rejected: 1))
+        #expect(try bench.lines("rejects.ndjson") == [Self.lines[4]])
+        let rejection = try #require(try bench.rejections().first)
+        #expect(rejection.line == 5 && rejection.id == "d4")
+        #expect(rejection.reason.contains(reason), "\(rejection.reason)")
+    }
+
+    private static func row(_ id: String) -> String { #"{"id":"\#(id)","rev":"1-a"}"# }
+
+    private static let rowsOfErrors = [
+        #"{"id":"d4","error":"forbidden","reason":"no such thing"}"#,
+        #"{"id":"d4","status":403,"error":"forbidden","reason":"no such thing"}"#,
+        #"{"id":"d4","status":400,"error":"Bad Request","reason":"no such thing"}"#,
+    ]
+
+    @Test(arguments: rowsOfErrors) func aRowThatRefusesADocumentConcernsItAlone(row: String) async throws {
+        let server = try ScriptedServer { request, _ in
+            guard request.path == "/todo/_bulk_docs" else { return nil }
+            let rows = ScriptedServer.ids(in: request).map { $0 == "d4" ? row : Self.row($0) }
+            return .init(status: 201, body: "[\(rows.joined(separator: ","))]")
+        }
+        try await load(server) { try expectOnlyD4Rejected($0, $1, "no such thing") }
+        #expect(server.requests("/todo/_bulk_docs").count == 1)
+    }
+
+    /// CouchDB refuses the whole call for one document that it does not like.
+    @Test func aCallThatIsRefusedForOneDocumentIsHalvedUntilItIsFound() async throws {
+        let server = try ScriptedServer { request, _ in
+            guard request.path == "/todo/_bulk_docs" else { return nil }
+            guard !ScriptedServer.ids(in: request).contains("d4") else {
+                return .init(status: 400, body: #"{"error":"doc_validation","reason":"Bad special document member"}"#)
+            }
+            return ScriptedServer.written(request)
+        }
+        try await load(server) { try expectOnlyD4Rejected($0, $1, "Bad special document member") }
+    }
+
+    @Test(arguments: [1, 3]) func aCallThatIsTooLargeIsHalvedUntilItPasses(largest: Int) async throws {
+        let server = try ScriptedServer { request, _ in
+            guard request.path == "/todo/_bulk_docs" else { return nil }
+            let ids = ScriptedServer.ids(in: request)
+            guard ids.count <= largest, ids != ["d4"] || largest > 1 else {
+                return .init(status: 413, body: #"{"error":"Request Entity Too Large","reason":"too large"}"#)
+            }
+            return ScriptedServer.written(request)
+        }
+        try await load(server) { bench, state in
+            guard largest == 1 else {
+                #expect(state.counts == ImportCounts(inserted: 9))
+                return
+            }
+            try expectOnlyD4Rejected(bench, state, "413")
+        }
+        let written = server.requests("/todo/_bulk_docs").filter { ScriptedServer.ids(in: $0).count <= largest }
+        #expect(Set(written.flatMap { ScriptedServer.ids(in: $0) }).count == 9)
+    }
+
+    /// The bytes are those of the file: nothing was decoded and written anew.
+    @Test func documentsAreSentAsTheyStand() async throws {
+        let server = try ScriptedServer { request, _ in
+            request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
+        }
+        try await load(server) { #expect($1.counts == ImportCounts(inserted: 9)) }
+        #expect(
+            server.requests("/todo/_bulk_docs").map(\.text) == [#"{"docs":[\#(Self.lines.joined(separator: ",\n"))]}"#])
+    }
+
+    @Test func batchesHaveSoManyDocumentsAndBytes() async throws {
+        for (documents, bytes, counts) in [
+            (4, 1 << 20, [1, 4, 4]), (500, 50, [1, 2, 2, 2, 2]), (500, 1, [Int](repeating: 1, count: 9)),
+        ] {
+            let server = try ScriptedServer { request, _ in
+                request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
+            }
+            try await load(server) { settings in
+                settings.batchDocuments = documents
+                settings.batchBytes = bytes
+            } _: {
+                #expect($1.counts == ImportCounts(inserted: 9))
+            }
+            let found = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0).count }
+            #expect(found.sorted() == counts)
+        }
+    }
+
+    @Test func whatAGatewayRefusesByItsRulesIsRejected() async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(
+                #"{"refuse_documents":{"share":0.2,"status":[403,400],"reason":"not here"},"on":"_bulk_docs"}"#)
+            let lines = (0..<400).map { #"{"_id":"d\#($0)","_attachments":{"x":{"data":"eA=="}}}"# }
+            let state = try await bench.load(lines: lines) { $0.batchDocuments = 30 }
+            let counts = state.counts
+            #expect(counts.rejected > 20 && counts.inserted + counts.rejected == 400)
+            let rejected = try bench.lines("rejects.ndjson")
+            #expect(rejected.count == counts.rejected)
+            #expect(try bench.rejections().allSatisfy { $0.reason.contains("not here") })
+            embedded.behave()
+            let again = try await bench.load(lines: rejected)
+            #expect(again.counts == ImportCounts(inserted: rejected.count))
+            #expect(try await bench.contents().count == 400)
+        }
+    }
+
+    @Test func whoMayNotWriteIsToldOfItAtOnce() async throws {
+        try await BotBench.withTrouble(user: ("amy", "secret")) { bench, _ in
+            var stranger = bench
+            stranger.settings.credentials = .basic(user: "amy", password: "wrong")
+            let failure = await #expect(throws: RunFailure.self) { try await stranger.load(lines: Self.lines) }
+            #expect(failure?.code == .notAllowed)
+            let state = try await bench.load(lines: Self.lines)
+            #expect(state.counts == ImportCounts(inserted: 9))
+        }
+    }
+}
