@@ -68,7 +68,8 @@ let package = Package(
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Locking"], swiftSettings: settings),
         .target(name: "JQ", dependencies: ["CJQ", "LosslessJSON", "Locking"], swiftSettings: settings),
         .target(
-            name: "GatewayClient", dependencies: ["Compression", "HTTPTransport", "Locking", "LosslessJSON"],
+            name: "GatewayClient",
+            dependencies: ["CCrypto", "Compression", "HTTPTransport", "Locking", "LosslessJSON"],
             swiftSettings: settings),
         .target(
             name: "Rules", dependencies: ["JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],

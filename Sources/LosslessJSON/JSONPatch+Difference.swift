@@ -6,11 +6,14 @@ extension JSONPatch {
     /// array: what begins and ends the same stays, the rest is compared element by element. An object that names a
     /// member twice is replaced as a whole. The same two documents always give the same patch. Does not recurse.
     ///
-    /// - Parameter leavingOut: Members of the two root objects that are not looked at.
+    /// - Parameters:
+    ///   - leavingOut: Members of the two root objects that are not looked at.
+    ///   - numbersAsWritten: Whether another spelling of a number is a difference.
     public static func difference(
-        from old: JSONValue, to new: JSONValue, leavingOut: Set<String> = []
+        from old: JSONValue, to new: JSONValue, leavingOut: Set<String> = [], numbersAsWritten: Bool = false
     ) -> JSONPatch {
-        var search = JSONDifferenceSearch(leavingOut: Set(leavingOut.map { Array($0.utf8)[...] }))
+        var search = JSONDifferenceSearch(
+            leavingOut: Set(leavingOut.map { Array($0.utf8)[...] }), numbersAsWritten: numbersAsWritten)
         search.run(from: old, to: new)
         return JSONPatch(operations: search.operations)
     }
@@ -29,7 +32,12 @@ private struct JSONDifferenceSearch {
     /// What is left to do, the next step last.
     private var steps: [Step] = []
 
-    init(leavingOut: Set<ArraySlice<UInt8>>) { self.leavingOut = leavingOut }
+    private let numbersAsWritten: Bool
+
+    init(leavingOut: Set<ArraySlice<UInt8>>, numbersAsWritten: Bool) {
+        self.leavingOut = leavingOut
+        self.numbersAsWritten = numbersAsWritten
+    }
 
     mutating func run(from old: JSONValue, to new: JSONValue) {
         steps = [.compare(JSONPointer(tokens: []), old, new)]
@@ -55,7 +63,7 @@ private struct JSONDifferenceSearch {
         let isRoot = pointer.tokens.isEmpty
         let old = isRoot ? old.without(leavingOut) : old
         let new = isRoot ? new.without(leavingOut) : new
-        if !old.isEquivalent(to: new) { operations.append(.replace(pointer, new.detached())) }
+        if !isSame(old, new) { operations.append(.replace(pointer, new.detached())) }
     }
 
     private mutating func compareMembers(_ old: JSONValue, _ new: JSONValue, at pointer: JSONPointer) {
@@ -81,7 +89,7 @@ private struct JSONDifferenceSearch {
 
     private mutating func compareElements(_ old: [JSONValue], _ new: [JSONValue], at pointer: JSONPointer) {
         // Between arrays of one length, comparing element by element finds the same, and equal parts only once.
-        let common = old.count == new.count ? 0..<old.count : Self.middle(old, new)
+        let common = old.count == new.count ? 0..<old.count : middle(old, new)
         let added = new.count - (old.count - common.count)
         var changes: [Step] = []
         for position in common.prefix(added) {
@@ -97,13 +105,17 @@ private struct JSONDifferenceSearch {
     }
 
     /// The positions of the old elements between those that both arrays begin and end with.
-    private static func middle(_ old: [JSONValue], _ new: [JSONValue]) -> Range<Int> {
+    private func middle(_ old: [JSONValue], _ new: [JSONValue]) -> Range<Int> {
         let shorter = min(old.count, new.count)
-        let start = (0..<shorter).first { !old[$0].isEquivalent(to: new[$0]) } ?? shorter
+        let start = (0..<shorter).first { !isSame(old[$0], new[$0]) } ?? shorter
         let kept = (0..<shorter - start).first {
-            !old[old.count - 1 - $0].isEquivalent(to: new[new.count - 1 - $0])
+            !isSame(old[old.count - 1 - $0], new[new.count - 1 - $0])
         }
         return start..<old.count - (kept ?? shorter - start)
+    }
+
+    private func isSame(_ old: JSONValue, _ new: JSONValue) -> Bool {
+        old.isEquivalent(to: new, numbersAsWritten: numbersAsWritten)
     }
 }
 

@@ -3,16 +3,17 @@ extension JSONValue {
     /// equal though spelled differently, strings by their characters. Of duplicate members the last one counts.
     ///
     /// Gateways sort members and normalise floats; a value must not be sent again and again for that. Does not recurse.
-    public func isEquivalent(to other: JSONValue) -> Bool {
+    ///
+    /// - Parameter numbersAsWritten: Whether numbers that are spelled differently are different all the same.
+    public func isEquivalent(to other: JSONValue, numbersAsWritten: Bool = false) -> Bool {
         var pairs = [(self, other)]
         while let (left, right) = pairs.popLast() {
             guard left.kind == right.kind else { return false }
             switch left.kind {
             case .null, .false, .true: break
             case .number:
-                guard left.bytes == right.bytes || JSONNumber(left).compare(JSONNumber(right)) == .equal else {
-                    return false
-                }
+                guard left.bytes != right.bytes else { continue }
+                guard !numbersAsWritten, JSONNumber(left).compare(JSONNumber(right)) == .equal else { return false }
             case .string:
                 guard left.characters == right.characters else { return false }
             case .array:

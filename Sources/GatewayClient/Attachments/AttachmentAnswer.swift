@@ -39,7 +39,7 @@ public struct AttachmentAnswer {
             check?.update(bytes)
             return bytes
         }
-        guard var check, let digest else { return nil }
+        guard let check, let digest else { return nil }
         self.check = nil
         guard check.finish().base64 == digest.base64 else {
             throw GatewayError(.digestMismatch, "\(url): an attachment's bytes do not have its digest")

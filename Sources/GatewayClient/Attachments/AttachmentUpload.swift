@@ -31,8 +31,7 @@ extension AttachmentDigest {
 
         /// The digest of all that came. More bytes may come afterwards, and it be asked again.
         public func digest() -> AttachmentDigest {
-            var blocks = blocks
-            return AttachmentDigest(algorithm: dialect == .couchDB ? .md5 : .sha1, base64: blocks.finish().base64)
+            AttachmentDigest(algorithm: dialect == .couchDB ? .md5 : .sha1, base64: blocks.finish().base64)
         }
     }
 

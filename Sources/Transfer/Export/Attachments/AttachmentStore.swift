@@ -28,9 +28,12 @@ struct AttachmentStore: Sendable {
     /// Takes away what is left when nothing is under way any more.
     func removeSpool(for output: String) { WholeFile.remove(spoolPath(for: output)) }
 
+    /// Exports to files of one name in several folders may share this one.
     private func spoolPath(for output: String) -> String {
-        let name = output == "-" ? "stdout-\(getpid())" : output.split(separator: "/").last.map(String.init)
-        return "\(path)/.\(name ?? "export").attachment"
+        guard output != "-" else { return "\(path)/.stdout-\(getpid()).attachment" }
+        let place = RunningDigest()
+        place.update(URL(fileURLWithPath: output).resolvingSymlinksInPath().path.utf8)
+        return "\(path)/.\(place.hex.prefix(16)).attachment"
     }
 
     /// Whether the folder has these bytes already. One that a crash has cut short does not count.

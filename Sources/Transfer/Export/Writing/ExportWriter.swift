@@ -104,8 +104,11 @@ actor ExportWriter {
         }
         let now = try await attachments.write(
             document, stubs, id: id(), revision: revision(), attempt: attempt, to: self)
-        if case .found(let newRevision, let text) = now {
+        switch now {
+        case .found(let newRevision, let text)?:
             _ = try await take(text.root, attempt: attempt + 1, id: id, revision: { newRevision })
+        case .refused(let reason)?: unreadable(id(), revision(), reason)
+        case .deleted?, .missing?, nil: break
         }
         return true
     }

@@ -57,8 +57,9 @@ struct DocumentAdmission: Sendable {
             throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
         }
         if text.utf8.contains(0) { throw Refusal(reason: "its _id holds U+0000") }
-        if value.isEscaped, text.unicodeScalars.contains("\u{FFFD}") {
-            throw Refusal(reason: "its _id holds half a surrogate pair")
+        if !value.isText { throw Refusal(reason: "its _id holds half a surrogate pair") }
+        if dialect == .syncGateway, text.hasPrefix("_design/") {
+            throw Refusal(reason: "Sync Gateway takes no design documents")
         }
         if dialect == .syncGateway, text.utf8.count > Self.idLimit {
             throw Refusal(reason: "its _id has \(text.utf8.count) bytes; Sync Gateway takes \(Self.idLimit)")

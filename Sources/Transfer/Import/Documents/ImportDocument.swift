@@ -59,7 +59,8 @@ struct ImportBody {
         let root = document.root
         var isWhole = true
         root.forEachMember { name, isEscaped, _ in
-            if isEscaped || name.count > 0 && name[0] == UInt8(ascii: "_") && name.count > 3 { isWhole = false }
+            let isOwn = name.count > 0 && name[0] == UInt8(ascii: "_") && name.count != "_id".utf8.count
+            if isEscaped || isOwn { isWhole = false }
         }
         if isWhole, revision == nil, attachments.isEmpty, root.range == document.bytes.indices {
             segments = [document.bytes]

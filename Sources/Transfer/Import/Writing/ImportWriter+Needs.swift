@@ -51,7 +51,9 @@ extension ImportWriter {
             digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
         ).run()
         var patch = JSONPatch.difference(
-            from: current.root, to: text.root, leavingOut: VersionMembers.names
+            from: current.root, to: text.root, leavingOut: VersionMembers.names,
+            // CouchDB writes floats its own way: what it has is what it was given.
+            numbersAsWritten: gateway.dialect == .syncGateway
         )
         patch = JSONPatch(operations: patch.operations + attachments.operations)
         if patch.operations.isEmpty { return .nothing(.unchanged) }

@@ -89,9 +89,10 @@ extension ImportWriter {
             switch error.code {
             case .conflict: return .conflict
             case .invalidRequest, .sourceFailed: return .rejected(status: 400, reason: error.message)
-            // Of a single document it is the database's own rules that refuse.
-            case .forbidden where error.cause == .writeRefused || error.cause == .notVisible:
-                return .rejected(status: 403, reason: error.message)
+            // It is about this document if the keyspace answers all the same.
+            case .forbidden, .unauthorized, .notFound:
+                guard (try? await gateway.databaseInfo()) != nil else { throw error }
+                return .rejected(status: error.status ?? 403, reason: error.message)
             default: throw error
             }
         }

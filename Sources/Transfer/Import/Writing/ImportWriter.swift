@@ -93,7 +93,7 @@ struct ImportWriter: Sendable {
                 return
             }
             let answers = try await send(planned, &doubtful)
-            open = book(answers, isLast: attempts >= Self.attemptLimit, doubtful, &outcomes)
+            open = book(answers, isLast: attempts >= Self.attemptLimit, &doubtful, &outcomes)
             if attempts == 1, settings.mode == .upsert { learn(documents, open) }
         }
     }
@@ -109,7 +109,8 @@ struct ImportWriter: Sendable {
         let isExpected = settings.mode == .upsert && looksFirst.withLock { $0 }
         // Nor are large attachments sent for nothing.
         let wanted = open.indices.filter { index in
-            needsAll || isExpected || open[index].document.hasBareStubs || open[index].document.isStreamed
+            let document = open[index].document
+            return needsAll || isExpected || document.hasBareStubs || document.isStreamed || document.isDeletion
         }
         guard !wanted.isEmpty else { return }
         var sender = makeSender()
@@ -124,7 +125,7 @@ struct ImportWriter: Sendable {
     /// - Returns: Those that are to be looked at again.
     private func book(
         _ answers: [(open: Open, outcome: BulkOutcome, wanted: ImportOutcome)], isLast: Bool,
-        _ doubtful: Set<DocumentID>, _ outcomes: inout [ImportOutcome?]
+        _ doubtful: inout Set<DocumentID>, _ outcomes: inout [ImportOutcome?]
     ) -> [Open] {
         var again: [Open] = []
         for (open, outcome, wanted) in answers {
@@ -138,6 +139,8 @@ struct ImportWriter: Sendable {
                 if isLast {
                     outcomes[open.index] = .rejected(reason: "not accepted \(Self.attemptLimit) times: \(outcome)")
                 } else {
+                    // It may have been written all the same.
+                    if outcome != .conflict { doubtful.insert(open.document.id) }
                     again.append(open)
                 }
             }
