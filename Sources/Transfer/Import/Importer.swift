@@ -49,12 +49,12 @@ package struct Importer: Service {
         // Whether there is an input is known before anybody is asked.
         _ = try await reader.begin()
         let (size, head) = try await reader.fingerprint()
-        try await cancelWhenGracefulShutdown { try await meet() }
+        let database = try await cancelWhenGracefulShutdown { try await meet() }
         if settings.schema != nil { try await reader.keep() }
         let identity = ImportIdentity(
             size: size, head: head, target: gateway.url.description, mode: settings.mode,
             mapping: settings.mapping?.hash, schema: settings.schema)
-        let (progress, isResumed) = try beginning(identity)
+        let (progress, isResumed) = try beginning(identity, database)
         let rejects =
             try settings.preview == nil ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects) } : nil
         let journal = try ImportJournal(
@@ -73,17 +73,24 @@ package struct Importer: Service {
         try await finish(journal, isStopped: isStopped.withLock { $0 })
     }
 
-    private func meet() async throws {
-        _ = try await asking.first { try await gateway.databaseInfo() }
+    private func meet() async throws -> ImportProgress.DatabaseState {
+        let info = try await asking.first { try await gateway.databaseInfo() }
         _ = try? await gateway.findDialect()
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+        let isCouchDB = gateway.dialect == .couchDB
+        return .init(
+            instance: isCouchDB ? info.instance : nil,
+            newest: isCouchDB ? nil : info.newestSequence.flatMap { Int($0.description) })
     }
 
     /// Where the run begins.
     ///
     /// - Throws: ``TransferError``: `.foreign` if the run that is to be gone on with was another one.
-    private func beginning(_ identity: ImportIdentity) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
-        let new = ImportProgress(identity, now: Timestamp.secondsNow)
+    private func beginning(
+        _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    ) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
+        var new = ImportProgress(identity, now: Timestamp.secondsNow)
+        new.database = database
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
             // It may have ended all the same, just before it could say so.
             return (new, settings.isResuming)
@@ -91,7 +98,7 @@ package struct Importer: Service {
         guard let progress = ImportProgress(bytes) else {
             throw TransferError(.foreign, "\(path) does not tell how far an import is; start again without --resume")
         }
-        if let objection = progress.identity.objection(to: identity) {
+        if let objection = progress.identity.objection(to: identity) ?? progress.objection(to: database) {
             throw TransferError(
                 .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
         }

@@ -29,6 +29,8 @@ struct ImportProgress: Sendable, Equatable {
     let identity: ImportIdentity
     /// What programs of the mapping know as `$now`: the same time in every run.
     let now: Int
+    /// Of the database, when the import began.
+    var database = DatabaseState()
     /// How often the input was gone through before.
     var pass = 0
     /// Documents of the input that this pass is done with.
@@ -50,6 +52,8 @@ struct ImportProgress: Sendable, Equatable {
             writer.member("map", optional: identity.mapping)
             writer.member("schema", optional: identity.schema?.rawValue)
             writer.member("now", integer: now)
+            writer.member("instance", optional: database.instance)
+            if let newest = database.newest { writer.member("sequence", integer: newest) }
             for (name, keyPath) in Self.numbers { writer.member(name, integer: self[keyPath: keyPath]) }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
@@ -71,6 +75,7 @@ struct ImportProgress: Sendable, Equatable {
             size: size, head: head, target: target, mode: mode, mapping: root["map"]?.string,
             schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)))
         self.now = now
+        database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.integer)
         for (name, keyPath) in Self.numbers {
             guard let number = root[name]?.integer, number >= 0 else { return nil }
             self[keyPath: keyPath] = number
@@ -83,5 +88,27 @@ struct ImportProgress: Sendable, Equatable {
             ("changed", \.counts.changed), ("unchanged", \.counts.unchanged), ("rejected", \.counts.rejected),
             ("reject_bytes", \.rejects.documentBytes), ("reason_bytes", \.rejects.reasonBytes),
         ]
+    }
+}
+
+extension ImportProgress {
+    /// By what is noticed that a database was made anew under an import.
+    struct DatabaseState: Sendable, Equatable {
+        /// CouchDB's `instance_start_time`; nil elsewhere.
+        var instance: String?
+        /// Sync Gateway's newest sequence; nil elsewhere.
+        var newest: Int?
+    }
+
+    /// Why this database is not the one that was written to; nil if nothing speaks against it.
+    func objection(to now: DatabaseState) -> String? {
+        if let instance = database.instance, let other = now.instance, instance != other {
+            return "the database was made anew since then"
+        }
+        // Each write took a sequence.
+        if let newest = database.newest, let other = now.newest, other < newest + counts.inserted + counts.changed {
+            return "the database was reset since then"
+        }
+        return nil
     }
 }
