@@ -30,6 +30,12 @@ struct GatewayRequest {
 }
 
 extension GatewayRequest {
+    /// Whether it changes documents. Sent twice, it finds its own work done and takes it for somebody else's.
+    private var isWrite: Bool {
+        if case .keyspace("_bulk_docs") = place { return true }
+        return method == "PUT" || method == "DELETE"
+    }
+
     /// Where it goes, at the gateway behind `url`.
     func address(at url: GatewayURL) -> String {
         var address =
@@ -56,7 +62,7 @@ extension GatewayRequest {
         return HTTPRequest(
             method: method, url: address, headers: headers,
             body: source.map { .source($0) } ?? body.map { .segments($0) } ?? .none,
-            credentials: credentials, deadline: deadline, idleTimeout: silence)
+            credentials: credentials, deadline: deadline, idleTimeout: silence, mayBeRepeated: !isWrite)
     }
 }
 

@@ -14,6 +14,9 @@ package struct HTTPRequest: Sendable {
     /// For how long no byte may arrive or leave; time in which the reader keeps the transfer waiting does not count.
     /// Default: none.
     package var idleTimeout: Duration?
+    /// Whether libcurl may send it again by itself, when a kept connection ends before any byte of an answer. What must
+    /// not be done twice unnoticed ends with `.connectionLost` instead. Default: true.
+    package var mayBeRepeated: Bool
 
     package init(
         method: String = "GET",
@@ -22,7 +25,8 @@ package struct HTTPRequest: Sendable {
         body: HTTPRequestBody = .none,
         credentials: HTTPCredentials? = nil,
         deadline: Duration? = nil,
-        idleTimeout: Duration? = nil
+        idleTimeout: Duration? = nil,
+        mayBeRepeated: Bool = true
     ) {
         self.method = method
         self.url = url
@@ -31,6 +35,7 @@ package struct HTTPRequest: Sendable {
         self.credentials = credentials
         self.deadline = deadline
         self.idleTimeout = idleTimeout
+        self.mayBeRepeated = mayBeRepeated
     }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// Segments go out one behind the other and are never joined, so a large batch can be made of a few frames and many
 /// documents without a copy. The length is known, hence `Content-Length`, and the body can be sent again: libcurl does
-/// so when a kept connection turns out to be closed before any byte of an answer.
+/// so when a kept connection turns out to be closed before any byte of an answer, unless the request forbids it.
 package enum HTTPRequestBody: Sendable {
     case none
     case segments([[UInt8]])
@@ -32,6 +32,8 @@ struct UploadPosition {
     private let segments: [[UInt8]]
     private var segment = 0
     private var sent = 0
+
+    var isAtStart: Bool { segment == 0 && sent == 0 }
 
     init(_ body: HTTPRequestBody) {
         switch body {

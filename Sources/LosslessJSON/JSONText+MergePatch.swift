@@ -5,11 +5,13 @@ extension JSONText {
     /// very text. New members follow the last one, in the patch's order and spelling. Of members that the patch names
     /// twice the last one counts. Does not recurse.
     ///
+    /// - Parameter numbersAsWritten: Whether another spelling of a number is another value.
     /// - Throws: ``JSONEditFault/duplicateMember(name:)`` where an object to be changed names a member twice.
     /// - Note: Source: RFC 7396.
-    public func merging(_ patch: JSONValue) throws(JSONEditFault) -> JSONText {
+    public func merging(_ patch: JSONValue, numbersAsWritten: Bool = false) throws(JSONEditFault) -> JSONText {
         guard patch.kind == .object, root.kind == .object else {
-            return root.isEquivalent(to: patch) ? self : try setting(JSONPointer(tokens: []), to: patch.withoutNulls())
+            return root.isEquivalent(to: patch, numbersAsWritten: numbersAsWritten)
+                ? self : try setting(JSONPointer(tokens: []), to: patch.withoutNulls())
         }
         var splices = JSONSplices()
         var pairs = [(patch: patch, object: root)]
@@ -24,7 +26,7 @@ extension JSONText {
                     _ = edit.remove(name)
                 } else if let current, member.value.kind == .object, current.kind == .object {
                     pairs.append((member.value, current))
-                } else if current?.isEquivalent(to: member.value) != true {
+                } else if current?.isEquivalent(to: member.value, numbersAsWritten: numbersAsWritten) != true {
                     edit.set(member.name, to: member.value.withoutNulls())
                 }
             }

@@ -5,6 +5,8 @@ package protocol TransferReport: Sendable {
     var counters: RunCounters { get }
     /// How far it is.
     var standing: TransferStanding { get }
+    /// Why it is not whole, in one line; nil if the log has said all of it.
+    var shortfall: String? { get }
     /// One JSON object with a final line feed.
     func summary(exitCode: Int32) -> [UInt8]
 }
@@ -16,6 +18,10 @@ package struct TransferStanding: Sendable {
     /// How many there are; nil if nobody knows.
     package let expected: Int?
     package let bytes: Int
+}
+
+extension TransferReport {
+    package var shortfall: String? { nil }
 }
 
 extension ExportReport: TransferReport {

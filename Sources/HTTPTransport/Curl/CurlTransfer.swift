@@ -29,6 +29,7 @@ final class CurlTransfer {
 
     private(set) var head: HeadParser
     private var upload: UploadPosition
+    private let mayBeRepeated: Bool
     private let touched: TouchedTransfers
     private var isTouched = false
     private let url: OpaquePointer
@@ -48,6 +49,7 @@ final class CurlTransfer {
         self.url = url
         head = HeadParser(limit: configuration.bodies.headerLimit)
         upload = UploadPosition(request.body)
+        mayBeRepeated = request.mayBeRepeated
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         headerLines = request.headerLines()
@@ -121,7 +123,7 @@ final class CurlTransfer {
     }
 
     private func seek(to place: Int) -> Bool {
-        guard let uploadFlow else { return upload.seek(to: place) }
+        guard let uploadFlow else { return mayBeRepeated || upload.isAtStart ? upload.seek(to: place) : false }
         return place == 0 && !uploadFlow.withLock(\.hasBegun)
     }
 

@@ -4,8 +4,10 @@ extension HTTPTransportError {
     /// What libcurl's `result` means for `transfer`.
     init(_ result: CURLcode, of transfer: CurlTransfer) {
         let place = transfer.place
-        let words = transfer.errorMessage
-        let own = String(cString: curl_easy_strerror(result))
+        let words = result == CURLE_SEND_FAIL_REWIND ? "" : transfer.errorMessage
+        let own =
+            result == CURLE_SEND_FAIL_REWIND
+            ? "the connection ended before the answer" : String(cString: curl_easy_strerror(result))
         self.init(
             transfer.ownError ?? transfer.headLineFault(result)
                 ?? Code(result, words: words, verifyResult: transfer.verifyResult),

@@ -15,10 +15,13 @@ package final class ImportReport: Sendable {
         package var isStopped = false
     }
 
+    /// Where rejected documents are kept.
+    package let rejectPath: String?
+
     private let began = ContinuousClock.now
     private let locked = Locked(State())
 
-    package init() {}
+    package init(rejectPath: String? = nil) { self.rejectPath = rejectPath }
 
     package var state: State { locked.withLock { $0 } }
 
@@ -32,6 +35,14 @@ extension ImportReport: TransferReport {
         let state = state
         return TransferStanding(
             documents: state.counts.settled, expected: state.expected, bytes: state.counters.bytesOut)
+    }
+
+    package var shortfall: String? {
+        let rejected = state.counts.rejected
+        guard rejected > 0 else { return nil }
+        let count = rejected == 1 ? "1 document was rejected" : "\(rejected) documents were rejected"
+        return rejectPath.map { "\(count); they are in \($0), and why is in \($0).reasons" }
+            ?? "\(count); --reject FILE keeps them, to be mended and imported"
     }
 
     /// As the summary of every run, with `inserted` and `changed`.

@@ -32,6 +32,8 @@ package struct ImportSettings: Sendable {
     package var schema: Schema?
     /// The folder of an export's attachments.
     package var attachments: String?
+    /// Whether a file with a manifest beside it must be what that tells of.
+    package var checksManifest = true
     /// Where documents go that can't be written. Their reasons go into the file beside it.
     package var rejectPath: String?
     /// How far the import is, beside the input unless it is named. Nil: nobody is to go on with this import.

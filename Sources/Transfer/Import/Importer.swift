@@ -48,17 +48,25 @@ package struct Importer: Service {
         let reader = ImportReader(path: settings.path, format: settings.format, isStopped: isStopped)
         // Whether there is an input is known before anybody is asked.
         _ = try await reader.begin()
-        let (size, head) = try await reader.fingerprint()
+        if settings.checksManifest { try await reader.checkManifest() }
+        let input = try await reader.fingerprint()
+        if let folder = settings.attachments, !WholeFile.exists(folder) {
+            throw TransferError(.missing, "there is no folder \(folder); --attachments names that of the export")
+        }
+        let progressPath = settings.preview == nil ? settings.progressPath : nil
+        let lock = try progressPath.map { path throws(TransferError) in try ImportLock(path) }
+        defer { withExtendedLifetime(lock) {} }
         let database = try await cancelWhenGracefulShutdown { try await meet() }
         if settings.schema != nil { try await reader.keep() }
         let identity = ImportIdentity(
-            size: size, head: head, target: gateway.url.description, mode: settings.mode,
+            input: input, target: gateway.url.description, mode: settings.mode,
             mapping: settings.mapping?.hash, schema: settings.schema)
         let (progress, isResumed) = try beginning(identity, database)
         let rejects =
-            try settings.preview == nil ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects) } : nil
+            try settings.preview == nil
+            ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects, isResumed: isResumed) } : nil
         let journal = try ImportJournal(
-            progress, at: settings.preview == nil ? settings.progressPath : nil, rejects: rejects, settings: settings,
+            progress, at: progressPath, rejects: rejects, settings: settings,
             report: report, logger: logger)
         let run = ImportRun(
             settings: settings, reader: reader, admission: DocumentAdmission(settings, gateway: gateway),
@@ -67,6 +75,7 @@ package struct Importer: Service {
         do { try await run.run() } catch {
             // What was written is worth remembering, whatever comes.
             try? await journal.save()
+            if error is SourceError { try? await journal.end() }
             guard error is CancellationError || error is RunIsStopping else { throw error }
             isStopped.withLock { $0 = true }
         }

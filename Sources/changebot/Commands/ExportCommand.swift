@@ -65,9 +65,9 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
-        if let path = transfer.summaryPath(environment) { try OutputFile.check(path) }
+        let place = ExportPlace(path(environment))
+        try checkFiles(place, environment)
         let settings = try settings(environment)
-        let place = ExportPlace(output ?? environment["output"] ?? "-")
         guard !settings.isResuming || place.canResume else {
             throw CommandFailure(
                 .usage, "--resume: what goes to stdout or a pipe can't be gone on with; give --output FILE")
@@ -86,11 +86,26 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
+    private func path(_ environment: Environment) -> String { output ?? environment["output"] ?? "-" }
+
+    /// - Throws: ``CommandFailure`` with 64 if the summary would overwrite the export, or the export what it goes on
+    ///   from; with 73 if the summary can't be written.
+    private func checkFiles(_ place: ExportPlace, _ environment: Environment) throws(CommandFailure) {
+        let summary = transfer.summaryPath(environment)
+        let given = (name: "--since-manifest", path: sinceManifest ?? environment["since-manifest"])
+        let files = [("--output", Optional(place.path))] + place.temporaryFiles.map { ("the unfinished --output", $0) }
+        let manifest = place.canResume ? place.manifest : nil
+        try DistinctFiles.check(files + [("the manifest of --output", manifest), ("--summary", summary)])
+        try DistinctFiles.check(files + [given])
+        try DistinctFiles.check([given, ("--summary", summary)])
+        if let summary { try OutputFile.check(summary) }
+    }
+
     /// - Throws: ``CommandFailure`` with 64; `RuleFilesError` for a selector that is none.
     private func settings(_ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
-        let isTable = InputFormat(fileName: output ?? environment["output"] ?? "") == .csv
+        let isTable = InputFormat(fileName: path(environment)) == .csv
         settings.format =
             try environment.value(format, "format", parse: ExportSettings.Format.init(rawValue:))
             ?? (isTable ? .csv : .ndjson)

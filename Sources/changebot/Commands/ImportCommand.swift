@@ -19,6 +19,9 @@ struct ImportCommand: AsyncParsableCommand {
             See what it would do:
 
             changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson --mode upsert --dry-run
+
+            It ends with 0, with 1 if documents were rejected, with 65 if the input breaks off or --max-errors is
+            passed. Options can be set in the environment: --reject is CHANGEBOT_REJECT.
             """)
 
     @Argument(help: "The file, or - for stdin.")
@@ -38,16 +41,16 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
-        if let path = transfer.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
-        var settings = try choices.settings(for: file, environment)
+        var settings = try choices.settings(for: file, summary: transfer.summaryPath(environment), environment)
+        if let path = transfer.summaryPath(environment) { try OutputFile.check(path) }
         settings.patience = try transfer.patience(environment)
         settings.errorLimit = try transfer.errorLimit(environment)
         settings.mapping = try await choices.mapping(environment, slurps)
         let job = TransferJob(
             options: transfer, environment: environment, logger: logger,
             progress: try transfer.progress(environment, log))
-        let report = ImportReport()
+        let report = ImportReport(rejectPath: settings.preview == nil ? settings.rejectPath : nil)
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
             try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
                 gateway in

@@ -10,7 +10,7 @@ struct ImportOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "insert (what is there already is rejected), upsert (is replaced), merge (is patched), restore (revisions as they are) or delete. Default: insert."
+            "insert (what is there already is rejected), upsert (is replaced, attachments too), merge (is patched), restore (revisions as they are) or delete. Default: insert."
         ))
     var mode: ImportMode?
 
@@ -31,6 +31,9 @@ struct ImportOptions: ParsableArguments {
             valueName: "file"))
     var reject: String?
 
+    @Flag(help: "Take a file that is not as the manifest beside it says.")
+    var ignoreManifest = false
+
     @Flag(help: "Write nothing; print what would be done, one JSON object for each document.")
     var dryRun = false
 
@@ -41,7 +44,9 @@ struct ImportOptions: ParsableArguments {
     var progressFile: String?
 
     /// - Throws: ``CommandFailure`` with 64, 73.
-    func settings(for file: String, _ environment: Environment) throws(CommandFailure) -> ImportSettings {
+    func settings(
+        for file: String, summary: String?, _ environment: Environment
+    ) throws(CommandFailure) -> ImportSettings {
         var settings = ImportSettings()
         settings.path = file
         settings.format = try environment.value(format, "format", parse: InputFormat.init(rawValue:))
@@ -49,18 +54,27 @@ struct ImportOptions: ParsableArguments {
         settings.schema = try environment.value(schema, "schema", parse: ImportSettings.Schema.init(rawValue:))
         settings.attachments = attachments ?? environment["attachments"]
         settings.rejectPath = reject ?? environment["reject"]
+        settings.checksManifest = try !environment.isOn(ignoreManifest, "ignore-manifest")
         if try environment.isOn(dryRun, "dry-run") {
             settings.preview = { line in try Console.write(line) }
         }
         settings.isResuming = try environment.isOn(resume, "resume")
-        settings.progressPath = try progressPath(for: file, isResuming: settings.isResuming, environment)
-        try check(settings)
+        if settings.mode == .delete, settings.schema != nil {
+            throw CommandFailure(.usage, "--schema: of documents that are deleted only the ids count; leave it out")
+        }
+        let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
+        let reject = settings.rejectPath
+        try DistinctFiles.check([
+            ("the input", file), ("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" }),
+            ("--progress-file", file == "-" ? nil : progressPath), ("--summary", summary),
+        ])
+        settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
         return settings
     }
 
     /// Nil for what can't be read again.
-    private func progressPath(
-        for file: String, isResuming: Bool, _ environment: Environment
+    private func usable(
+        _ path: String, for file: String, _ isResuming: Bool
     ) throws(CommandFailure) -> String? {
         var information = stat()
         let isFile = file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
@@ -70,29 +84,12 @@ struct ImportOptions: ParsableArguments {
             }
             return nil
         }
-        let path = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
         do throws(CommandFailure) { try OutputFile.check(path) } catch {
             // Where nothing can be written beside the input, nobody can go on.
             guard progressFile == nil, !isResuming else { throw error }
             return nil
         }
         return path
-    }
-
-    private func check(_ settings: ImportSettings) throws(CommandFailure) {
-        if settings.mode == .delete, settings.schema != nil {
-            throw CommandFailure(.usage, "--schema: of documents that are deleted only the ids count; leave it out")
-        }
-        guard let reject = settings.rejectPath else { return }
-        for path in [reject, reject + ".reasons"] where Self.isSame(path, settings.path) {
-            throw CommandFailure(.usage, "--reject \(reject) would overwrite the input; choose another file")
-        }
-    }
-
-    private static func isSame(_ path: String, _ other: String) -> Bool {
-        var (one, two) = (stat(), stat())
-        guard stat(path, &one) == 0, stat(other, &two) == 0 else { return false }
-        return one.st_dev == two.st_dev && one.st_ino == two.st_ino
     }
 
     /// Nil if documents are taken as they are.

@@ -26,15 +26,16 @@ struct TransferJob {
         } catch let error as TransferError { failure = CommandFailure(error) } catch {
             failure = CommandFailure(error)
         }
-        if failure == nil { failure = Self.shortfall(report.counters, limit) }
+        if failure == nil { failure = Self.shortfall(report, limit) }
         try finish(report, failure)
     }
 
-    private static func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
+    private static func shortfall(_ report: some TransferReport, _ limit: ErrorLimit?) -> CommandFailure? {
+        let counters = report.counters
         if let limit, limit.isExceeded(by: counters, isFinal: true) {
             return CommandFailure(RunFailure(limit, counters))
         }
-        return counters.deadLetters > 0 ? CommandFailure(.incomplete) : nil
+        return counters.deadLetters > 0 ? CommandFailure(.incomplete, report.shortfall) : nil
     }
 
     private func finish(_ report: some TransferReport, _ failure: CommandFailure?) throws {

@@ -59,6 +59,9 @@ package struct ExportPlace: Sendable, Equatable {
 
     package static func manifest(of path: String) -> String { path + ".manifest.json" }
 
+    /// What is beside the output while it is written, or after it was interrupted.
+    package var temporaryFiles: [String] { kind == .file ? [part, journal, spool] : [] }
+
     /// Where files go that nobody is to see.
     var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : NSTemporaryDirectory() }
 }

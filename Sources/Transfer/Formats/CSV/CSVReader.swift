@@ -66,19 +66,24 @@ struct CSVReader: DocumentsReader {
     /// A row that nothing ends may have been cut off with the input.
     private func take(_ count: Int, _ window: inout TextWindow) throws(SourceError) -> [UInt8] {
         let isLast = count == window.count && ![0x0A, 0x0D].contains(window[count - 1])
+        let place = window.place
         let bytes = window.take(count)
-        if isLast, !window.fill() { try window.finish() }
+        if isLast, !window.fill() {
+            try window.finish(
+                leaving: SourceFault(
+                    reason: .json(.unexpectedEnd), place: window.place, start: place,
+                    text: Array(bytes.prefix(BrokenText.keptLimit)), isCut: count > BrokenText.keptLimit))
+        }
         return bytes
     }
 
     /// Behind a quoted cell with something behind it, the next line is the next row. If a quote is never closed, any
     /// line may have been meant to be the cell's last: the first one is.
     private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceFault {
-        // A quote is open when the input ends: if the input was cut off, that is why.
-        if breakage.reason == .openQuote { try window.finish() }
         var end = LineEnd(after: breakage.reason == .textBehindQuote ? breakage.offset : 0)
         let (fault, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
-        if isAtEnd { try window.finish() }
+        // A quote is open when the input ends: if the input was cut off, that is why.
+        if isAtEnd || breakage.reason == .openQuote { try window.finish(leaving: fault) }
         return fault
     }
 }

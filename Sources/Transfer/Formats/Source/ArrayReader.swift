@@ -85,8 +85,8 @@ struct ArrayReader: DocumentsReader {
         var end = ElementEnd(indentation: indentation)
         let (fault, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
         guard isAtEnd else { return fault }
-        try window.finish()
-        throw SourceError(.structure(fault.reason), at: fault.place)
+        try window.finish(leaving: fault)
+        throw SourceError(.structure(fault.reason), at: fault.place, broken: fault)
     }
 
     private static func expectedComma(_ byte: UInt8) -> Breakage {

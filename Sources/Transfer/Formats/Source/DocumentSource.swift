@@ -19,6 +19,8 @@ package struct DocumentSource: ~Copyable {
     /// Whether the first document is to tell.
     private var mayBeExtended: Bool
     private var hasEnded = false
+    /// Why reading can't go on, once what is left has been handed out.
+    private var failure: SourceError?
 
     /// - Parameters:
     ///   - path: A file, or `-` for stdin.
@@ -58,6 +60,10 @@ package struct DocumentSource: ~Copyable {
     ///
     /// - Throws: ``SourceError`` if reading can't go on. What comes after it is the end.
     package mutating func next() throws(SourceError) -> SourceItem? {
+        if let failure {
+            self.failure = nil
+            throw failure
+        }
         if hasEnded { return nil }
         do throws(SourceError) {
             if let item = try readNext() { return item }
@@ -65,7 +71,9 @@ package struct DocumentSource: ~Copyable {
             return nil
         } catch {
             hasEnded = true
-            throw error
+            guard let broken = error.broken else { throw error }
+            failure = SourceError(error.reason, at: error.place)
+            return .fault(broken)
         }
     }
 

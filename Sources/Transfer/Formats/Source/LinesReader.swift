@@ -76,7 +76,7 @@ struct LinesReader: DocumentsReader {
     private static func finish(
         _ skipped: (fault: SourceFault, isAtEnd: Bool), _ window: borrowing TextWindow
     ) throws(SourceError) -> SourceFault {
-        if skipped.isAtEnd { try window.finish() }
+        if skipped.isAtEnd { try window.finish(leaving: skipped.fault) }
         return skipped.fault
     }
 }

@@ -17,10 +17,15 @@ package struct SourceError: Error, Equatable, Sendable {
     package let reason: Reason
     /// How far reading came.
     package let place: TextPlace
+    /// What is left of the document that reading broke off in.
+    let broken: SourceFault?
 
-    package init(_ reason: Reason, at place: TextPlace) {
+    package init(_ reason: Reason, at place: TextPlace) { self.init(reason, at: place, broken: nil) }
+
+    init(_ reason: Reason, at place: TextPlace, broken: SourceFault?) {
         self.reason = reason
         self.place = place
+        self.broken = broken
     }
 }
 

@@ -40,8 +40,10 @@ struct TextWindow: ~Copyable {
     }
 
     /// To be called where there is no more. Throws if that is not the input's own end.
-    func finish() throws(SourceError) {
-        if let failure { throw SourceError(failure, at: place) }
+    ///
+    /// - Parameter broken: What is left of the last document.
+    func finish(leaving broken: SourceFault? = nil) throws(SourceError) {
+        if let failure { throw SourceError(failure, at: place, broken: broken) }
     }
 
     /// Calls `body` with the first `limit` bytes, or all if there are fewer.

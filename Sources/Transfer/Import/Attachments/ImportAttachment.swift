@@ -57,7 +57,9 @@ extension ImportAttachment {
         if value.kind == .null {
             body = .removed
         } else if let data = value["data"] {
-            guard data.kind == .string else { throw AttachmentFault(name, "has data that is no text") }
+            guard data.kind == .string, Self.isBase64(data.rawContent) else {
+                throw AttachmentFault(name, "has data that is no base64")
+            }
             body = .inline(data.range)
         } else if let file = value["file"] {
             body = .file(try Self.file(file.string ?? "", name, store))
@@ -67,6 +69,22 @@ extension ImportAttachment {
             throw AttachmentFault(
                 name, "comes without its bytes; export with --attachments inline or --attachments DIR")
         }
+    }
+
+    /// RFC 4648, section 4; the slash may be escaped.
+    private static func isBase64(_ characters: ArraySlice<UInt8>) -> Bool {
+        var (count, padding) = (0, 0)
+        for byte in characters {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"):
+                guard padding == 0 else { return false }
+                count += 1
+            case UInt8(ascii: "="): padding += 1
+            case UInt8(ascii: "\\"): continue
+            default: return false
+            }
+        }
+        return padding <= 2 && (count + padding).isMultiple(of: 4)
     }
 
     /// Finds the file of a stub. Only names that an export gives are taken: no other file can be reached.

@@ -31,7 +31,7 @@ struct DocumentAdmission: Sendable {
     func admit(_ text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry {
         let id: DocumentID
         do throws(Refusal) { id = try self.id(of: text.root) } catch {
-            return .refused(origin, id: nil, reason: error.reason)
+            return .refused(origin, id: text.root["_id"]?.string.map { DocumentID($0) }, reason: error.reason)
         }
         do throws(Refusal) { return .document(try document(text, id, origin, isShared)) } catch {
             return .refused(origin, id: id, reason: error.reason)
@@ -51,7 +51,11 @@ struct DocumentAdmission: Sendable {
         guard let value = document.member(named: Self.idName) else {
             throw Refusal(reason: "it has no _id; a mapping (--map) can give it one")
         }
-        guard let text = value.string else { throw Refusal(reason: "its _id is no text") }
+        guard let text = value.string else {
+            let isWrapped = value.kind == .object && value.members.contains { $0.name.string?.hasPrefix("$") == true }
+            throw Refusal(
+                reason: isWrapped ? "its _id is MongoDB's; read it with --format ejson" : "its _id is no text")
+        }
         if text.isEmpty { throw Refusal(reason: "its _id is empty") }
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
             throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
@@ -118,6 +122,7 @@ struct DocumentAdmission: Sendable {
 
     /// What can only be kept where it is there already.
     private func check(_ attachment: ImportAttachment) throws(Refusal) {
+        if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
         switch (attachment.body, mode) {
         case (.stub, .insert), (.stub, .restore):
             throw Refusal(reason: ImportAttachment.withoutBytes(attachment.name).reason)

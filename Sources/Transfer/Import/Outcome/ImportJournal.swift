@@ -72,7 +72,10 @@ actor ImportJournal {
         guard toldOf <= Self.logged, settings.preview == nil else { return }
         logger.warning(
             "rejected",
-            metadata: ["line": "\(entry.origin.line)", "id": "\(entry.id?.text ?? "")", "reason": "\(reason)"])
+            metadata: [
+                "file": "\(settings.path)", "line": "\(entry.origin.line)", "id": "\(entry.id?.text ?? "")",
+                "reason": "\(reason)",
+            ])
         if toldOf == Self.logged { logger.warning("further rejected documents are not told of one by one") }
     }
 
@@ -102,9 +105,19 @@ actor ImportJournal {
         if let path { try WholeFile.write(progress.json, to: path) }
     }
 
+    /// The input can't be read to its end, and all that came of it has been settled. If that was nothing, nobody needs to
+    /// go on.
+    func end() throws(TransferError) {
+        guard progress.pass == 0, progress.items == 0 else { return }
+        try complete()
+    }
+
     /// Nobody needs to go on with this import any more.
     func complete() throws(TransferError) {
-        if let rejects { _ = try rejects.save() }
+        if let rejects {
+            _ = try rejects.save()
+            rejects.removeIfEmpty()
+        }
         if let path { WholeFile.remove(path) }
     }
 }

@@ -2,10 +2,16 @@ internal import LosslessJSON
 
 /// By what an import is known again: going on with another input, or into another keyspace, would lose documents.
 struct ImportIdentity: Sendable, Equatable {
-    /// Bytes of the input.
-    let size: Int
-    /// SHA-256 of its beginning.
-    let head: String
+    struct Input: Sendable, Equatable {
+        /// Bytes of the input.
+        let size: Int
+        /// When it was changed last, in nanoseconds since 1970.
+        let changed: Int
+        /// SHA-256 of its beginning.
+        let head: String
+    }
+
+    let input: Input
     /// The keyspace's URL, without credentials.
     let target: String
     let mode: ImportMode
@@ -15,7 +21,7 @@ struct ImportIdentity: Sendable, Equatable {
 
     /// What is another than it was; nil if nothing is.
     func objection(to other: ImportIdentity) -> String? {
-        if size != other.size || head != other.head { return "the input has changed since" }
+        if input != other.input { return "the input has changed since" }
         if target != other.target { return "it went to \(other.target)" }
         if mode != other.mode { return "its --mode was \(other.mode.rawValue)" }
         if mapping != other.mapping { return "its --map was another one" }
@@ -45,8 +51,9 @@ struct ImportProgress: Sendable, Equatable {
         writer.object { writer in
             writer.member("changebot", string: "import-progress")
             writer.member("version", integer: 1)
-            writer.member("size", integer: identity.size)
-            writer.member("head_sha256", string: identity.head)
+            writer.member("size", integer: identity.input.size)
+            writer.member("changed", integer: identity.input.changed)
+            writer.member("head_sha256", string: identity.input.head)
             writer.member("target", string: identity.target)
             writer.member("mode", string: identity.mode.rawValue)
             writer.member("map", optional: identity.mapping)
@@ -67,12 +74,14 @@ struct ImportProgress: Sendable, Equatable {
     /// Nil if this is no such file.
     init?(_ bytes: [UInt8]) {
         guard let root = try? JSONText(bytes).root, root["changebot"]?.string == "import-progress",
-            root["version"]?.integer == 1, let size = root["size"]?.integer, let head = root["head_sha256"]?.string,
+            root["version"]?.integer == 1, let size = root["size"]?.integer, let changed = root["changed"]?.integer,
+            let head = root["head_sha256"]?.string,
             let target = root["target"]?.string, let mode = root["mode"]?.string.flatMap(ImportMode.init(rawValue:)),
             let now = root["now"]?.integer
         else { return nil }
         identity = ImportIdentity(
-            size: size, head: head, target: target, mode: mode, mapping: root["map"]?.string,
+            input: .init(size: size, changed: changed, head: head), target: target, mode: mode,
+            mapping: root["map"]?.string,
             schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)))
         self.now = now
         database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.integer)

@@ -17,12 +17,22 @@ final class RejectFiles {
     /// The document of the input that was written last: several documents may have been made of one.
     private var lastOrdinal: Int?
 
-    /// - Parameter point: What of an earlier run is kept.
-    /// - Throws: ``TransferError``: `.cannotCreate`, `.locked`; `.foreign` if the files are shorter than they were.
-    init(_ path: String, from point: SavePoint) throws(TransferError) {
+    /// - Parameters:
+    ///   - point: What of an earlier run is kept.
+    ///   - isResumed: Whether there may be more of that run: it is cut off.
+    /// - Throws: ``TransferError``: `.cannotCreate`, also if there is something else in the file; `.locked`; `.foreign` if
+    ///   the files are shorter than they were.
+    init(_ path: String, from point: SavePoint, isResumed: Bool) throws(TransferError) {
         documents = try OpenFile(creating: path)
         reasons = try OpenFile(creating: path + ".reasons")
         try documents.lock()
+        let found = try documents.byteCount
+        guard isResumed || found == 0 else {
+            throw TransferError(
+                .cannotCreate,
+                "\(path) is not empty: it may hold what an earlier import rejected; take it away, or name another --reject"
+            )
+        }
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
                 .foreign, "\(path) is not as the interrupted import left it; start again without --resume")
@@ -63,6 +73,12 @@ final class RejectFiles {
         text.append(UInt8(ascii: "\n"))
         try documents.write(text)
         reached.documentBytes += text.count
+    }
+
+    /// Where nothing was rejected no files stay.
+    func removeIfEmpty() {
+        guard reached.documentBytes == 0, reached.reasonBytes == 0 else { return }
+        for path in [documents.path, reasons.path] { WholeFile.remove(path) }
     }
 
     /// Returns once all that was written is on the disk.

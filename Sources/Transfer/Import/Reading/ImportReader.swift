@@ -28,7 +28,9 @@ actor ImportReader {
     private let format: InputFormat?
     private let isStopped: Locked<Bool>
     private var source: DocumentSource?
-    /// All that came from what can be read only once.
+    /// What can be read only once, and as long as nothing was read of it.
+    private var input: PolledInput?
+    /// All that came from it.
     private var spool: OpenFile?
 
     init(path: String, format: InputFormat?, isStopped: Locked<Bool>) {
@@ -43,9 +45,11 @@ actor ImportReader {
         return path != "-" && stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
     }
 
-    /// By what the input is known again: its length, and the SHA-256 of its beginning.
-    func fingerprint() throws(TransferError) -> (size: Int, head: String) {
-        guard Self.isRegularFile(path) else { return (0, "") }
+    /// By what the input is known again: its length, when it was changed last, and the SHA-256 of its beginning.
+    func fingerprint() throws(TransferError) -> ImportIdentity.Input {
+        guard Self.isRegularFile(path) else { return .init(size: 0, changed: 0, head: "") }
+        var information = stat()
+        guard stat(path, &information) == 0 else { throw TransferError(.missing, "can't read \(path)") }
         let file = try OpenFile(reading: path)
         let digest = RunningDigest()
         while digest.byteCount < Self.headBytes {
@@ -53,7 +57,8 @@ actor ImportReader {
             if piece.isEmpty { break }
             digest.update(piece)
         }
-        return (try file.byteCount, digest.hex)
+        let time = information.st_mtim
+        return .init(size: try file.byteCount, changed: time.tv_sec * 1_000_000_000 + time.tv_nsec, head: digest.hex)
     }
 
     /// Keeps what can be read only once in a file without a name.
@@ -61,10 +66,18 @@ actor ImportReader {
     /// - Throws: `SourceError`, ``TransferError``: `.cannotCreate`, `.cannotWrite`.
     func keep() throws {
         guard !Self.isRegularFile(path), spool == nil else { return }
-        let input = try PolledInput(path, isStopped: isStopped)
+        let input = try self.input ?? PolledInput(path, isStopped: isStopped)
+        self.input = nil
         let file = try OpenFile(temporaryIn: NSTemporaryDirectory())
         while let piece = try input.read() { try file.write(piece) }
         spool = file
+    }
+
+    /// Whether what was exported is all there, and no other.
+    ///
+    /// - Throws: ``TransferError``.
+    func checkManifest() throws(TransferError) {
+        if Self.isRegularFile(path) { try ManifestCheck.run(path) }
     }
 
     /// Goes to the beginning. Returns the length of the input; nil if it can't be known.
@@ -83,7 +96,8 @@ actor ImportReader {
             return size
         }
         guard Self.isRegularFile(path) || path != "-" && access(path, F_OK) != 0 else {
-            let input = try PolledInput(path, isStopped: isStopped)
+            let input = try self.input ?? PolledInput(path, isStopped: isStopped)
+            self.input = input
             source = DocumentSource(format: format, fileName: path) { () throws(SourceError) in try input.read() }
             return nil
         }

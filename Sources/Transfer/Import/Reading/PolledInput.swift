@@ -14,7 +14,8 @@ final class PolledInput {
     /// - Parameter path: `-` for stdin.
     init(_ path: String, isStopped: Locked<Bool>) throws(SourceError) {
         isOwned = path != "-"
-        descriptor = isOwned ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
+        // A pipe that nobody writes to yet must not keep it from being stopped.
+        descriptor = isOwned ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : STDIN_FILENO
         self.isStopped = isStopped
         guard descriptor >= 0 else { throw Self.error() }
     }
@@ -27,7 +28,7 @@ final class PolledInput {
     func read() throws(SourceError) -> [UInt8]? {
         while !isStopped.withLock({ $0 }) {
             var interest = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&interest, 1, Self.milliseconds) != 0 else { continue }
+            guard poll(&interest, 1, Self.milliseconds) > 0 else { continue }
             var count = 0
             let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, initialized in
                 count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -35,7 +36,7 @@ final class PolledInput {
             }
             if count > 0 { return piece }
             if count == 0 { return nil }
-            if errno != EINTR { throw Self.error() }
+            if errno != EINTR, errno != EAGAIN { throw Self.error() }
         }
         return nil
     }

@@ -45,15 +45,19 @@ extension ImportWriter {
         }
         if settings.mode == .insert, !isTolerant { return .nothing(Self.isThere) }
         let isMerge = settings.mode == .merge
-        let text = isMerge ? try Self.plain(current).merging(try Self.patch(document.text).root) : document.text
+        // CouchDB writes floats its own way: what it has is what it was given.
+        let numbersAsWritten = gateway.dialect == .syncGateway
+        let text =
+            isMerge
+            ? try Self.plain(current).merging(
+                try Self.patch(document.text).root, numbersAsWritten: numbersAsWritten) : document.text
         let attachments = try await AttachmentComparison(
             document: document, current: current, keepsOthers: isMerge, reading: reading, dialect: gateway.dialect,
             digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
         ).run()
         var patch = JSONPatch.difference(
             from: current.root, to: text.root, leavingOut: VersionMembers.names,
-            // CouchDB writes floats its own way: what it has is what it was given.
-            numbersAsWritten: gateway.dialect == .syncGateway
+            numbersAsWritten: numbersAsWritten
         )
         patch = JSONPatch(operations: patch.operations + attachments.operations)
         if patch.operations.isEmpty { return .nothing(.unchanged) }

@@ -77,7 +77,8 @@ extension ImportWriter {
                 outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
             case .undecided, .unmentioned, .failed:
                 if isLast {
-                    outcomes[open.index] = .rejected(reason: "not accepted: \(outcome)")
+                    outcomes[open.index] = .rejected(
+                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.reason)")
                 } else {
                     again.append(open)
                 }

@@ -84,6 +84,8 @@ struct ImportWriter: Sendable {
             var planned: [(open: Open, need: Need)] = []
             for document in open {
                 switch await need(document, isTolerant: isTolerant(document.document, doubtful)) {
+                case .nothing(.unchanged) where doubtful.contains(document.document.id):
+                    outcomes[document.index] = .inserted
                 case .nothing(let outcome): outcomes[document.index] = outcome
                 case let need: planned.append((document, need))
                 }
@@ -137,7 +139,8 @@ struct ImportWriter: Sendable {
                 outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
             case .conflict, .undecided, .unmentioned, .failed:
                 if isLast {
-                    outcomes[open.index] = .rejected(reason: "not accepted \(Self.attemptLimit) times: \(outcome)")
+                    outcomes[open.index] = .rejected(
+                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.reason)")
                 } else {
                     // It may have been written all the same.
                     if outcome != .conflict { doubtful.insert(open.document.id) }
@@ -164,6 +167,18 @@ struct ImportWriter: Sendable {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
             patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
+    }
+}
+
+extension BulkOutcome {
+    /// Why a document was not written, for people.
+    var reason: String {
+        switch self {
+        case .written: "it was written"
+        case .conflict: "somebody else writes it all the time"
+        case .failed(let reason), .undecided(let reason), .rejected(_, let reason): reason
+        case .unmentioned: "the gateway does not answer for it"
+        }
     }
 }
 
