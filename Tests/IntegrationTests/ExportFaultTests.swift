@@ -168,6 +168,33 @@ import Transfer
         }
     }
 
+    /// The address of an attachment may be forbidden, or look as if it were of no database, where all others are not.
+    @Test(arguments: [
+        (401, #"{"error":"Unauthorized","reason":"Invalid login"}"#),
+        (403, #"{"error":"forbidden","reason":"missing channel access"}"#),
+        (404, #"{"error":"not_found","reason":"no such database \"todo\""}"#),
+        (404, #"{"error":"not_found","reason":"Database does not exist."}"#),
+    ])
+    func anAttachmentThatIsRefusedIsMissingAndNothingElse(status: Int, refusal: String) async throws {
+        try await withDirectory { directory in
+            let document =
+                #"{"_id":"a","_rev":"1-a","_attachments":{"p":{"digest":"sha1-AAAA","length":3,"stub":true}}}"#
+            let server = try ScriptedServer { request, number in
+                guard request.path == "/todo/_all_docs" else { return .init(status: status, body: refusal) }
+                let rows = [Self.row("a", document), Self.row("b", #"{"_id":"b"}"#)]
+                return Self.page(request.method == "POST" ? [rows[0]] : number == 0 ? rows : [])
+            }
+            let report = try await export(server, directory + "/o") {
+                $0.attachments = .folder(directory + "/files")
+            }
+            #expect(try lines(directory + "/o") == [document, #"{"_id":"b"}"#])
+            #expect(report.state.counters.deadLetters == 1)
+            #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.missingBodies == 1)
+            let leftBehind = try FileManager.default.subpathsOfDirectory(atPath: directory + "/files")
+            #expect(leftBehind.isEmpty)
+        }
+    }
+
     @Test func aDatabaseThatWasResetIsNotGoneOnFrom() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in Self.page([]) }

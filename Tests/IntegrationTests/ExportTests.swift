@@ -213,6 +213,8 @@ import Transfer
             bytes[5] ^= 1
             try Data(bytes).write(to: URL(fileURLWithPath: damaged))
             #expect(try await bench.verify("o.ndjson").map(\.kind) == [.attachment])
+            try await bench.export("again.ndjson") { $0.attachments = .folder(bench.path("files")) }
+            #expect(try await bench.verify("again.ndjson").isEmpty)
             try FileManager.default.removeItem(atPath: damaged)
             #expect(try await bench.verify("o.ndjson").map(\.kind) == [.attachment, .attachment, .attachment])
         }
@@ -233,7 +235,83 @@ import Transfer
         }
     }
 
+    /// More than are fetched at once, and documents between them that need not wait.
+    @Test(arguments: [ExportSettings.Attachments.inline, .folder("files")])
+    func whereAttachmentsAreWaitedForTheOrderStays(kind: ExportSettings.Attachments) async throws {
+        try await BotBench.with { bench in
+            for number in 0..<70 {
+                let data = String(
+                    decoding: Base64.encode([UInt8](repeating: UInt8(number), count: number)), as: UTF8.self)
+                let attachment = #""a":{"content_type":"image/png","data":"\#(data)"}"#
+                let attachments = number % 3 == 0 ? #""_attachments":{\#(attachment)},"# : ""
+                try await bench.phone.put(Self.id(number), body: Array("{\(attachments)\"n\":\(number)}".utf8))
+            }
+            let isFolder = kind != .inline
+            try await bench.export("o.ndjson") {
+                $0.attachments = isFolder ? .folder(bench.path("files")) : kind
+                $0.pageSize = 50
+            }
+            #expect(try bench.ids("o.ndjson") == (0..<70).map { Self.id($0).text })
+            let counts = try bench.manifest("o.ndjson").counts
+            #expect(counts.lines == 70)
+            #expect(counts.bodies == 24)
+            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            guard isFolder else { return }
+            let names = try FileManager.default.contentsOfDirectory(atPath: bench.path("files"))
+            #expect(names == ["sha256"])
+        }
+    }
+
+    // MARK: - Files
+
+    @Test func throughALinkItIsTheSameExport() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(5))
+            try FileManager.default.createDirectory(atPath: bench.path("d"), withIntermediateDirectories: false)
+            try Data().write(to: URL(fileURLWithPath: bench.path("d/real")))
+            try FileManager.default.createSymbolicLink(
+                atPath: bench.path("link"), withDestinationPath: bench.path("d/real"))
+            try await bench.export("link")
+            #expect(try await bench.verify("link", isAgainst: true).isEmpty)
+            try await bench.export("next") { $0.since = .manifest(bench.path("link.manifest.json")) }
+            #expect(try bench.lines("next").isEmpty)
+            #expect(try bench.manifest("next").from == bench.manifest("d/real").to)
+        }
+    }
+
+    @Test(arguments: ["o.json", "o.json.gz", "o.ndjson.gz", "o.csv.gz"])
+    func aCutExportIsSaidToBeCut(name: String) async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(40))
+            try await bench.export(name) { settings in
+                settings.format = name.contains("csv") ? .csv : name.contains("ndjson") ? .ndjson : .json
+            }
+            try Data(bench.bytes(name).dropLast(9)).write(to: URL(fileURLWithPath: bench.path(name)))
+            let findings = try await bench.verify(name)
+            let frame = try #require(findings.first { $0.kind == .framing })
+            #expect(frame.message?.contains(name.hasSuffix("gz") ? "cut" : "]") == true)
+            #expect(findings.contains { $0.kind == .length })
+            // A piece of a line is no line of the export.
+            #expect(!name.hasSuffix("gz") || !findings.contains { $0.kind == .line })
+        }
+    }
+
     // MARK: - Since
+
+    @Test func aSequenceThatTheGatewayDoesNotHaveIsRefused() async throws {
+        try await BotBench.with { bench in
+            try await bench.load(documents(5))
+            try await bench.export("o.ndjson")
+            let newest = try #require(try bench.manifest("o.ndjson").to)
+            try await bench.export("none.ndjson") { $0.since = .sequence(newest) }
+            #expect(try bench.lines("none.ndjson").isEmpty)
+            let failure = await #expect(throws: RunFailure.self) {
+                try await bench.export("p.ndjson") { $0.since = SequenceID("99999999").map { .sequence($0) } }
+            }
+            #expect(failure?.code == .databaseReset)
+            #expect(!FileManager.default.fileExists(atPath: bench.path("p.ndjson")))
+        }
+    }
 
     @Test func whatChangedSinceComesInTheNextExport() async throws {
         try await BotBench.with { bench in

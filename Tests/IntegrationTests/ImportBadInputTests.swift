@@ -10,24 +10,24 @@ import Transfer
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ImportBadInputTests {
     private static let good = [#"{"_id":"a","n":1}"#, #"{"_id":"z","n":2}"#]
 
-    private static let oneBadLine: [(line: String, id: String?, reason: String)] = [
-        (#"{"_id":"b","n":01}"#, nil, "2:17"), (#"{"_id":"b""#, nil, "2:"), ("nonsense", nil, "2:2"),
-        (#""text""#, nil, "object"), (#"{"n":1}"#, nil, "no _id"), (#"{"_id":7}"#, nil, "_id"),
-        (#"{"_id":""}"#, nil, "empty"), (#"{"_id":"_b"}"#, nil, "begins with '_'"),
-        (#"{"_id":"_local/b"}"#, nil, "begins with '_'"), (#"{"_id":"b\u0000"}"#, nil, "U+0000"),
-        (#"{"_id":"\ud83e"}"#, nil, "surrogate"),
-        (#"{"_id":"\#(String(repeating: "x", count: 251))"}"#, nil, "251 bytes"),
-        (#"{"_id":"b","_attachments":[]}"#, "b", "attachment"),
-        (#"{"_id":"b","_attachments":{"x":{"data":7}}}"#, "b", "'x'"),
-        (#"{"_id":"b","_attachments":{"x":{"follows":true}}}"#, "b", "'x'"),
-        (#"{"_id":"b","_attachments":{"x":{"file":"../../etc/passwd"}}}"#, "b", "'x'"),
-        (#"{"_id":"b","_attachments":{"x":null}}"#, "b", "'x'"),
-        (#"{"_id":"b","_attachments":{"x":{"data":"not base64"}}}"#, "b", "illegal base64"),
-        (#"{"_id":"b","_sync":1}"#, "b", "gateway refuses it (400)"),
+    private static let oneBadLine: [(line: String, reason: String)] = [
+        (#"{"_id":"b","n":01}"#, "2:17"), (#"{"_id":"b""#, "2:"), ("nonsense", "2:2"),
+        (#""text""#, "object"), (#"{"n":1}"#, "no _id"), (#"{"_id":7}"#, "_id"),
+        (#"{"_id":""}"#, "empty"), (#"{"_id":"_b"}"#, "begins with '_'"),
+        (#"{"_id":"_local/b"}"#, "begins with '_'"), (#"{"_id":"b\u0000"}"#, "U+0000"),
+        (#"{"_id":"\ud83e"}"#, "surrogate"),
+        (#"{"_id":"\#(String(repeating: "x", count: 251))"}"#, "251 bytes"),
+        (#"{"_id":"b","_attachments":[]}"#, "attachment"),
+        (#"{"_id":"b","_attachments":{"x":{"data":7}}}"#, "'x'"),
+        (#"{"_id":"b","_attachments":{"x":{"follows":true}}}"#, "'x'"),
+        (#"{"_id":"b","_attachments":{"x":{"file":"../../etc/passwd"}}}"#, "'x'"),
+        (#"{"_id":"b","_attachments":{"x":null}}"#, "'x'"),
+        (#"{"_id":"b","_attachments":{"x":{"data":"not base64"}}}"#, "no base64"),
+        (#"{"_id":"b","_sync":1}"#, "gateway refuses it (400)"),
     ]
 
     @Test(arguments: oneBadLine)
-    func aBadLineIsKeptAndTheRestImported(line: String, id: String?, reason: String) async throws {
+    func aBadLineIsKeptAndTheRestImported(line: String, reason: String) async throws {
         try await BotBench.withEmbedded { bench in
             let state = try await bench.load(lines: [Self.good[0], line, Self.good[1]])
             #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
@@ -36,7 +36,7 @@ import Transfer
             #expect(try bench.lines("rejects.ndjson") == [line])
             let rejection = try #require(try bench.rejections().first)
             #expect(rejection.line == 2)
-            #expect(rejection.id == id)
+            #expect(rejection.id == (try? JSONText(line))?.root["_id"]?.string)
             #expect(rejection.reason.contains(reason), "\(rejection.reason)")
         }
     }
@@ -50,7 +50,6 @@ import Transfer
             try bench.write("mended.ndjson", bytes: Array(mended.utf8))
             let state = try await bench.load(file: "mended.ndjson")
             #expect(state.counts == ImportCounts(inserted: 2))
-            #expect(try bench.lines("rejects.ndjson") == [] && bench.rejections() == [])
             #expect(
                 try await bench.contents()
                     == [

@@ -44,7 +44,7 @@ extension BotBench {
         try write(name, bytes: Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// Rejected documents go to `rejects.ndjson`.
+    /// Rejected documents go to `rejects.ndjson`, in place of those of an earlier import.
     func importer(
         _ name: String, configure: (inout ImportSettings) throws -> Void = { _ in }
     ) throws -> (importer: Importer, report: ImportReport) {
@@ -53,6 +53,9 @@ extension BotBench {
         settings.rejectPath = path("rejects.ndjson")
         settings.progressPath = ImportSettings.progressPath(of: path(name))
         try configure(&settings)
+        if !settings.isResuming, let rejects = settings.rejectPath {
+            for file in [rejects, rejects + ".reasons"] { try? FileManager.default.removeItem(atPath: file) }
+        }
         let report = ImportReport()
         let importer = Importer(
             gateway: Gateway(url, settings: self.settings), settings: settings, report: report, logger: Self.logger)
@@ -102,7 +105,7 @@ extension BotBench {
 
     /// Ids in the order in which they were last written.
     func idsInOrderOfWriting() async throws -> [String] {
-        var answer = try await phone.changes(ChangesRequest(includesDocuments: false))
+        var answer = try await phone.changes(ChangesRequest())
         var ids: [String] = []
         while let batch = try await answer.next() {
             ids += batch.filter { $0.kind == .document }.map(\.id.text)

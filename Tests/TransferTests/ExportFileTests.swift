@@ -122,6 +122,41 @@ import Testing
         }
     }
 
+    /// A full disk leaves a large file before anything was saved.
+    @Test(arguments: [false, true]) func whatNoJournalTellsOfIsNotLeftBehind(isSaved: Bool) throws {
+        try withFolder { folder in
+            let place = ExportPlace(folder + "/o")
+            let files = try ExportFiles(place, isSpooled: true)
+            try files.output.write(Array(repeating: 0x78, count: 600_000))
+            if isSaved { try WholeFile.write([0x7B], to: place.journal) }
+            ExportLeftovers(place).removeUnsaved()
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            #expect(left == (isSaved ? ["o.part", "o.partial", "o.spool"] : []))
+        }
+    }
+
+    /// Cut behind each byte of the end.
+    @Test func whatIsMissingOfTheFrameIsToldOf() throws {
+        func fault(_ text: some Collection<UInt8>, isPacked: Bool = false) throws -> String? {
+            var lines = ExportLines(isPacked: isPacked)
+            try lines.read(Array(text)) { _ in }
+            return try lines.finish { _ in }
+        }
+        let array = Array("[\n{},\n{}\n]\n".utf8)
+        #expect(try fault(array) == nil)
+        #expect(try fault(array.dropLast()) == nil)
+        for count in 2..<array.count - 2 {
+            #expect(try fault(array.prefix(count))?.contains("]") == true, "\(count)")
+        }
+        #expect(try fault("{}\n{}".utf8) == nil)
+        let packed = Gzip.pack(Array("{}\n{}\n".utf8))
+        #expect(try fault(packed, isPacked: true) == nil)
+        #expect(try fault(packed + packed, isPacked: true) == nil)
+        for count in 0..<packed.count {
+            #expect(try fault(packed.prefix(count), isPacked: true)?.contains("gzip") == true, "\(count)")
+        }
+    }
+
     @Test(arguments: [
         ("-", false, false), ("/tmp/none/a.ndjson", true, false), ("/tmp/none/a.ndjson.gz", true, true),
         ("/dev/null", false, false),

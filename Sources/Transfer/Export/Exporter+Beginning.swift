@@ -90,7 +90,14 @@ extension Exporter {
     private func sinceSequence(_ facts: DatabaseFacts) throws -> SequenceID? {
         switch settings.since {
         case nil: return nil
-        case .sequence(let sequence): return sequence
+        case .sequence(let sequence):
+            if let newest = facts.newest, newest.hasPassed(sequence) == false {
+                throw RunFailure(
+                    .databaseReset,
+                    "--since \(sequence.queryValue): the newest sequence is \(newest.queryValue); was the database reset? Make a full export"
+                )
+            }
+            return sequence
         case .manifest(let path):
             let earlier = try ExportManifest.read(path)
             guard let to = earlier.to else {

@@ -35,7 +35,7 @@ package struct Exporter: Service {
     package func run() async throws {
         let files = try ExportFiles(place, isSpooled: settings.format == .csv)
         let leftovers = ExportLeftovers(place)
-        defer { leftovers.removeEmpty() }
+        defer { leftovers.removeUnsaved() }
         if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
         do {
             let (facts, total) = try await cancelWhenGracefulShutdown { try await meet() }
@@ -75,6 +75,7 @@ package struct Exporter: Service {
     }
 
     private func write(with writer: ExportWriter, _ facts: DatabaseFacts) async throws {
+        defer { writer.attachments?.removeSpools() }
         do {
             let manifest = try await cancelWhenGracefulShutdown {
                 try await read(into: writer, facts)
@@ -97,6 +98,5 @@ package struct Exporter: Service {
             try? await writer.save()
             throw failure
         }
-        if case .folder(let folder) = settings.attachments { AttachmentStore(folder).removeSpool(for: place.path) }
     }
 }

@@ -9,7 +9,13 @@ extension Gateway {
         } catch {
             guard [403, 404, 405].contains(error.status), !error.isAboutKeyspace else { throw error }
         }
-        guard let text = try await document(id) else { return .missing }
-        return .found(RevisionID(text.root["_rev"]?.string ?? ""), text)
+        do throws(GatewayError) {
+            guard let text = try await document(id) else { return .missing }
+            return .found(RevisionID(text.root["_rev"]?.string ?? ""), text)
+        } catch {
+            // Of this document alone: of the keyspace, the next request will tell.
+            guard error.status == 403, !error.isAboutKeyspace else { throw error }
+            return .refused(reason: error.description)
+        }
     }
 }

@@ -206,7 +206,8 @@ struct ImportPass {
         let sent = await writer.progress.counters
         report.update { state in
             state.counters.bytesOut = sent.bytesOut
-            state.counters.retries = sent.retries
+            state.counters.retries += sent.retries - state.retriedWrites
+            state.retriedWrites = sent.retries
             state.counters.conflicts = sent.conflicts
         }
     }

@@ -13,6 +13,8 @@ package final class ImportReport: Sendable {
         package var expected: Int?
         /// Asked to stop before the end.
         package var isStopped = false
+        /// Of `counters.retries` those of writes; the others are those of questions.
+        var retriedWrites = 0
     }
 
     /// Where rejected documents are kept.

@@ -64,7 +64,7 @@ package struct Importer: Service {
         let (progress, isResumed) = try beginning(identity, database)
         let rejects =
             try settings.preview == nil
-            ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects, isResumed: isResumed) } : nil
+            ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects) } : nil
         let journal = try ImportJournal(
             progress, at: progressPath, rejects: rejects, settings: settings,
             report: report, logger: logger)

@@ -22,7 +22,8 @@ extension ExportFile {
             }
         }
         if isInRecord { records += 1 }
-        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1))
+        return Measure(
+            byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1), frameFault: unpacker?.endFault)
     }
 
     private final class Unpacker {
@@ -37,6 +38,12 @@ extension ExportFile {
                 throw TransferError(.invalid, "\(path): \(error)")
             }
             return text
+        }
+
+        /// What is missing at the end.
+        var endFault: String? {
+            do throws(GzipFault) { try reader.finish() } catch { return error.description }
+            return nil
         }
     }
 }

@@ -26,6 +26,8 @@ package struct ExportFile: Sendable {
         var byteCount = 0
         var sha256 = ""
         var lines = 0
+        /// What is missing at the end of a file that was cut.
+        var frameFault: String?
     }
 
     /// Reads all documents, one at a time.
@@ -54,9 +56,9 @@ package struct ExportFile: Sendable {
             }
             try await pass()
         }
-        try lines.finish { waiting.append($0) }
+        let fault = try lines.finish { waiting.append($0) }
         try await pass()
-        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number)
+        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameFault: fault)
     }
 
     private static func document(_ bytes: ArraySlice<UInt8>) -> Result<JSONText, JSONFault> {

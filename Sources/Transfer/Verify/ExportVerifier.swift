@@ -52,6 +52,7 @@ package struct ExportVerifier: Sendable {
             guard found != expected else { return }
             try report(VerificationFinding(kind, message: "\(what) is \(found), the manifest says \(expected)"))
         }
+        if let fault = measure.frameFault { try report(VerificationFinding(.framing, message: fault)) }
         try expect(.length, measure.byteCount, manifest.byteCount, "the length in bytes")
         try expect(.digest, measure.sha256, manifest.sha256, "the SHA-256")
         try expect(.count, measure.lines, manifest.counts.lines, "the number of documents")
@@ -117,16 +118,11 @@ package struct ExportVerifier: Sendable {
                 continue
             }
             let file = try OpenFile(reading: "\(root)/\(name)")
-            let digest = RunningDigest()
-            while true {
-                let piece = try file.read(upTo: 256 << 10)
-                if piece.isEmpty { break }
-                digest.update(piece)
-            }
-            guard digest.hex != sha256 else { continue }
+            let found = try RunningDigest.hex(of: file)
+            guard found != sha256 else { continue }
             try report(
                 VerificationFinding(
-                    .attachment, message: "\(root)/\(name) has other bytes: their SHA-256 is \(digest.hex)"))
+                    .attachment, message: "\(root)/\(name) has other bytes: their SHA-256 is \(found)"))
         }
     }
 }

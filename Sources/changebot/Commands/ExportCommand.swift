@@ -111,6 +111,7 @@ struct ExportCommand: AsyncParsableCommand {
             ?? (isTable ? .csv : .ndjson)
         switch attachments ?? environment["attachments"] {
         case nil, "none": settings.attachments = .none
+        case "": throw CommandFailure(.usage, "--attachments: the folder's name is empty")
         case "inline": settings.attachments = .inline
         case let folder?: settings.attachments = .folder(folder)
         }

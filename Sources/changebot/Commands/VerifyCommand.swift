@@ -33,15 +33,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "How long trouble with the gateway is borne. Default: 5m.")
     var retryFor: TimeSpan?
 
-    @Option(help: "Trust the certificates in this file instead of the system's.")
-    var caFile: String?
-
-    @Flag(help: "Take any TLS certificate.")
-    var insecure = false
-
-    @Option(help: "sync-gateway or couchdb, if the server does not tell.")
-    var dialect: String?
-
+    @OptionGroup var access: AccessOptions
     @OptionGroup var log: LogOptions
 
     func run() async throws {
@@ -53,6 +45,10 @@ struct VerifyCommand: AsyncParsableCommand {
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let limit = try environment.value(limit, "limit", parse: Int.init) ?? 1000
+        let choice = try (against ?? environment["against"]).map { text throws(CommandFailure) in
+            try GatewayChoice(text, option: "--against")
+        }
+        let patience = try patience(environment)
         let export = try ExportFile(file)
         var count = 0
         func report(_ finding: VerificationFinding) throws {
@@ -61,8 +57,15 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         try await ExportVerifier(export, attachments: attachments ?? environment["attachments"]).verify(report)
         let damaged = count
-        if let against = against ?? environment["against"] {
-            try await compare(export, with: against, environment, logger, report)
+        if let choice {
+            let revisions = try environment.isOn(revisions, "revisions")
+            try await GatewayConnection.with(choice, access: access, environment: environment, logger: logger) {
+                gateway in
+                _ = try? await gateway.findDialect()
+                try await GatewayComparison(
+                    export, gateway: gateway, comparesRevisions: revisions, patience: patience, logger: logger
+                ).compare(report)
+            }
         }
         if count > limit { Console.complain("changebot: \(count - limit) findings more, not printed; see --limit") }
         if damaged > 0 {
@@ -74,27 +77,12 @@ struct VerifyCommand: AsyncParsableCommand {
         logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
     }
 
-    private func compare(
-        _ export: ExportFile, with address: String, _ environment: Environment, _ logger: Logger,
-        _ report: (VerificationFinding) throws -> Void
-    ) async throws {
+    private func patience(_ environment: Environment) throws(CommandFailure) -> Patience.Settings {
         var patience = Patience.Settings()
         if let span = try environment.value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
             patience.retryFor = span.duration
             patience.waitsForFirstContact = true
         }
-        var options = GatewayOptions()
-        options.address = address
-        options.caFile = caFile
-        options.insecure = insecure
-        options.dialect = dialect
-        try await GatewayConnection.with(
-            try GatewayChoice(address), options: options, environment: environment, logger: logger
-        ) { gateway in
-            _ = try? await gateway.findDialect()
-            try await GatewayComparison(
-                export, gateway: gateway, comparesRevisions: revisions, patience: patience, logger: logger
-            ).compare(report)
-        }
+        return patience
     }
 }

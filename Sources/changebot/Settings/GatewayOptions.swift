@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import GatewayClient
 
-/// Which gateway, as whom, and how it is trusted: the options of every command that talks to one.
+/// Which gateway, as whom, and how it is trusted: the options of every command that is about one.
 struct GatewayOptions: ParsableArguments {
     @Option(
         name: .customLong("gateway"),
@@ -10,6 +10,11 @@ struct GatewayOptions: ParsableArguments {
             valueName: "url"))
     var address: String?
 
+    @OptionGroup var access: AccessOptions
+}
+
+/// As whom a command talks to a gateway, and how that is trusted.
+struct AccessOptions: ParsableArguments {
     @Option(help: "Trust the certificates in this file instead of the system's.")
     var caFile: String?
 
@@ -33,8 +38,9 @@ enum GatewayChoice: Equatable {
     /// Nil: in memory.
     case embedded(file: String?)
 
+    /// - Parameter option: Which one names the gateway, for messages.
     /// - Throws: ``CommandFailure`` with 64.
-    init(_ text: String?) throws(CommandFailure) {
+    init(_ text: String?, option: String = "--gateway") throws(CommandFailure) {
         guard let text else {
             throw CommandFailure(.usage, "no gateway given: add --gateway URL, or set CHANGEBOT_GATEWAY")
         }
@@ -44,7 +50,7 @@ enum GatewayChoice: Equatable {
             return
         }
         do throws(GatewayURLFault) { self = .remote(try GatewayURL(text)) } catch {
-            throw CommandFailure(.usage, "--gateway: \(error)")
+            throw CommandFailure(.usage, "\(option): \(error)")
         }
     }
 }
@@ -53,7 +59,9 @@ extension GatewayOptions {
     func choice(_ environment: Environment) throws(CommandFailure) -> GatewayChoice {
         try GatewayChoice(address ?? environment["gateway"])
     }
+}
 
+extension AccessOptions {
     /// - Throws: ``CommandFailure`` with 64 for contradictions, 66 for a password file that is not there.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandFailure) -> GatewaySettings {
         var settings = GatewaySettings()

@@ -49,7 +49,7 @@ extension CommandFailure {
     /// What is wrong with an input file.
     init(_ error: SourceError, _ file: String) {
         if case .unreadable = error.reason {
-            self.init(.missingInput, "can't read \(file): \(error)")
+            self.init(.missingInput, "\(file) \(error)")
         } else {
             self.init(.invalidData, "\(file): \(error)")
         }

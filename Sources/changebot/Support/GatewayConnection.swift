@@ -8,9 +8,16 @@ enum GatewayConnection {
         _ choice: GatewayChoice, options: GatewayOptions, environment: Environment, logger: Logger,
         _ body: (Gateway) async throws -> Void
     ) async throws {
+        try await with(choice, access: options.access, environment: environment, logger: logger, body)
+    }
+
+    static func with(
+        _ choice: GatewayChoice, access: AccessOptions, environment: Environment, logger: Logger,
+        _ body: (Gateway) async throws -> Void
+    ) async throws {
         switch choice {
         case .remote(let url):
-            let gateway = Gateway(url, settings: try options.settings(for: url, environment))
+            let gateway = Gateway(url, settings: try access.settings(for: url, environment))
             try await using(gateway, body)
         case .embedded(let file):
             let embedded = EmbeddedGateway(

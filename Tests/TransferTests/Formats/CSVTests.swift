@@ -133,10 +133,12 @@ import Testing
         let packed = Gzip.pack(text)
         for kept in [packed.count / 2, packed.count - 20, packed.count - 9] {
             let found = read(Array(packed.prefix(kept)), as: .csv, pieces: { 100 })
-            let expected = (0..<found.count - 1).map {
+            // Behind the rows what is left of the last one, if there is something, and the error.
+            let rows = found.prefix { if case .document = $0 { true } else { false } }
+            let expected = rows.indices.map {
                 document("{\"a\":\"\($0)\",\"b\":\"x\($0 &* 7919)\\r\\n\"}", 2 * $0 + 2)
             }
-            #expect(Array(found.dropLast()) == expected && found.count > 1000)
+            #expect(Array(rows) == expected && rows.count > 1000 && found.count <= rows.count + 2)
             guard case .error(let message) = found.last else {
                 Issue.record("no error")
                 continue

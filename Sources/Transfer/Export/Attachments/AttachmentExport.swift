@@ -1,12 +1,12 @@
 internal import GatewayClient
-internal import Logging
-internal import LosslessJSON
 internal import Pipeline
 
-/// Writes documents together with the bytes of their attachments.
+/// Brings the bytes of attachments to where an export keeps them, several at once.
 struct AttachmentExport: Sendable {
     /// How often a document is read again whose attachments change all the time.
     private static let tries = 5
+    /// Attachments on their way at the same time.
+    private static let parallelFetches = 4
 
     let fetcher: AttachmentFetcher
     /// Nil: the bytes go into the documents.
@@ -16,6 +16,7 @@ struct AttachmentExport: Sendable {
     /// Whether a document that has changed meanwhile is taken as it is now: not if this revision is wanted and no other.
     let takesCurrent: Bool
     let known = KnownBodies()
+    let unsynced = UnsyncedFolders()
 
     /// A body on its way into a document.
     enum Fetched: Sendable {
@@ -29,51 +30,62 @@ struct AttachmentExport: Sendable {
         }
     }
 
-    /// Writes one document whose stubs have been found, unless it has changed meanwhile.
-    ///
-    /// - Parameter attempt: How often this document was read; one that changes all the time is written in the end with
-    ///   what there is of it.
-    /// - Returns: What has become of it, if it was not written.
-    func write(
-        _ document: JSONValue, _ stubs: [AttachmentStub], id: DocumentID, revision: RevisionID?, attempt: Int,
-        to writer: ExportWriter
-    ) async throws -> DocumentLookup? {
-        let fetched = try await fetchAll(stubs, of: id, revision: revision)
-        let isWhole = !fetched.contains { $0 == nil }
-        if !isWhole, takesCurrent, attempt < Self.tries, let now = try await readAgain(id, unless: revision) {
-            return now
-        }
-        try await writer.write(document, stubs, fetched, id: id, revision: revision)
-        return nil
-    }
+    // MARK: - Bytes
 
-    /// One for each stub; nil where there are no bytes.
-    private func fetchAll(
-        _ stubs: [AttachmentStub], of id: DocumentID, revision: RevisionID?
-    ) async throws -> [Fetched?] {
-        var all: [Fetched?] = []
-        for stub in stubs { all.append(try await fetch(stub, of: id, revision: revision)) }
+    /// For each document one for each of its stubs; nil where there are no bytes.
+    ///
+    /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
+    func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[Fetched?]] {
+        var all = documents.map { [Fetched?](repeating: nil, count: $0.stubs.count) }
+        var places = documents.indices.flatMap { document in
+            documents[document].stubs.indices.map { (document: document, stub: $0) }
+        }[...]
+        try await withThrowingTaskGroup(of: (slot: Int, document: Int, stub: Int, fetched: Fetched?).self) { group in
+            func begin(_ slot: Int) {
+                guard let (document, stub) = places.popFirst() else { return }
+                let unfetched = documents[document]
+                group.addTask {
+                    (slot, document, stub, try await fetch(unfetched.stubs[stub], of: unfetched, slot: slot))
+                }
+            }
+            for slot in 0..<Self.parallelFetches { begin(slot) }
+            while let done = try await group.next() {
+                all[done.document][done.stub] = done.fetched
+                begin(done.slot)
+            }
+        }
         return all
     }
 
+    /// - Parameter slot: Which of those that are under way at once: each has a file of its own to come into.
     private func fetch(
-        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?
+        _ stub: AttachmentStub, of document: UnfetchedAttachments, slot: Int
     ) async throws -> Fetched? {
         if let store, let body = await known.body(of: stub), store.holds(body) { return .stored(body) }
-        let spool = try store?.spool(for: output) ?? AttachmentSpool(directory: temporaryDirectory)
-        guard case .fetched(let body) = try await fetcher.fetch(stub, of: id, revision: revision, into: spool) else {
-            return nil
-        }
+        let spool =
+            try store?.spool(for: output, slot: slot) ?? AttachmentSpool(directory: temporaryDirectory)
+        guard
+            case .fetched(let body) = try await fetcher.fetch(
+                stub, of: document.id, revision: document.revision, into: spool)
+        else { return nil }
         guard let store else { return .spooled(spool, body) }
-        _ = try await store.take(spool, body)
+        _ = try await store.take(spool, body, noting: unsynced)
         await known.note(stub, body)
         return .stored(body)
     }
 
-    /// The document as it is now; nil if it is still of this revision.
-    private func readAgain(_ id: DocumentID, unless revision: RevisionID?) async throws -> DocumentLookup? {
-        let now = try await fetcher.asking.again { try await fetcher.gateway.current(id) }
-        if case .found(revision, _) = now { return nil }
+    /// Takes away what is left when nothing is under way any more.
+    func removeSpools() {
+        for slot in 0..<Self.parallelFetches { store?.removeSpool(for: output, slot: slot) }
+    }
+
+    // MARK: - Documents that change meanwhile
+
+    /// What has become of a document that lacks bytes; nil if it is to be written with what there is of it.
+    func newer(than document: UnfetchedAttachments, _ fetched: [Fetched?]) async throws -> DocumentLookup? {
+        guard fetched.contains(where: { $0 == nil }), takesCurrent, document.attempt < Self.tries else { return nil }
+        let now = try await fetcher.asking.again { try await fetcher.gateway.current(document.id) }
+        if case .found(document.revision, _) = now { return nil }
         return now
     }
 }

@@ -6,7 +6,7 @@ internal import Pipeline
 struct AttachmentFetcher: Sendable {
     enum Outcome: Sendable {
         case fetched(AttachmentBody)
-        /// The document has no such attachment any longer, or never had its bytes.
+        /// The document has no such attachment any longer, or never had its bytes; or this user does not get them.
         case absent
         /// What comes is not what the stub says, time after time.
         case damaged
@@ -23,6 +23,7 @@ struct AttachmentFetcher: Sendable {
     func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
+        var isDenied = false
         for _ in 0..<Self.tries {
             do {
                 let body = try await asking.again(unless: Self.isForGood) {
@@ -32,18 +33,16 @@ struct AttachmentFetcher: Sendable {
                 return .fetched(body)
             } catch let error as GatewayError {
                 if Self.isAbsence(error) { return .absent }
-                if Self.deniesKeyspace(error) {
-                    // An answer to this address only, if the keyspace is there.
-                    _ = try await asking.again { try await gateway.databaseInfo() }
-                    return .absent
-                }
+                isDenied = Self.isDenial(error)
+                // An answer to this address only, if the keyspace still lets this user in.
+                if isDenied { _ = try await asking.again { try await gateway.databaseInfo() } }
             }
         }
-        return .damaged
+        return isDenied ? .absent : .damaged
     }
 
     private static func isForGood(_ error: GatewayError) -> Bool {
-        error.code == .digestMismatch || isAbsence(error) || deniesKeyspace(error)
+        error.code == .digestMismatch || isAbsence(error) || isDenial(error)
     }
 
     /// A revision that is gone takes its attachments along.
@@ -51,8 +50,9 @@ struct AttachmentFetcher: Sendable {
         error.status == 404 && !error.isAboutKeyspace
     }
 
-    private static func deniesKeyspace(_ error: GatewayError) -> Bool {
-        error.status == 404 && error.isAboutKeyspace
+    /// Of the keyspace, or of this attachment alone: that can't be told from the answer.
+    private static func isDenial(_ error: GatewayError) -> Bool {
+        [401, 403].contains(error.status) || error.status == 404 && error.isAboutKeyspace
     }
 
     private func fetchOnce(

@@ -3,8 +3,8 @@ internal import Foundation
 /// A file that an attachment is written to while it comes, and read from once it is whole: however large it is, memory
 /// holds a piece of it.
 actor AttachmentSpool {
-    private static let executor = BlockingExecutor("changebot.attachments")
-    nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
+    private let executor = BlockingExecutor("changebot.attachment")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let file: OpenFile
     private var digest = RunningDigest()
@@ -30,9 +30,17 @@ actor AttachmentSpool {
 
     func read(upTo limit: Int) throws(TransferError) -> [UInt8] { try file.read(upTo: limit) }
 
-    /// Gives the file a name of its own, once it is on the disk. This one must have been made with a path.
+    /// Whether a file holds the bytes that were written here.
+    func isSame(as path: String) -> Bool {
+        guard let other = try? OpenFile(reading: path), let count = try? other.byteCount, count == digest.byteCount
+        else { return false }
+        return (try? RunningDigest.hex(of: other)) == digest.hex
+    }
+
+    /// Gives the file a name of its own, once its bytes are on the disk; that name is, once its folder is synced. This one
+    /// must have been made with a path.
     func rename(to path: String) throws(TransferError) {
         try file.sync()
-        try WholeFile.rename(file.path, to: path)
+        try WholeFile.renameUnsynced(file.path, to: path)
     }
 }

@@ -7,36 +7,38 @@ struct AttachmentStore: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// Makes the folder if it is missing.
+    /// Makes the folder if it is missing; what belongs into it comes with the first attachment.
     ///
     /// - Throws: ``TransferError``: `.cannotCreate`.
-    func create() throws(TransferError) { try create("sha256") }
+    func create() throws(TransferError) { try Self.create(path) }
 
-    private func create(_ folder: String) throws(TransferError) {
+    private static func create(_ folder: String) throws(TransferError) {
         do {
-            try FileManager.default.createDirectory(atPath: "\(path)/\(folder)", withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw TransferError(.cannotCreate, "can't create \(path)/\(folder): \(error.localizedDescription)")
+            throw TransferError(.cannotCreate, "can't create \(folder): \(error.localizedDescription)")
         }
     }
 
     /// A file to write to until its digest is known; the next run takes the one that an interrupted run has left.
-    func spool(for output: String) throws(TransferError) -> AttachmentSpool {
-        try AttachmentSpool(path: spoolPath(for: output), directory: path)
+    ///
+    /// - Parameter slot: Which of those that are written to at the same time.
+    func spool(for output: String, slot: Int) throws(TransferError) -> AttachmentSpool {
+        try AttachmentSpool(path: spoolPath(for: output, slot), directory: path)
     }
 
     /// Takes away what is left when nothing is under way any more.
-    func removeSpool(for output: String) { WholeFile.remove(spoolPath(for: output)) }
+    func removeSpool(for output: String, slot: Int) { WholeFile.remove(spoolPath(for: output, slot)) }
 
     /// Exports to files of one name in several folders may share this one.
-    private func spoolPath(for output: String) -> String {
-        guard output != "-" else { return "\(path)/.stdout-\(getpid()).attachment" }
+    private func spoolPath(for output: String, _ slot: Int) -> String {
+        guard output != "-" else { return "\(path)/.stdout-\(getpid())-\(slot).attachment" }
         let place = RunningDigest()
         place.update(URL(fileURLWithPath: output).resolvingSymlinksInPath().path.utf8)
-        return "\(path)/.\(place.hex.prefix(16)).attachment"
+        return "\(path)/.\(place.hex.prefix(16))-\(slot).attachment"
     }
 
-    /// Whether the folder has these bytes already. One that a crash has cut short does not count.
+    /// Whether the folder has a file for these bytes, of the same length: one that a crash has cut short does not count.
     func holds(_ body: AttachmentBody) -> Bool { byteCount(of: body.sha256) == body.byteCount }
 
     /// Length of the file of this digest; nil if there is none.
@@ -50,17 +52,24 @@ struct AttachmentStore: Sendable {
         return Int(information.st_size)
     }
 
-    /// Takes a spool's file in, unless it is there. The spool must not be used any more afterwards.
+    /// Takes a spool's file in, unless it is there; one that is damaged gives way. The spool must not be used any more
+    /// afterwards.
     ///
+    /// - Parameter unsynced: Gets to know the folders that must be synced before anybody relies on the file.
     /// - Returns: Whether it was taken.
-    func take(_ spool: AttachmentSpool, _ body: AttachmentBody) async throws -> Bool {
-        guard !holds(body) else { return false }
-        let folder = "sha256/\(body.sha256.prefix(2))"
-        if !WholeFile.exists("\(path)/\(folder)") {
-            try create(folder)
-            WholeFile.syncFolder(of: "\(path)/\(folder)")
+    func take(
+        _ spool: AttachmentSpool, _ body: AttachmentBody, noting unsynced: UnsyncedFolders
+    ) async throws -> Bool {
+        let file = "\(path)/\(body.file)"
+        let folder = WholeFile.directory(of: file)
+        // Also of what is there: another run may have put it there a moment ago.
+        unsynced.note(folder)
+        if holds(body), await spool.isSame(as: file) { return false }
+        if !WholeFile.exists(folder) {
+            try Self.create(folder)
+            for folder in [path, "\(path)/sha256"] { unsynced.note(folder) }
         }
-        try await spool.rename(to: "\(path)/\(body.file)")
+        try await spool.rename(to: file)
         return true
     }
 }

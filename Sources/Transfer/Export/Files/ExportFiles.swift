@@ -82,12 +82,7 @@ final class ExportFiles {
         guard WholeFile.exists(path) else { return false }
         let file = try OpenFile(reading: path)
         guard try file.byteCount == point.byteCount else { return false }
-        let digest = RunningDigest()
-        while true {
-            let piece = try file.read(upTo: 256 << 10)
-            if piece.isEmpty { return digest.hex == point.sha256 }
-            digest.update(piece)
-        }
+        return try RunningDigest.hex(of: file) == point.sha256
     }
 }
 
@@ -97,11 +92,9 @@ struct ExportLeftovers: Sendable {
 
     init(_ place: ExportPlace) { self.place = place }
 
-    /// Takes away files that hold nothing and that no journal tells of.
-    func removeEmpty() {
+    /// Takes away files that no journal tells of: nobody can go on with them, however much they hold.
+    func removeUnsaved() {
         guard place.canResume, !WholeFile.exists(place.journal) else { return }
-        for path in [place.part, place.spool] {
-            if let count = try? OpenFile(reading: path).byteCount, count == 0 { WholeFile.remove(path) }
-        }
+        for path in [place.part, place.spool] { WholeFile.remove(path) }
     }
 }

@@ -5,6 +5,7 @@ internal import LosslessJSON
 struct ExportLines: ~Copyable {
     private var unpacker: GzipReader?
     private var text: [UInt8] = []
+    private var isArrayOpen = false
 
     init(isPacked: Bool) { unpacker = isPacked ? GzipReader() : nil }
 
@@ -21,7 +22,7 @@ struct ExportLines: ~Copyable {
         }
         var start = 0
         while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = Self.document(text[start..<end])
+            let line = document(text[start..<end])
             if !line.isEmpty { try body(line) }
             start = end + 1
         }
@@ -29,15 +30,24 @@ struct ExportLines: ~Copyable {
     }
 
     /// Call at the end: an array's last element has no line feed behind it as long as it is not closed.
-    mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws {
-        let line = Self.document(text[...])
+    ///
+    /// - Returns: What of the frame is missing at the end; nil if it is whole.
+    @discardableResult
+    mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws -> String? {
+        // What a cut gzip text leaves is a piece of a line.
+        do throws(GzipFault) { try unpacker?.finish() } catch { return error.description }
+        let line = document(text[...])
         text = []
         if !line.isEmpty { try body(line) }
+        return isArrayOpen ? "the array has no ] at its end" : nil
     }
 
     /// Without an array's brackets and comma.
-    private static func document(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        if line.count == 1, line.first == UInt8(ascii: "[") || line.first == UInt8(ascii: "]") { return [] }
+    private mutating func document(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        if line.count == 1, line.first == UInt8(ascii: "[") || line.first == UInt8(ascii: "]") {
+            isArrayOpen = line.first == UInt8(ascii: "[")
+            return []
+        }
         return line.last == UInt8(ascii: ",") ? line.dropLast() : line
     }
 }

@@ -57,7 +57,16 @@ package struct ExportPlace: Sendable, Equatable {
     /// Documents that wait until all columns are known.
     var spool: String { path + ".spool" }
 
-    package static func manifest(of path: String) -> String { path + ".manifest.json" }
+    private static let manifestEnding = ".manifest.json"
+
+    package static func manifest(of path: String) -> String { path + manifestEnding }
+
+    /// Where a manifest is: there, or, if its export's name is a link, beside the file that this leads to.
+    static func findManifest(_ path: String) -> String {
+        guard !WholeFile.exists(path), path.hasSuffix(manifestEnding) else { return path }
+        let beside = manifest(of: resolved(String(path.dropLast(manifestEnding.count))))
+        return WholeFile.exists(beside) ? beside : path
+    }
 
     /// What is beside the output while it is written, or after it was interrupted.
     package var temporaryFiles: [String] { kind == .file ? [part, journal, spool] : [] }

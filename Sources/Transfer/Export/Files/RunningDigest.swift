@@ -11,6 +11,13 @@ final class RunningDigest {
         precondition(EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, "OpenSSL computes no SHA-256 here")
     }
 
+    /// Of what is left to read of a file.
+    static func hex(of file: OpenFile) throws(TransferError) -> String {
+        let digest = RunningDigest()
+        while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty { digest.update(piece) }
+        return digest.hex
+    }
+
     deinit { EVP_MD_CTX_free(context) }
 
     func update(_ bytes: some Collection<UInt8>) {

@@ -38,15 +38,19 @@ enum WholeFile {
 
     /// Renames a file, and returns once that is on the disk too.
     static func rename(_ old: String, to new: String) throws(TransferError) {
-        guard Foundation.rename(old, new) == 0 else {
-            throw TransferError(.cannotWrite, "can't write \(new): \(String(cString: strerror(errno)))")
-        }
-        syncFolder(of: new)
+        try renameUnsynced(old, to: new)
+        sync(folder: directory(of: new))
     }
 
     /// A rename that the disk has not seen is undone by a power cut.
-    static func syncFolder(of path: String) {
-        let folder = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    static func renameUnsynced(_ old: String, to new: String) throws(TransferError) {
+        guard Foundation.rename(old, new) == 0 else {
+            throw TransferError(.cannotWrite, "can't write \(new): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    static func sync(folder path: String) {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
         fsync(folder)
         close(folder)

@@ -63,7 +63,7 @@ package struct ExportManifest: Sendable, Equatable {
 
     /// - Throws: ``TransferError``: `.missing`, `.invalid`.
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {
-        guard let bytes = try WholeFile.read(path) else {
+        guard let bytes = try WholeFile.read(ExportPlace.findManifest(path)) else {
             throw TransferError(.missing, "there is no manifest \(path); was the export whole?")
         }
         guard let text = try? JSONText(bytes, limits: .files), let manifest = ExportManifest(text.root) else {

@@ -8,19 +8,50 @@ extension ExportWriter {
     /// A multiple of three: so base64 can be made piece by piece.
     private static let base64PieceSize = 96 << 10
 
+    /// Writes what waits for attachments, in the order in which it came.
+    func writeWaiting() async throws {
+        guard let attachments, !waiting.isEmpty else { return }
+        let now = waiting
+        waiting = WaitingDocuments()
+        var fetched = try await attachments.fetch(now.unfetched)[...]
+        for document in now.documents {
+            switch document {
+            case .whole(let bytes, let isTombstone): append(bytes, isTombstone: isTombstone)
+            case .withAttachments(let value, let unfetched):
+                try await settle(value, unfetched, fetched.popFirst() ?? [])
+            }
+        }
+    }
+
+    /// Writes a document, or what has become of it meanwhile.
+    private func settle(
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched?]
+    ) async throws {
+        switch try await attachments?.newer(than: unfetched, fetched) {
+        case nil:
+            try await write(document, unfetched, fetched)
+        case .found(let revision, let text)?:
+            _ = try await take(
+                text.root, attempt: unfetched.attempt + 1, id: { unfetched.id }, revision: { revision })
+            try await writeWaiting()
+        case .refused(let reason)?: unreadable(unfetched.id, unfetched.revision, reason)
+        case .deleted?, .missing?: break
+        }
+    }
+
     /// Writes a document with its attachments in it, or with the names of their files.
     ///
     /// - Parameter fetched: For each stub, where its bytes are; nil if the gateway has none. Such a stub stays as it is,
     ///   and is told of.
-    func write(
-        _ document: JSONValue, _ stubs: [AttachmentStub], _ fetched: [AttachmentExport.Fetched?], id: DocumentID,
-        revision: RevisionID?
+    private func write(
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched?]
     ) async throws {
+        let stubs = unfetched.stubs
         for (stub, body) in zip(stubs, fetched) where body == nil {
             journal.manifest.counts.missingBodies += 1
             tell(
-                "an attachment can't be exported; its document keeps the stub", id, revision,
-                "the gateway does not have the bytes of '\(stub.name)'")
+                "an attachment can't be exported; its document keeps the stub", unfetched.id, unfetched.revision,
+                "the gateway does not hand out the bytes of '\(stub.name)'")
         }
         journal.manifest.counts.attachments += stubs.count
         framing.begin(&buffer)
@@ -49,7 +80,7 @@ extension ExportWriter {
         }
         ExportFraming.append(text[copied..<document.range.upperBound], to: &buffer)
         framing.end(&buffer)
-        noteLine()
+        noteLine(isTombstone: unfetched.isTombstone)
     }
 
     private func writeBase64(of spool: AttachmentSpool) async throws {

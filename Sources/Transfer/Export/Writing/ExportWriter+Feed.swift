@@ -18,6 +18,7 @@ extension ExportWriter {
                 beginStretch()
             }
         }
+        try await writeWaiting()
         report.count { [count = changes?.count ?? 0, bytes = changes?.byteCount ?? 0] counters in
             counters.changes += count
             counters.bytesIn += bytes

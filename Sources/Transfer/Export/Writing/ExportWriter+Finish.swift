@@ -12,6 +12,7 @@ extension ExportWriter {
         try flush()
         let output = try lastForm()
         let point = try output.finish()
+        attachments?.unsynced.sync()
         journal.saved = point
         journal.position = .whole
         journal.manifest.byteCount = point.byteCount

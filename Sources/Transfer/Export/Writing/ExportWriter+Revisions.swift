@@ -19,12 +19,14 @@ extension ExportWriter {
                 keys += leaves(of: change)
                 guard keys.count >= Self.requestSize, let sequence = change.sequence else { continue }
                 try await takeRevisions(keys, from: gateway, asking)
+                try await writeWaiting()
                 keys = []
                 try passed(.sequence(sequence, isSecondReading: isSecondReading))
                 beginStretch()
             }
         }
         try await takeRevisions(keys, from: gateway, asking)
+        try await writeWaiting()
         report.count { [count = changes?.count ?? 0, bytes = changes?.byteCount ?? 0] counters in
             counters.changes += count
             counters.bytesIn += bytes

@@ -24,6 +24,8 @@ actor ExportWriter {
     var framing: ExportFraming
     /// Documents of the batch that is being written.
     var buffer: [UInt8] = []
+    /// What comes next, once attachments are there.
+    var waiting = WaitingDocuments()
     /// What feeds have brought twice; nil where none is read.
     var seen: SeenDocuments?
     /// Whether the position says what is written: not in the middle of a stretch.
@@ -76,14 +78,16 @@ actor ExportWriter {
             counters.changes += count
             counters.bytesIn += bytes
         }
+        try await writeWaiting()
         if let last = documents.last { try passed(.document(last.id)) }
     }
 
     // MARK: - Single documents
 
-    /// Writes a document if it is wanted.
+    /// Writes a document if it is wanted, or makes it wait for attachments, a few documents together.
     ///
-    /// - Returns: Whether that took more than a moment, so that it may be time to save.
+    /// - Returns: Whether all documents so far are written after what took more than a moment, so that it may be time to
+    ///   save.
     func take(
         _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
         revision: () -> RevisionID?
@@ -93,27 +97,26 @@ actor ExportWriter {
             return false
         }
         let stubs = AttachmentStub.all(of: document)
-        guard !stubs.isEmpty else {
-            append(document.bytes, isTombstone: isTombstone)
-            return false
-        }
-        guard let attachments else {
+        if stubs.isEmpty || attachments == nil {
             journal.manifest.counts.attachments += stubs.count
-            append(document.bytes)
-            return false
+            append(document.bytes, isTombstone: isTombstone)
+        } else {
+            waiting.append(
+                document,
+                UnfetchedAttachments(
+                    stubs: stubs, id: id(), revision: revision(), isTombstone: isTombstone, attempt: attempt))
         }
-        let now = try await attachments.write(
-            document, stubs, id: id(), revision: revision(), attempt: attempt, to: self)
-        switch now {
-        case .found(let newRevision, let text)?:
-            _ = try await take(text.root, attempt: attempt + 1, id: id, revision: { newRevision })
-        case .refused(let reason)?: unreadable(id(), revision(), reason)
-        case .deleted?, .missing?, nil: break
-        }
+        guard waiting.isFull else { return false }
+        try await writeWaiting()
         return true
     }
 
+    /// Writes a document behind all that came before it.
     func append(_ document: ArraySlice<UInt8>, isTombstone: Bool = false) {
+        guard waiting.isEmpty else {
+            waiting.append(whole: document, isTombstone: isTombstone)
+            return
+        }
         framing.begin(&buffer)
         ExportFraming.append(document, to: &buffer)
         framing.end(&buffer)
@@ -169,6 +172,7 @@ actor ExportWriter {
     func save() throws {
         guard files.canResume, isBetweenDocuments else { return }
         try flush()
+        attachments?.unsynced.sync()
         journal.saved = try files.output.save()
         try WholeFile.write(journal.json, to: files.place.journal)
         savedAt = .now

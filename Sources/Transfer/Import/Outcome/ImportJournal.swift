@@ -6,7 +6,8 @@ internal import Pipeline
 /// and syncing block.
 ///
 /// Rejected documents are on the disk before the progress tells of them; a run that is killed at any instant is gone on
-/// with from the last save, and what the files hold behind that is cut off.
+/// with from the last save, and what the files hold behind that is cut off. What is saved is never within a document of
+/// the input: of what a mapping makes of it, some would be counted and rejected twice.
 actor ImportJournal {
     private let executor = BlockingExecutor("changebot.import")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -20,6 +21,8 @@ actor ImportJournal {
     private let report: ImportReport
     private let logger: Logger
     private(set) var progress: ImportProgress
+    /// Where the next run may begin.
+    private var resumable: ImportProgress
     private var savedAt = ContinuousClock.now
     /// Finished batches that wait for one before them.
     private var waiting: [Int: SettledBatch] = [:]
@@ -32,6 +35,7 @@ actor ImportJournal {
         report: ImportReport, logger: Logger
     ) throws(TransferError) {
         self.progress = progress
+        resumable = progress
         self.path = path
         self.rejects = rejects
         self.settings = settings
@@ -63,7 +67,13 @@ actor ImportJournal {
         }
         progress.items = batch.end
         progress.documents += batch.documents
+        if batch.isWhole { reachResumable() }
         report.update { $0.take(progress) }
+    }
+
+    private func reachResumable() {
+        if let rejects { progress.rejects = rejects.reached }
+        resumable = progress
     }
 
     private func reject(_ entry: ImportEntry, _ reason: String) throws(TransferError) {
@@ -94,6 +104,7 @@ actor ImportJournal {
             progress.pass = pass
             progress.items = 0
         }
+        reachResumable()
         next = 0
         waiting = [:]
         try save()
@@ -101,8 +112,8 @@ actor ImportJournal {
 
     func save() throws(TransferError) {
         savedAt = .now
-        if let rejects { progress.rejects = try rejects.save() }
-        if let path { try WholeFile.write(progress.json, to: path) }
+        try rejects?.save()
+        if let path { try WholeFile.write(resumable.json, to: path) }
     }
 
     /// The input can't be read to its end, and all that came of it has been settled. If that was nothing, nobody needs to
@@ -114,10 +125,7 @@ actor ImportJournal {
 
     /// Nobody needs to go on with this import any more.
     func complete() throws(TransferError) {
-        if let rejects {
-            _ = try rejects.save()
-            rejects.removeIfEmpty()
-        }
+        if let rejects { _ = try rejects.save() }
         if let path { WholeFile.remove(path) }
     }
 }

@@ -22,8 +22,8 @@ struct ImportIdentity: Sendable, Equatable {
     /// What is another than it was; nil if nothing is.
     func objection(to other: ImportIdentity) -> String? {
         if input != other.input { return "the input has changed since" }
-        if target != other.target { return "it went to \(other.target)" }
-        if mode != other.mode { return "its --mode was \(other.mode.rawValue)" }
+        if target != other.target { return "it went to \(target)" }
+        if mode != other.mode { return "its --mode was \(mode.rawValue)" }
         if mapping != other.mapping { return "its --map was another one" }
         if schema != other.schema { return "its --schema was another one" }
         return nil
@@ -52,7 +52,7 @@ struct ImportProgress: Sendable, Equatable {
             writer.member("changebot", string: "import-progress")
             writer.member("version", integer: 1)
             writer.member("size", integer: identity.input.size)
-            writer.member("changed", integer: identity.input.changed)
+            writer.member("modified", integer: identity.input.changed)
             writer.member("head_sha256", string: identity.input.head)
             writer.member("target", string: identity.target)
             writer.member("mode", string: identity.mode.rawValue)
@@ -74,7 +74,7 @@ struct ImportProgress: Sendable, Equatable {
     /// Nil if this is no such file.
     init?(_ bytes: [UInt8]) {
         guard let root = try? JSONText(bytes).root, root["changebot"]?.string == "import-progress",
-            root["version"]?.integer == 1, let size = root["size"]?.integer, let changed = root["changed"]?.integer,
+            root["version"]?.integer == 1, let size = root["size"]?.integer, let changed = root["modified"]?.integer,
             let head = root["head_sha256"]?.string,
             let target = root["target"]?.string, let mode = root["mode"]?.string.flatMap(ImportMode.init(rawValue:)),
             let now = root["now"]?.integer

@@ -13,26 +13,23 @@ final class RejectFiles {
 
     private let documents: OpenFile
     private let reasons: OpenFile
-    private var reached = SavePoint()
+    private(set) var reached = SavePoint()
     /// The document of the input that was written last: several documents may have been made of one.
     private var lastOrdinal: Int?
 
-    /// - Parameters:
-    ///   - point: What of an earlier run is kept.
-    ///   - isResumed: Whether there may be more of that run: it is cut off.
-    /// - Throws: ``TransferError``: `.cannotCreate`, also if there is something else in the file; `.locked`; `.foreign` if
-    ///   the files are shorter than they were.
-    init(_ path: String, from point: SavePoint, isResumed: Bool) throws(TransferError) {
+    /// - Parameter point: What of an earlier run is kept.
+    /// - Throws: ``TransferError``: `.cannotCreate`, also if the file holds what was never rejected; `.locked`; `.foreign`
+    ///   if the files are shorter than they were.
+    init(_ path: String, from point: SavePoint) throws(TransferError) {
+        let isOwn = WholeFile.exists(path + ".reasons")
         documents = try OpenFile(creating: path)
-        reasons = try OpenFile(creating: path + ".reasons")
         try documents.lock()
         let found = try documents.byteCount
-        guard isResumed || found == 0 else {
+        guard isOwn || found == 0 else {
             throw TransferError(
-                .cannotCreate,
-                "\(path) is not empty: it may hold what an earlier import rejected; take it away, or name another --reject"
-            )
+                .cannotCreate, "\(path) is there already and is no reject file; name another --reject")
         }
+        reasons = try OpenFile(creating: path + ".reasons")
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
                 .foreign, "\(path) is not as the interrupted import left it; start again without --resume")
@@ -75,16 +72,9 @@ final class RejectFiles {
         reached.documentBytes += text.count
     }
 
-    /// Where nothing was rejected no files stay.
-    func removeIfEmpty() {
-        guard reached.documentBytes == 0, reached.reasonBytes == 0 else { return }
-        for path in [documents.path, reasons.path] { WholeFile.remove(path) }
-    }
-
     /// Returns once all that was written is on the disk.
-    func save() throws(TransferError) -> SavePoint {
+    func save() throws(TransferError) {
         try documents.sync()
         try reasons.sync()
-        return reached
     }
 }

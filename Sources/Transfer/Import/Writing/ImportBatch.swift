@@ -10,9 +10,12 @@ struct ImportBatch: Sendable {
     /// Documents of the input that are counted with this batch.
     let documents: Int
     let byteCount: Int
+    /// Whether nothing of a document of the input is in it that has more to come.
+    let isWhole: Bool
 
     func settled(_ outcomes: [ImportOutcome]) -> SettledBatch {
-        SettledBatch(number: number, entries: entries, outcomes: outcomes, end: end, documents: documents)
+        SettledBatch(
+            number: number, entries: entries, outcomes: outcomes, end: end, documents: documents, isWhole: isWhole)
     }
 }
 
@@ -23,6 +26,7 @@ struct SettledBatch: Sendable {
     let outcomes: [ImportOutcome]
     let end: Int
     let documents: Int
+    let isWhole: Bool
 }
 
 /// Puts documents together to batches, by count and by bytes. No batch has two writes of one document, unless revisions
@@ -36,6 +40,8 @@ struct BatchAssembly {
     /// Documents of the input that are in batches, or have none to be written.
     private var end: Int
     private var documents = 0
+    /// Whether more may come of the document that the last entry came of.
+    private var isWithinDocument = false
 
     /// - Parameter start: Documents of the input that were done with before.
     init(_ settings: ImportSettings, start: Int) {
@@ -60,6 +66,7 @@ struct BatchAssembly {
 
     mutating func add(_ entry: ImportEntry) {
         entries.append(entry)
+        isWithinDocument = true
         byteCount += entry.byteCount
         if case .document(let document) = entry { ids.insert(document.id) }
     }
@@ -68,6 +75,7 @@ struct BatchAssembly {
     mutating func finishItem(isCounted: Bool) {
         end += 1
         passed += 1
+        isWithinDocument = false
         if isCounted { documents += 1 }
     }
 
@@ -81,6 +89,8 @@ struct BatchAssembly {
             documents = 0
             passed = 0
         }
-        return ImportBatch(number: number, entries: entries, end: end, documents: documents, byteCount: byteCount)
+        return ImportBatch(
+            number: number, entries: entries, end: end, documents: documents, byteCount: byteCount,
+            isWhole: !isWithinDocument)
     }
 }

@@ -1,0 +1,75 @@
+import Foundation
+import GatewayClient
+import TestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ExportCommandTests {
+    /// A gateway that wants a password, with three documents.
+    private func withGateway(_ body: (SecretBench, String) async throws -> Void) async throws {
+        try await SecretBench.with { bench in
+            let (process, url, phone) = try await bench.startGateway()
+            defer { process.kill() }
+            for number in 1...3 {
+                try await phone.put(DocumentID("d\(number)"), body: Array(#"{"n":\#(number)}"#.utf8))
+            }
+            await phone.shutdown()
+            try await body(bench, url)
+        }
+    }
+
+    private let login = ["CHANGEBOT_USER": SecretBench.user, "CHANGEBOT_PASSWORD": SecretBench.password]
+
+    @Test(arguments: ["basic", "session"]) func anExportIsHeldAgainstItsGateway(auth: String) async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/o.ndjson"
+            let export = ["export", "--gateway", url, "--output", file, "--auth", auth]
+            #expect(try Program.run(export, environment: login).code == 0)
+            let verify = ["verify", file, "--against", url, "--auth", auth]
+            let same = try Program.run(verify, environment: login)
+            #expect(same.code == 0, "\(same.errors)")
+            #expect(same.output.isEmpty)
+        }
+    }
+
+    @Test func whatTheGatewayHasBesideIsFound() async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/o.ndjson"
+            let export = ["export", "--gateway", url, "--output", file, "--selector", #"{"n":{"$lt":3}}"#]
+            #expect(try Program.run(export, environment: login).code == 0)
+            var text = try String(contentsOfFile: file + ".manifest.json", encoding: .utf8)
+            text = text.replacingOccurrences(of: #""selector":"{\"n\":{\"$lt\":3}}""#, with: #""selector":null"#)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file + ".manifest.json"))
+            let found = try Program.run(["verify", file, "--against", url], environment: login)
+            #expect(found.code == 65, "\(found.errors)")
+            #expect(found.output.contains(#""finding":"extra","id":"d3""#))
+            #expect(try Program.run(["verify", file, "--against", url]).code == 77)
+            let noAddress = try Program.run(["verify", file, "--against", "http://h"], environment: login)
+            #expect(noAddress.code == 64)
+            #expect(noAddress.errors.contains("--against"))
+        }
+    }
+
+    /// Nothing is asked of the gateway, which is not there, and no file is made or touched.
+    @Test(
+        arguments: [
+            (["--output", "O", "--summary", "O"], "--summary"), (["--output", "O", "--summary", "./O"], "--summary"),
+            (["--output", "O", "--summary", "O.manifest.json"], "manifest"),
+            (["--output", "O", "--summary", "O.part"], "--summary"),
+            (["--output", "O", "--summary", "O.partial"], "--summary"),
+            (["--output", "O", "--summary", "m", "--since-manifest", "m"], "--since-manifest"),
+            (["--output", "m", "--since-manifest", "m"], "--since-manifest"),
+            (["--output", ""], "--output"), (["--output", "O", "--summary", ""], "--summary"),
+            (["--output", "O", "--attachments", ""], "--attachments"),
+        ])
+    func filesThatWouldOverwriteEachOtherAreRefused(options: [String], part: String) async throws {
+        try await Program.withDirectory { directory in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/m"))
+            let options = options.map { $0.isEmpty || $0.hasPrefix("--") ? $0 : directory + "/" + $0 }
+            let result = try Program.run(["export", "--gateway", "http://127.0.0.1:1/todo"] + options)
+            #expect(result.code == 64, "\(result.errors)")
+            #expect(result.errors.contains(part))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["m"])
+            #expect(FileManager.default.contents(atPath: directory + "/m") == Data("mine".utf8))
+        }
+    }
+}

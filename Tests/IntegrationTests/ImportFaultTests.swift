@@ -1,0 +1,130 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Transfer
+
+/// Trouble that passes costs time, and nothing else: no document is lost, none is written twice or taken for a conflict.
+@Suite(.timeLimit(.minutes(5))) struct ImportFaultTests {
+    private static let lines = (0..<400).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
+
+    private static let troubles = [
+        #"{"status":{"code":503,"retry_after":0},"on":"_bulk_docs","times":2}"#,
+        #"{"status":{"code":429,"retry_after":0},"on":["_bulk_docs","_all_docs"],"every":3,"times":3}"#,
+        #"{"status":502,"on":"any","times":2}"#,
+        #"{"cut":[0,300],"on":["_bulk_docs","_all_docs"],"every":2,"times":3}"#,
+        #"{"refuse_documents":{"share":0.2,"status":[503,500,429]},"times":2}"#,
+    ]
+
+    private func expectEachOnce(_ bench: BotBench, generation: Int = 1) async throws {
+        let ids = (0..<400).map { DocumentID("d\($0)") }
+        for (id, lookup) in zip(ids, try await bench.phone.allDocs(keys: ids)) {
+            guard case .found(let revision, _) = lookup else {
+                Issue.record("\(id) is not there: \(lookup)")
+                continue
+            }
+            #expect(revision.generation == generation, "\(id)")
+        }
+    }
+
+    @Test(arguments: troubles, [ImportMode.insert, .upsert])
+    func whatIsNewIsWrittenOnce(trouble: String, mode: ImportMode) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(trouble)
+            let state = try await bench.load(lines: Self.lines) { settings in
+                settings.mode = mode
+                settings.batchDocuments = 25
+            }
+            embedded.behave()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
+            #expect(state.counts.changed == 0)
+            #expect(state.counters.retries > 0 || trouble.contains("refuse_documents"))
+            try await expectEachOnce(bench)
+        }
+    }
+
+    @Test(arguments: troubles.prefix(4)) func mergesAreDoneOnce(trouble: String) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try await bench.load(lines: Self.lines)
+            try embedded.misbehave(trouble)
+            let patches = (0..<400).map { #"{"_id":"d\#($0)","n":null,"m":\#($0)}"# }
+            let state = try await bench.load(lines: patches) { settings in
+                settings.mode = .merge
+                settings.batchDocuments = 25
+            }
+            embedded.behave()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
+            try await expectEachOnce(bench, generation: 2)
+            #expect(try await bench.contents()["d7"] == #"{"_id":"d7","m":7}"#)
+        }
+    }
+
+    @Test(arguments: troubles.prefix(4).map { $0.replacingOccurrences(of: "_all_docs", with: "_revs_diff") })
+    func restoresAreDoneOnce(trouble: String) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(trouble)
+            let lines = (0..<400).map {
+                #"{"_id":"d\#($0)","_rev":"3-c","_revisions":{"start":3,"ids":["c","b","a"]}}"#
+            }
+            let state = try await bench.load(lines: lines) { settings in
+                settings.mode = .restore
+                settings.batchDocuments = 25
+            }
+            embedded.behave()
+            #expect(state.counts == ImportCounts(inserted: 400), bench.complaint)
+            try await expectEachOnce(bench, generation: 3)
+        }
+    }
+
+    /// Attachments that are sent while they are read are read again.
+    @Test(arguments: [
+        #"{"drop":"after","on":"document","every":3,"times":3}"#,
+        #"{"drop":"before","on":"document","every":3,"times":3}"#,
+        #"{"status":{"code":503,"retry_after":0},"on":"document","every":3,"times":3}"#,
+    ])
+    func streamedAttachmentsComeWhole(trouble: String) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            let data = (0..<90_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) }
+            let text = String(decoding: Base64.encode(data), as: UTF8.self)
+            let lines = (0..<12).map {
+                #"{"_id":"d\#($0)","_attachments":{"x":{"content_type":"image/png","data":"\#(text)"}}}"#
+            }
+            try await bench.load(lines: lines)
+            try await bench.export("o.ndjson") { $0.attachments = .folder(bench.path("files")) }
+            try await bench.load(file: "o.ndjson") { $0.mode = .delete }
+            try embedded.misbehave(trouble)
+            let state = try await bench.load(file: "o.ndjson") { settings in
+                settings.attachments = bench.path("files")
+                settings.streamedFrom = 1_000
+            }
+            embedded.behave()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 12, bench.complaint)
+            for number in 0..<12 {
+                #expect(try await bench.phone.attachment("x", of: DocumentID("d\(number)")) == data)
+                #expect(try await bench.revision(of: DocumentID("d\(number)"))?.hasPrefix("3-") == true)
+            }
+        }
+    }
+
+    @Test func aGatewayThatStaysAwayEndsTheImportAndTheNextGoesOn() async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(#"{"status":503,"on":"_bulk_docs","after":5}"#)
+            let failure = await #expect(throws: RunFailure.self) {
+                try await bench.load(lines: Self.lines) { settings in
+                    settings.batchDocuments = 25
+                    settings.patience.retryFor = .milliseconds(200)
+                }
+            }
+            #expect(failure?.code == .gaveUp)
+            #expect(FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
+            embedded.behave()
+            let state = try await bench.load(file: "in.ndjson") { $0.isResuming = true }
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
+            #expect(!FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
+            try await expectEachOnce(bench)
+        }
+    }
+}

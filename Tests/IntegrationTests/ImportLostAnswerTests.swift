@@ -1,0 +1,56 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Testing
+import Transfer
+
+/// Connections that break once a request was sent: it may have been carried out or not, and nobody says so.
+@Suite(.timeLimit(.minutes(5))) struct ImportLostAnswerTests {
+    private static let lines = (0..<400).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
+
+    private static let troubles = ["before", "after"].map {
+        #"{"drop":"\#($0)","on":"_bulk_docs","every":2,"times":3}"#
+    }
+
+    private func expectEachOnce(_ bench: BotBench) async throws {
+        let ids = (0..<400).map { DocumentID("d\($0)") }
+        for (id, lookup) in zip(ids, try await bench.phone.allDocs(keys: ids)) {
+            guard case .found(let revision, _) = lookup else {
+                Issue.record("\(id) is not there: \(lookup)")
+                continue
+            }
+            #expect(revision.generation == 1, "\(id)")
+        }
+    }
+
+    @Test(arguments: troubles, [ImportMode.insert, .upsert])
+    func whatIsNewIsWrittenOnceAndNoConflict(trouble: String, mode: ImportMode) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(trouble)
+            let state = try await bench.load(lines: Self.lines) { settings in
+                settings.mode = mode
+                settings.batchDocuments = 25
+            }
+            embedded.behave()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
+            #expect(state.counters.retries == 3)
+            try await expectEachOnce(bench)
+        }
+    }
+
+    /// An answer that was lost does not make a document that was there before one's own.
+    @Test func whatWasThereBeforeIsRejectedAlsoAfterLostAnswers() async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            let others = (0..<400).filter { $0 % 5 == 0 }
+            try await bench.load(lines: others.map { #"{"_id":"d\#($0)","other":true}"# })
+            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":2,"times":5}"#)
+            let state = try await bench.load(lines: Self.lines) { $0.batchDocuments = 25 }
+            embedded.behave()
+            #expect(state.counts.rejected == 80 && state.counts.settled == 400)
+            #expect(try bench.rejections().map(\.id) == others.map { "d\($0)" })
+            try await expectEachOnce(bench)
+        }
+    }
+}

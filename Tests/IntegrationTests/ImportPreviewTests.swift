@@ -1,0 +1,111 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Testing
+import Transfer
+
+/// `--dry-run` says what would become of each document, and does nothing.
+@Suite(.timeLimit(.minutes(5))) struct ImportPreviewTests {
+    private static let stored = [
+        #"{"_id":"equal","n":1.10}"#,
+        #"{"_id":"other","n":1,"list":[1,2,3],"deep":{"a":{"b":true},"gone":0},"a/b~c":1}"#,
+        #"{"_id":"with","_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}"#,
+    ]
+
+    private static let incoming = [
+        #"{"_id":"new","n":1}"#, #"{"n":1.10,"_id":"equal"}"#,
+        #"{"_id":"other","n":2.0,"list":[1,3],"deep":{"a":{"b":false}},"a/b~c":[]}"#, #"{"n":1}"#, "{",
+    ]
+
+    private func actions(_ said: [JSONText]) -> [String] { said.map { $0.root["action"]?.string ?? "none" } }
+
+    /// Nothing but the input is there afterwards, and nothing was written.
+    private func expectNothingDone(_ bench: BotBench, _ before: [DocumentID: String]) async throws {
+        #expect(try await bench.contents() == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+        #expect(Set(names).isSubset(of: ["in.ndjson", "contents.ndjson", "contents.ndjson.manifest.json"]))
+    }
+
+    private func withStored(_ body: (BotBench, _ before: [DocumentID: String]) async throws -> Void) async throws {
+        try await BotBench.withEmbedded { bench in
+            try await bench.load(lines: Self.stored)
+            try await body(bench, try await bench.contents())
+        }
+    }
+
+    @Test(arguments: [
+        (ImportMode.insert, ["insert", "refuse", "refuse", "refuse", "refuse"]),
+        (.upsert, ["insert", "leave", "change", "refuse", "refuse"]),
+        (.merge, ["insert", "leave", "change", "refuse", "refuse"]),
+        (.delete, ["leave", "delete", "delete", "refuse", "refuse"]),
+    ])
+    func itSaysWhatWouldBeDone(mode: ImportMode, expected: [String]) async throws {
+        try await withStored { bench, before in
+            let said = try await bench.preview(lines: Self.incoming) { $0.mode = mode }
+            #expect(actions(said) == expected)
+            #expect(said.map { $0.root["line"]?.integer } == [1, 2, 3, 4, 5])
+            #expect(said.map { $0.root["id"]?.string } == ["new", "equal", "other", nil, nil])
+            for line in said where line.root["action"]?.string == "refuse" {
+                #expect(line.root["reason"]?.string?.isEmpty == false)
+            }
+            try await expectNothingDone(bench, before)
+        }
+    }
+
+    @Test(arguments: [ImportMode.upsert, .merge])
+    func itsPatchLeadsFromTheOldDocumentToTheNew(mode: ImportMode) async throws {
+        try await withStored { bench, _ in
+            let old = try #require(try await bench.stored("other"))
+            let said = try await bench.preview(lines: [Self.incoming[2]]) { $0.mode = mode }
+            let patched = try old.applying(try JSONPatch(try #require(said.first?.root["patch"])))
+            try await bench.load(lines: [Self.incoming[2]]) { $0.mode = mode }
+            let new = try #require(try await bench.stored("other"))
+            #expect(content(of: patched.root) == content(of: new.root))
+            #expect(new.root["deep"]?["gone"] == nil || mode == .merge)
+            #expect(try await bench.revision(of: "other")?.hasPrefix("2-") == true)
+        }
+    }
+
+    @Test func itTellsOfAttachments() async throws {
+        try await withStored { bench, before in
+            let line = #"{"_id":"with","_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="},"#
+            let lines = [line + #""y":{"data":"eA=="}}}"#, #"{"_id":"with"}"#, line.dropLast() + "}}"]
+            var said: [JSONText] = []
+            for line in lines { said += try await bench.preview(lines: [line]) { $0.mode = .upsert } }
+            #expect(actions(said) == ["change", "change", "leave"])
+            let operations = said.map { $0.root["patch"]?.element(0) }
+            #expect(operations[0]?["op"]?.string == "add" && operations[0]?["path"]?.string == "/_attachments/y")
+            #expect(operations[1]?["op"]?.string == "remove" && operations[1]?["path"]?.string == "/_attachments/x")
+            try await expectNothingDone(bench, before)
+        }
+    }
+
+    @Test func ofARestoreItTellsWhichRevisionsAreNew() async throws {
+        try await withStored { bench, before in
+            let revision = try #require(try await bench.revision(of: "equal"))
+            let other = try #require(try await bench.revision(of: "other"))
+            let later = #""_revisions":{"start":2,"ids":["b","\#(other.dropFirst(2))"]}"#
+            let lines = [
+                #"{"_id":"equal","_rev":"\#(revision)","n":1.10}"#, #"{"_id":"other","_rev":"2-b",\#(later)}"#,
+                #"{"_id":"new","_rev":"3-c"}"#, #"{"_id":"new"}"#,
+            ]
+            let said = try await bench.preview(lines: lines) { $0.mode = .restore }
+            #expect(actions(said) == ["leave", "change", "insert", "refuse"])
+            try await expectNothingDone(bench, before)
+        }
+    }
+
+    @Test func itCountsAsTheImportWould() async throws {
+        try await withStored { bench, _ in
+            let (importer, report) = try bench.importer("in.ndjson") { settings in
+                try bench.write("in.ndjson", Self.incoming)
+                settings.mode = .upsert
+                settings.preview = { _ in }
+            }
+            try await importer.run()
+            #expect(report.state.counts == ImportCounts(inserted: 1, changed: 1, unchanged: 1, rejected: 2))
+            let summary = try JSONText(report.summary(exitCode: 1)).root
+            #expect(summary["inserted"]?.integer == 1 && summary["exit"]?.integer == 1)
+        }
+    }
+}

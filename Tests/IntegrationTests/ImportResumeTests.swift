@@ -1,0 +1,225 @@
+import Foundation
+import GatewayClient
+import Locking
+import Logging
+import LosslessJSON
+import Pipeline
+import Rules
+import ServiceLifecycle
+import Testing
+import Transfer
+
+/// What an interrupted import leaves, and how the next one goes on.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportResumeTests {
+    /// Some of them can't be written.
+    private static func lines(_ count: Int) -> [String] {
+        (0..<count).map { number in
+            number % 50 == 7
+                ? #"{"n":\#(number)}"#
+                : #"{"_id":"t\#(number)","type":"task","n":\#(number).0,"t":"\#(String(repeating: "x", count: 60))"}"#
+        }
+    }
+
+    private static func configure(_ settings: inout ImportSettings) {
+        settings.isResuming = true
+        settings.saveInterval = .zero
+        settings.batchDocuments = 20
+    }
+
+    private func expectWhole(_ bench: BotBench, _ count: Int, rejects: String = "rejects.ndjson") async throws {
+        let lines = Self.lines(count)
+        #expect(try bench.lines(rejects) == lines.filter { !$0.contains("_id") })
+        #expect(try bench.rejections(rejects).map(\.line) == (0..<count).filter { $0 % 50 == 7 }.map { $0 + 1 })
+        let good = lines.filter { $0.contains("_id") }
+        for (line, lookup) in zip(good, try await bench.phone.allDocs(keys: good.map { Self.id($0) })) {
+            guard case .found(let revision, let document) = lookup else {
+                Issue.record("not there: \(line)")
+                continue
+            }
+            #expect(revision.generation == 1)
+            #expect(content(of: document.root) == content(of: try JSONText(line).root))
+        }
+    }
+
+    private static func id(_ line: String) -> DocumentID {
+        DocumentID((try? JSONText(line))?.root["_id"]?.string ?? "")
+    }
+
+    @Test func stoppedOverAndOverItGetsThere() async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ndjson", Self.lines(1_500))
+            let progress = bench.path("in.ndjson.import-progress")
+            var stops = 0
+            var isDone = false
+            while !isDone, stops < 300 {
+                let (importer, report) = try bench.importer("in.ndjson", configure: Self.configure)
+                let group = ServiceGroup(
+                    configuration: .init(
+                        services: [.init(service: importer, successTerminationBehavior: .gracefullyShutdownGroup)],
+                        logger: BotBench.logger))
+                let isOver = Locked(false)
+                let running = Task {
+                    defer { isOver.withLock { $0 = true } }
+                    try await group.run()
+                }
+                // The rest of what was asked for when it is stopped is written still.
+                let start = stops == 0 ? 0 : try doneBefore(progress)
+                while report.state.counts.settled < start + 60, !isOver.withLock({ $0 }) { await Task.yield() }
+                await group.triggerGracefulShutdown()
+                try await running.value
+                stops += 1
+                isDone = !report.state.isStopped
+                #expect(FileManager.default.fileExists(atPath: progress) == !isDone)
+                if isDone { #expect(report.state.counts == ImportCounts(inserted: 1_470, rejected: 30)) }
+            }
+            #expect(stops > 3)
+            try await expectWhole(bench, 1_500)
+        }
+    }
+
+    private func doneBefore(_ progress: String) throws -> Int {
+        let root = try JSONText(Array(try Data(contentsOf: URL(fileURLWithPath: progress)))).root
+        return root["items"]?.integer ?? 0
+    }
+
+    /// What lies on the disk at any instant is what a killed run leaves. The gateway may be further.
+    @Test(arguments: [nil, ImportSettings.Schema.todo])
+    func killedAtAnyInstantAndGoneOnWithItEndsTheSame(schema: ImportSettings.Schema?) async throws {
+        try await BotBench.withEmbedded { bench in
+            let list = #","taskList":{"id":"a.l","owner":"a"},"task":"x"}"#
+            let lines = Self.lines(800).map { schema == nil ? $0 : $0.replacingOccurrences(of: "}", with: list) }
+            try bench.write("in.ndjson", lines)
+            @Sendable func configure(_ settings: inout ImportSettings) {
+                Self.configure(&settings)
+                settings.schema = schema
+            }
+            let running = Task { try await bench.load(file: "in.ndjson", configure: configure) }
+            let files = ["in.ndjson.import-progress", "rejects.ndjson", "rejects.ndjson.reasons"]
+            var copies: [String] = []
+            while copies.count < 8 {
+                let copy = bench.path("copy\(copies.count)")
+                // The progress first: what it tells of is there before.
+                let contents = files.map { FileManager.default.contents(atPath: bench.path($0)) }
+                guard contents[0] != nil else {
+                    if copies.isEmpty { await Task.yield() } else { break }
+                    continue
+                }
+                try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+                for (file, content) in zip(files, contents) {
+                    try content?.write(to: URL(fileURLWithPath: copy + "/" + file))
+                }
+                copies.append(copy)
+                await Task.yield()
+            }
+            #expect(try await running.value.counts == ImportCounts(inserted: 784, rejected: 16))
+            let (rejects, reasons) = (try bench.bytes(files[1]), try bench.bytes(files[2]))
+            for copy in copies {
+                let state = try await bench.load(file: "in.ndjson") { settings in
+                    configure(&settings)
+                    settings.progressPath = copy + "/" + files[0]
+                    settings.rejectPath = copy + "/" + files[1]
+                }
+                #expect(state.counts.rejected == 16 && state.counts.settled == 800)
+                #expect(FileManager.default.contents(atPath: copy + "/" + files[1]) == Data(rejects))
+                #expect(FileManager.default.contents(atPath: copy + "/" + files[2]) == Data(reasons))
+            }
+            if schema == nil { try await expectWhole(bench, 800) }
+        }
+    }
+
+    // MARK: - Another import
+
+    /// Leaves the progress of an import that was ended by its errors.
+    private func interrupt(
+        _ bench: BotBench, configure: (inout ImportSettings) -> Void = { _ in }
+    ) async throws {
+        try bench.write("in.ndjson", Self.lines(60))
+        await #expect(throws: RunFailure.self) {
+            try await bench.load(file: "in.ndjson") { settings in
+                configure(&settings)
+                settings.errorLimit = .count(0)
+                settings.batchDocuments = 5
+                settings.requests = 1
+            }
+        }
+        #expect(FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
+    }
+
+    private func objection(
+        _ bench: BotBench, configure: (inout ImportSettings) -> Void = { _ in }
+    ) async throws -> String? {
+        let error = await #expect(throws: TransferError.self) {
+            try await bench.load(file: "in.ndjson") { settings in
+                settings.isResuming = true
+                configure(&settings)
+            }
+        }
+        #expect(error?.code == .foreign)
+        return error?.description
+    }
+
+    @Test func anImportOfOtherSettingsIsNotGoneOnWith() async throws {
+        try await BotBench.withEmbedded { bench in
+            let rules = "version: 1\nkind: mapping\nrules: [{ name: a, when: {}, then: [{ merge: { a: 1 } }] }]\n"
+            try bench.write("map.yaml", bytes: Array(rules.utf8))
+            let mapping = try await Mapping.load(paths: [bench.path("map.yaml")])
+            try await interrupt(bench)
+            let mode = try await objection(bench) { $0.mode = .upsert }
+            #expect(mode?.contains("--mode was insert") == true, "\(mode ?? "")")
+            let map = try await objection(bench) { $0.mapping = mapping }
+            #expect(map?.contains("--map") == true, "\(map ?? "")")
+            let schema = try await objection(bench) { $0.schema = .todo }
+            #expect(schema?.contains("--schema") == true, "\(schema ?? "")")
+            let state = try await bench.load(file: "in.ndjson") { $0.isResuming = true }
+            #expect(state.counts.rejected == 2 && state.counts.settled == 60)
+            try await expectWhole(bench, 60)
+        }
+    }
+
+    @Test func anImportOfAnotherFileOrIntoAnotherKeyspaceIsNotGoneOnWith() async throws {
+        try await BotBench.withEmbedded { bench in
+            try await interrupt(bench)
+            try await BotBench.withEmbedded { other in
+                let elsewhere = BotBench(url: other.url, settings: other.settings, directory: bench.directory)
+                let objection = try await objection(elsewhere)
+                #expect(objection?.contains(bench.url.description) == true, "\(objection ?? "")")
+                await elsewhere.phone.shutdown()
+                let contents = try await other.contents()
+                #expect(contents.isEmpty)
+            }
+            let lines = Self.lines(60)
+            for changed in [lines + [#"{"_id":"more"}"#], lines.map { $0.replacingOccurrences(of: "x", with: "y") }] {
+                try bench.write("in.ndjson", changed)
+                #expect(try await objection(bench)?.contains("the input has changed") == true)
+            }
+        }
+    }
+
+    @Test(arguments: ["", "{}", #"{"changebot":"import-progress","version":2}"#, "nonsense"])
+    func whatIsNoProgressIsNotGoneOnWith(text: String) async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ndjson", Self.lines(3))
+            try bench.write("in.ndjson.import-progress", bytes: Array(text.utf8))
+            #expect(try await objection(bench)?.contains("without --resume") == true)
+            #expect(try await bench.load(file: "in.ndjson").counts == ImportCounts(inserted: 3))
+        }
+    }
+
+    @Test func rejectsThatAreGoneAreNotGoneOnWith() async throws {
+        try await BotBench.withEmbedded { bench in
+            try await interrupt(bench)
+            try FileManager.default.removeItem(atPath: bench.path("rejects.ndjson"))
+            #expect(try await objection(bench)?.contains("rejects.ndjson") == true)
+        }
+    }
+
+    @Test func withoutResumeItBeginsAnew() async throws {
+        try await BotBench.withEmbedded { bench in
+            try await interrupt(bench)
+            let there = try await bench.contents().count
+            #expect(there > 0)
+            let state = try await bench.load(file: "in.ndjson")
+            #expect(state.counts == ImportCounts(inserted: 58 - there, rejected: there + 2))
+        }
+    }
+}

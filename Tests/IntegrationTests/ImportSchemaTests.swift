@@ -1,0 +1,171 @@
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Transfer
+
+/// Todo data: checked before anything is written, and written in the order in which access is granted.
+@Suite(.timeLimit(.minutes(5))) struct ImportSchemaTests {
+    private static func list(_ owner: String) -> String {
+        #"{"_id":"\#(owner).l","type":"task-list","name":"L","owner":"\#(owner)"}"#
+    }
+
+    private static func task(_ number: Int, _ owner: String) -> String {
+        #"{"_id":"t\#(number)","type":"task","task":"x","taskList":{"id":"\#(owner).l","owner":"\#(owner)"}}"#
+    }
+
+    private static func user(_ name: String, _ owner: String) -> String {
+        #"{"_id":"\#(owner).l.\#(name)","type":"task-list.user","username":"\#(name)","#
+            + #""taskList":{"id":"\#(owner).l","owner":"\#(owner)"}}"#
+    }
+
+    private static let moderator = #"{"_id":"moderator.amy","type":"moderator","username":"amy"}"#
+
+    /// The types of all documents in the order in which they were written, each once for those that follow each other.
+    private func typesInOrderOfWriting(_ bench: BotBench) async throws -> [String] {
+        var types: [String] = []
+        for id in try await bench.idsInOrderOfWriting() {
+            let type = try await bench.stored(DocumentID(id))?.root["type"]?.string ?? "none"
+            if type != types.last { types.append(type) }
+        }
+        return types
+    }
+
+    @Test(arguments: [3, 500]) func listsComeBeforeTasksBeforeTheirUsers(batch: Int) async throws {
+        try await BotBench.withEmbedded { bench in
+            var lines = (0..<20).flatMap { number in
+                [Self.user("ben", "o\(number)"), Self.task(number, "o\(number)"), Self.list("o\(number)")]
+            }
+            lines.append(Self.moderator)
+            let state = try await bench.load(lines: lines) { settings in
+                settings.schema = .todo
+                settings.batchDocuments = batch
+            }
+            #expect(state.counts == ImportCounts(inserted: 61), bench.complaint)
+            #expect(state.counters.changes == 61)
+            let types = try await typesInOrderOfWriting(bench)
+            #expect(types == ["moderator", "task-list", "task", "task-list.user"])
+        }
+    }
+
+    private static let wrong = [
+        (3, #"{"_id":"ben.l","type":"task-list","name":"L","owner":"amy"}"#, "/_id"),
+        (5, #"{"_id":"t9","type":"task","taskList":{"id":"amy.l","owner":"amy"}}"#, "/task"),
+        (7, #"{"_id":"t8","type":"shopping"}"#, "/type"),
+    ]
+
+    private var mixed: [String] {
+        var lines = [Self.task(1, "amy"), Self.task(2, "amy")]
+        for (_, line, _) in Self.wrong { lines += [line, Self.user("u\(lines.count)", "amy")] }
+        return lines + [Self.list("amy")]
+    }
+
+    @Test func whatIsWrongIsToldWithItsLineAndTheRestWritten() async throws {
+        try await BotBench.withEmbedded { bench in
+            let state = try await bench.load(lines: mixed) { $0.schema = .todo }
+            #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bench.complaint)
+            let rejections = try bench.rejections()
+            #expect(rejections.map(\.line) == Self.wrong.map(\.0))
+            for (rejection, expected) in zip(rejections, Self.wrong) {
+                #expect(rejection.reason.contains(expected.2), "\(rejection.reason)")
+            }
+            #expect(try bench.lines("rejects.ndjson") == Self.wrong.map(\.1))
+        }
+    }
+
+    @Test func whatIsWrongIsKnownBeforeAnythingIsWritten() async throws {
+        try await BotBench.withEmbedded { bench in
+            let lines = mixed
+            let failure = await #expect(throws: RunFailure.self) {
+                try await bench.load(lines: lines) { settings in
+                    settings.schema = .todo
+                    settings.errorLimit = .count(2)
+                    settings.batchDocuments = 1
+                }
+            }
+            #expect(failure?.code == .tooManyErrors)
+            let (contents, rejected) = (try await bench.contents(), try bench.lines("rejects.ndjson"))
+            #expect(contents.isEmpty)
+            #expect(rejected == Self.wrong.map(\.1))
+        }
+    }
+
+    @Test func inACollectionTheTypeIsItsOwn() async throws {
+        let configure: (inout EmbeddedGateway.Configuration) -> Void = {
+            $0.collections = ["_default._default", "_default.tasks", "_default.lists"]
+        }
+        try await BotBench.withEmbedded(configure, keyspace: "todo._default.tasks") { bench in
+            let list = #""taskList":{"id":"amy.l","owner":"amy"}"#
+            let lines = [
+                #"{"_id":"a","task":"x",\#(list)}"#, #"{"_id":"b","type":"task","task":"x",\#(list)}"#,
+                #"{"_id":"c","type":"task-list","task":"x",\#(list)}"#, #"{"_id":"amy.l","name":"L","owner":"amy"}"#,
+            ]
+            let state = try await bench.load(lines: lines) { $0.schema = .todo }
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 2), bench.complaint)
+            #expect(try bench.rejections().map(\.line) == [3, 4])
+            #expect(try await bench.contents().keys.map(\.text).sorted() == ["a", "b"])
+        }
+    }
+
+    // MARK: - Data of other apps
+
+    private static func mapping(_ name: String, slurps: [String: [UInt8]] = [:]) async throws -> Mapping {
+        let rules = URL(fileURLWithPath: BotBench.shippedRules).deletingLastPathComponent()
+        return try await Mapping.load(paths: [rules.appendingPathComponent("maps/\(name).yaml").path], slurps: slurps)
+    }
+
+    /// What is there passes as todo data when it is imported elsewhere.
+    private func expectTodoData(_ bench: BotBench, _ count: Int) async throws {
+        try await bench.export("todo.ndjson")
+        let lines = try bench.lines("todo.ndjson")
+        #expect(lines.count == count)
+        try await BotBench.withEmbedded { other in
+            let state = try await other.load(lines: lines) { $0.schema = .todo }
+            #expect(state.counts == ImportCounts(inserted: count), other.complaint)
+        }
+    }
+
+    @Test(arguments: [false, true]) func theTaskTrackerLandsAsTodoData(tasksFirst: Bool) async throws {
+        let (users, tasks) = (BotBench.asset("realm-users.ejson.ndjson"), BotBench.asset("realm-tasks.ejson.ndjson"))
+        let list = users.split(separator: UInt8(ascii: "\n")).joined(separator: [UInt8(ascii: ",")])
+        let mapping = try await Self.mapping(
+            "realm-task", slurps: ["users": [UInt8(ascii: "[")] + list + [UInt8(ascii: "]")]])
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ejson", bytes: tasksFirst ? tasks + users : users + tasks)
+            let state = try await bench.load(file: "in.ejson") { settings in
+                settings.format = .ejson
+                settings.schema = .todo
+                settings.mapping = mapping
+                settings.batchDocuments = 2
+            }
+            #expect(state.counts == ImportCounts(inserted: 16), bench.complaint)
+            let types = try await typesInOrderOfWriting(bench)
+            #expect(types == ["task-list", "task", "task-list.user"])
+            let amysList = try await bench.stored("amy@example.com.5f8a1aa7e4b0d1a2c3e4f501")
+            #expect(amysList?.root["name"]?.string == "My Project")
+            try await expectTodoData(bench, 16)
+        }
+    }
+
+    @Test(arguments: [1, 500]) func itemsOfAtlasLandAsTodoData(batch: Int) async throws {
+        let mapping = try await Self.mapping("atlas-item")
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ejson", bytes: BotBench.asset("atlas-items.ejson.ndjson"))
+            let configure: (inout ImportSettings) -> Void = { settings in
+                settings.format = .ejson
+                settings.schema = .todo
+                settings.mapping = mapping
+                settings.batchDocuments = batch
+            }
+            // Each item makes its owner's list: the first one is written, and no conflict comes of the others.
+            let state = try await bench.load(file: "in.ejson", configure: configure)
+            #expect(state.counts.inserted == 15 && state.counts.rejected == 0, bench.complaint)
+            let types = try await typesInOrderOfWriting(bench)
+            #expect(types == ["task-list", "task"])
+            try await expectTodoData(bench, 15)
+        }
+    }
+}

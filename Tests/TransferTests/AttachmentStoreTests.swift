@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@testable import Transfer
+
+@Suite struct AttachmentStoreTests {
+    private static let bytes = Array("the bytes of an attachment".utf8)
+
+    private func withStore(_ body: (AttachmentStore) async throws -> Void) async throws {
+        let folder = NSTemporaryDirectory() + "changebot-store-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = AttachmentStore(folder)
+        try store.create()
+        try await body(store)
+    }
+
+    private let unsynced = UnsyncedFolders()
+
+    private func spool(_ store: AttachmentStore, slot: Int = 0) async throws -> (AttachmentSpool, AttachmentBody) {
+        let spool = try store.spool(for: "o", slot: slot)
+        try await spool.begin()
+        try await spool.append(Self.bytes)
+        return (spool, await spool.body)
+    }
+
+    /// The same length, so that only the bytes tell; and a file that a crash has cut.
+    @Test(arguments: ["the bytes of an attachmenT", "the bytes"])
+    func aDamagedFileGivesWayToTheBytesThatCame(damaged: String) async throws {
+        try await withStore { store in
+            let (first, body) = try await spool(store)
+            #expect(try await store.take(first, body, noting: unsynced))
+            let path = store.path + "/" + body.file
+            #expect(FileManager.default.contents(atPath: path) == Data(Self.bytes))
+            try Data(damaged.utf8).write(to: URL(fileURLWithPath: path))
+            let (second, same) = try await spool(store)
+            #expect(same == body)
+            #expect(try await store.take(second, same, noting: unsynced))
+            #expect(FileManager.default.contents(atPath: path) == Data(Self.bytes))
+            let (third, _) = try await spool(store)
+            #expect(try await !store.take(third, body, noting: unsynced))
+        }
+    }
+
+    @Test func theSameBytesMayComeTwiceAtOnce() async throws {
+        try await withStore { store in
+            let (first, body) = try await spool(store, slot: 0)
+            let (second, same) = try await spool(store, slot: 1)
+            #expect(try await store.take(first, body, noting: unsynced))
+            #expect(try await !store.take(second, same, noting: unsynced))
+            for slot in 0...1 { store.removeSpool(for: "o", slot: slot) }
+            let files = try FileManager.default.subpathsOfDirectory(atPath: store.path)
+            #expect(Set(files) == ["sha256", "sha256/\(body.sha256.prefix(2))", body.file])
+        }
+    }
+
+    @Test func nothingIsInTheFolderBeforeThereIsAnAttachment() async throws {
+        try await withStore { store in
+            let names = try FileManager.default.contentsOfDirectory(atPath: store.path)
+            #expect(names.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import LosslessJSON
+import Testing
+
+@testable import Transfer
+
+/// How documents are put together, and where an import may be gone on with.
+@Suite struct ImportBatchTests {
+    private static func entry(_ ordinal: Int) -> ImportEntry {
+        .refused(ImportOrigin(ordinal: ordinal, line: ordinal + 1, source: .json([])), id: nil, reason: "no")
+    }
+
+    private func settings(_ documents: Int) -> ImportSettings {
+        var settings = ImportSettings()
+        settings.batchDocuments = documents
+        return settings
+    }
+
+    /// A mapping makes several documents of one: a batch may end between them, and an import not begin again there.
+    @Test(arguments: [(1, false), (2, true)]) func aBatchWithinADocumentIsNotWhole(outputs: Int, isWhole: Bool) {
+        var assembly = BatchAssembly(settings(2), start: 5)
+        for _ in 0..<outputs { assembly.add(Self.entry(5)) }
+        if isWhole { assembly.finishItem(isCounted: true) }
+        let batch = assembly.take()
+        #expect(batch.isWhole == isWhole)
+        #expect(batch.end == (isWhole ? 6 : 5))
+        #expect(batch.entries.count == outputs)
+        assembly.finishItem(isCounted: true)
+        #expect(assembly.take().isWhole)
+    }
+
+    @Test func aBatchIsFullByCount() {
+        var assembly = BatchAssembly(settings(2), start: 0)
+        for ordinal in 0..<2 {
+            #expect(!assembly.isFull(for: Self.entry(ordinal)))
+            assembly.add(Self.entry(ordinal))
+            assembly.finishItem(isCounted: true)
+        }
+        #expect(assembly.isFull(for: Self.entry(2)))
+        let batch = assembly.take()
+        #expect(batch.number == 0 && batch.end == 2 && batch.documents == 2)
+        #expect(assembly.isEmpty)
+    }
+
+    @Test func progressIsReadAsItWasWritten() throws {
+        let identity = ImportIdentity(
+            input: .init(size: 7, changed: 1_795_168_800_123_456_789, head: "ab"), target: "http://x/todo",
+            mode: .upsert, mapping: "cd", schema: .todo)
+        var progress = ImportProgress(identity, now: 3)
+        progress.pass = 2
+        progress.items = 40
+        progress.documents = 39
+        (progress.counts.inserted, progress.counts.changed, progress.counts.unchanged) = (11, 12, 13)
+        progress.counts.rejected = 3
+        progress.rejects = .init(documentBytes: 100, reasonBytes: 200)
+        #expect(try #require(ImportProgress(progress.json)) == progress)
+        // What stands in it twice would be read once.
+        #expect(try JSONText(progress.json).root.duplicateMemberName == nil)
+    }
+}
