@@ -186,8 +186,8 @@ struct ImportRun {
 extension TransferError {
     /// What is wrong with an input.
     init(_ error: SourceError, _ path: String) {
-        if case .unreadable = error.reason {
-            self.init(.missing, "can't read \(path): \(error)")
+        if case .unreadable(let words) = error.reason {
+            self.init(.missing, "can't read \(path): \(words)")
         } else {
             self.init(.invalid, "\(path): \(error)")
         }

@@ -30,6 +30,7 @@ final class RejectFiles {
                 .cannotCreate, "\(path) is there already and is no reject file; name another --reject")
         }
         reasons = try OpenFile(creating: path + ".reasons")
+        WholeFile.sync(folder: WholeFile.directory(of: path))
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
                 .foreign, "\(path) is not as the interrupted import left it; start again without --resume")

@@ -83,8 +83,11 @@ extension ImportWriter {
                 source: reading.source(of: attachment.body))
         }
         do throws(GatewayError) {
-            return .written(
-                try await gateway.put(document.id, body: Array(document.segments.joined()), attachments: uploads))
+            let revision = try await gateway.put(
+                document.id, body: Array(document.segments.joined()), attachments: uploads)
+            let bytes = attachments.reduce(0) { $0 + $1.body.byteCount }
+            await progress.count { $0.bytesOut += bytes }
+            return .written(revision)
         } catch {
             switch error.code {
             case .conflict: return .conflict
