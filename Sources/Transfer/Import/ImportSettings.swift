@@ -53,7 +53,8 @@ package struct ImportSettings: Sendable {
     package var requests = 4
     /// Bytes under way at once; a document larger than this goes alone.
     package var byteBudget = 8 << 20
-    /// Attachments from the folder that are larger than this are sent while they are read.
+    /// Attachments that are larger than this are sent while they are read, from the folder or out of the document. Bytes;
+    /// those of the base64 for the latter.
     package var streamedFrom = 256 << 10
     /// How much work a crash may cost.
     package var saveInterval: Duration = .seconds(1)

@@ -48,7 +48,7 @@ actor AttachmentReading {
         }
     }
 
-    /// The digest that the gateway knows an attachment by; nil if the bytes in the document are no base64.
+    /// The digest that the gateway knows an attachment by; nil if its bytes are not here.
     func digest(
         of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
     ) throws(AttachmentFault) -> (digest: AttachmentDigest, byteCount: Int)? {
@@ -58,10 +58,9 @@ actor AttachmentReading {
         case .file(let body):
             return (try fileDigest(of: body, attachment.name, for: dialect), body.byteCount)
         case .inline(let range):
-            let text = document.bytes[range.lowerBound + 1..<range.upperBound - 1].filter { $0 != UInt8(ascii: "\\") }
-            guard let data = Data(base64Encoded: Data(text)) else { return nil }
-            digest.update(Array(data))
-            return (digest.digest(), data.count)
+            let attachment = InlineAttachment(document.bytes, range)
+            attachment.forEachPiece { digest.update($0) }
+            return (digest.digest(), attachment.byteCount)
         }
     }
 

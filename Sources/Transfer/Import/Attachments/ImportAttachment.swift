@@ -112,8 +112,12 @@ extension ImportAttachment {
 
     /// Whether it is so large that it should be sent while it is read.
     func isStreamed(from limit: Int) -> Bool {
-        guard mayBeStreamed, case .file(let body) = body else { return false }
-        return body.byteCount > limit
+        guard mayBeStreamed else { return false }
+        return switch body {
+        case .file(let body): body.byteCount > limit
+        case .inline(let range): range.count > limit
+        case .stub, .removed: false
+        }
     }
 
     /// That way of sending would give a type to one that has none, has no place for an encoding, and puts name and type

@@ -77,7 +77,7 @@ extension ImportWriter {
         var sentAlone: [StreamedAttachment] = []
         var written: [WrittenAttachment] = []
         for attachment in attachments where settings.preview == nil {
-            if document.isStreamed, let streamed = try await streamed(attachment) {
+            if document.isStreamed, let streamed = try await streamed(attachment, of: document.text) {
                 sentAlone.append(streamed)
             } else {
                 written.append(try await render(attachment, document.text, current))
@@ -88,13 +88,22 @@ extension ImportWriter {
     }
 
     /// Nil for one that goes with the document.
-    private func streamed(_ attachment: ImportAttachment) async throws -> StreamedAttachment? {
+    private func streamed(
+        _ attachment: ImportAttachment, of document: JSONText
+    ) async throws -> StreamedAttachment? {
         guard attachment.mayBeStreamed, let contentType = attachment.contentType,
-            case .file(let body) = attachment.body
+            let known = try await reading.digest(of: attachment, in: document, for: gateway.dialect)
         else { return nil }
+        let body = attachment.body
         return StreamedAttachment(
-            name: attachment.name, contentType: contentType,
-            digest: try await reading.fileDigest(of: body, attachment.name, for: gateway.dialect), body: body)
+            name: attachment.name, contentType: contentType, digest: known.digest, byteCount: known.byteCount
+        ) { [reading] in
+            switch body {
+            case .file(let file): reading.source(of: file)
+            case .inline(let range): InlineAttachment(document.bytes, range).source
+            case .stub, .removed: nil
+            }
+        }
     }
 
     /// Of an attachment that the gateway has; nil if it can't be read.

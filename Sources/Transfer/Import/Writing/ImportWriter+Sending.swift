@@ -77,15 +77,17 @@ extension ImportWriter {
     private func stream(
         _ document: BulkDocument, _ attachments: [StreamedAttachment]
     ) async throws(GatewayError) -> BulkOutcome {
-        let uploads = attachments.map { attachment in
-            AttachmentUpload(
-                name: attachment.name, contentType: attachment.contentType, digest: attachment.digest,
-                source: reading.source(of: attachment.body))
+        let uploads = attachments.compactMap { attachment in
+            attachment.source().map { source in
+                AttachmentUpload(
+                    name: attachment.name, contentType: attachment.contentType, digest: attachment.digest,
+                    source: source)
+            }
         }
         do throws(GatewayError) {
             let revision = try await gateway.put(
                 document.id, body: Array(document.segments.joined()), attachments: uploads)
-            let bytes = attachments.reduce(0) { $0 + $1.body.byteCount }
+            let bytes = attachments.reduce(0) { $0 + $1.byteCount }
             await progress.count { $0.bytesOut += bytes }
             return .written(revision)
         } catch {

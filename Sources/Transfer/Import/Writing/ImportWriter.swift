@@ -49,7 +49,9 @@ struct ImportWriter: Sendable {
         let name: String
         let contentType: String
         let digest: AttachmentDigest
-        let body: AttachmentBody
+        let byteCount: Int
+        /// Each attempt to send it needs another one.
+        let source: @Sendable () -> ByteSource?
     }
 
     /// - Returns: An outcome for each entry.
