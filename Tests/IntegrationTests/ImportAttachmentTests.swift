@@ -61,17 +61,21 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["o.ndjson", "o.ndjson.gz"]) func withinTheirDocumentsTheyComeWhole(name: String) async throws {
+    @Test(arguments: ["o.ndjson", "o.ndjson.gz"], [0, 100_000, 1 << 20])
+    func withinTheirDocumentsTheyComeWhole(name: String, streamedFrom: Int) async throws {
         try await BotBench.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
             try await origin.export(name) { $0.attachments = .inline }
             try await BotBench.withEmbedded { target in
                 try target.write(name, bytes: try origin.bytes(name))
-                let state = try await target.load(file: name)
+                let state = try await target.load(file: name) { $0.streamedFrom = streamedFrom }
                 #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
                 #expect(try await digests(target, "files") == before)
-                let again = try await target.load(file: name) { $0.mode = .upsert }
+                let again = try await target.load(file: name) { settings in
+                    settings.mode = .upsert
+                    settings.streamedFrom = streamedFrom
+                }
                 #expect(again.counts == ImportCounts(unchanged: 26))
             }
         }
