@@ -21,6 +21,7 @@ extension Gateway {
     public func serverInfo() async throws(GatewayError) -> ServerInfo {
         let body = try await collect(GatewayRequest(place: .server(""), deadline: settings.deadlines.small))
         guard let answer = SmallJSON(body), let info = ServerInfo(answer) else { throw .notJSON(body, from: url) }
+        if let dialect = info.dialect { learn(dialect) }
         return info
     }
 

@@ -22,6 +22,8 @@ struct FirstContact {
             }
             return info
         }
+        // Proxies may hide what the answer says of the server, and the server's own page: nothing depends on that.
+        _ = try? await gateway.findDialect()
         logger.info(
             "connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
         return info

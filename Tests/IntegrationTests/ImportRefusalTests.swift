@@ -12,7 +12,7 @@ import Transfer
     private static let lines = (0..<9).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
 
     private func load(
-        _ server: ScriptedServer, configure: (inout ImportSettings) -> Void = { _ in },
+        _ server: ScriptedServer, lines: [String] = Self.lines, configure: (inout ImportSettings) -> Void = { _ in },
         _ body: (BotBench, ImportReport.State) throws -> Void
     ) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
@@ -20,7 +20,7 @@ import Transfer
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let bench = BotBench(
             url: try GatewayURL(server.server.url("/todo")), settings: GatewaySettings(), directory: directory)
-        let state = try await bench.load(lines: Self.lines, configure: configure)
+        let state = try await bench.load(lines: lines, configure: configure)
         try body(bench, state)
         await bench.phone.shutdown()
     }
@@ -61,6 +61,56 @@ import Transfer
             return ScriptedServer.written(request)
         }
         try await load(server) { try expectOnlyD4Rejected($0, $1, "Bad special document member") }
+    }
+
+    /// CouchDB falls over a type that is null.
+    @Test func anAttachmentWithoutATypeIsSentWithoutOne() async throws {
+        let server = try ScriptedServer { request, _ in
+            request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
+        }
+        try await load(server, lines: [#"{"_id":"a","_attachments":{"x":{"data":"aGVsbG8="}}}"#]) { _, state in
+            #expect(state.counts == ImportCounts(inserted: 1))
+        }
+        let sent = try #require(server.requests("/todo/_bulk_docs").first).body
+        let documents = #"{"docs":[{"_id":"a","_attachments":{"x":{"data":"aGVsbG8="}}}]}"#
+        #expect(String(decoding: sent, as: UTF8.self) == documents)
+    }
+
+    private static let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
+
+    /// CouchDB's digest of text says nothing: the text is read and compared. An outage then is one, and no refusal.
+    @Test(arguments: [(answer: "hallo", isDown: false), ("hello", false), ("", true)])
+    func textOfTheSameLengthIsCompared(answer: String, isDown: Bool) async throws {
+        let there =
+            #"{"_id":"a","_rev":"1-a","_attachments":{"x":{"content_type":"text/plain","revpos":1,"#
+            + #""digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","length":5,"stub":true}}}"#
+        let row = #"{"id":"a","key":"a","value":{"rev":"1-a"},"doc":\#(there)}"#
+        let server = try ScriptedServer(headers: Self.couchDB) { request, _ in
+            switch request.path {
+            case "/todo/_all_docs": .init(headers: Self.couchDB, body: #"{"rows":[\#(row)]}"#)
+            case "/todo/a/x" where isDown: .init(status: 503, headers: Self.couchDB, body: "{}")
+            case "/todo/a/x": .init(headers: ["Content-Type: text/plain", Self.couchDB[1]], body: answer)
+            case "/todo/_bulk_docs" where String(decoding: request.body, as: UTF8.self).contains("1-a"):
+                ScriptedServer.written(request)
+            case "/todo/_bulk_docs":
+                .init(status: 201, headers: Self.couchDB, body: #"[{"id":"a","error":"conflict","reason":"."}]"#)
+            default: nil
+            }
+        }
+        let lines = [#"{"_id":"a","_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}"#]
+        let configure: (inout ImportSettings) -> Void = { settings in
+            settings.mode = .upsert
+            settings.patience.retryFor = .milliseconds(200)
+        }
+        guard !isDown else {
+            await #expect(throws: RunFailure.self) {
+                try await load(server, lines: lines, configure: configure) { _, _ in }
+            }
+            return
+        }
+        try await load(server, lines: lines, configure: configure) { _, state in
+            #expect(state.counts == (answer == "hello" ? ImportCounts(unchanged: 1) : ImportCounts(changed: 1)))
+        }
     }
 
     @Test(arguments: [1, 3]) func aCallThatIsTooLargeIsHalvedUntilItPasses(largest: Int) async throws {

@@ -53,6 +53,7 @@ package struct Exporter: Service {
     /// Finds out what there is, once the gateway answers.
     private func meet() async throws -> (DatabaseFacts, documents: Int?) {
         let info = try await asking.first { try await gateway.databaseInfo() }
+        try await asking.findDialect(of: gateway)
         guard settings.channels == nil || gateway.dialect == .syncGateway else {
             throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
         }

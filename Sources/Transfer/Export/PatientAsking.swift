@@ -25,6 +25,20 @@ struct PatientAsking: Sendable {
         try await ask(Patience(settings, hasSucceeded: true), unless: isForGood, question)
     }
 
+    /// Finds out which server this is, where its answers have not told yet. Proxies may hide that, and the server's own
+    /// page too: it is asked a few times, and nothing depends on it.
+    func findDialect(of gateway: Gateway) async throws {
+        for attempt in 1...3 {
+            do {
+                _ = try await gateway.findDialect()
+                return
+            } catch {
+                if error.code == .cancelled { throw CancellationError() }
+                if attempt < 3 { try await Task.sleep(for: .milliseconds(500)) }
+            }
+        }
+    }
+
     private func ask<Answer: Sendable>(
         _ start: Patience, unless isForGood: (GatewayError) -> Bool = { _ in false },
         _ question: () async throws -> Answer

@@ -84,7 +84,7 @@ package struct Importer: Service {
 
     private func meet() async throws -> ImportProgress.DatabaseState {
         let info = try await asking.first { try await gateway.databaseInfo() }
-        _ = try? await gateway.findDialect()
+        try await asking.findDialect(of: gateway)
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
         let isCouchDB = gateway.dialect == .couchDB
         return .init(

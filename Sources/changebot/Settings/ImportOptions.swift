@@ -66,7 +66,8 @@ struct ImportOptions: ParsableArguments {
         let reject = settings.rejectPath
         try DistinctFiles.check([
             ("the input", file), ("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" }),
-            ("--progress-file", file == "-" ? nil : progressPath), ("--summary", summary),
+            ("--progress-file", file == "-" ? nil : progressPath),
+            ("the lock of --progress-file", file == "-" ? nil : progressPath + ".lock"), ("--summary", summary),
         ])
         settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
         return settings

@@ -67,7 +67,7 @@ final class OpenFile {
     /// Keeps other runs away, until this one lets go of the file or ends, however it does.
     func lock() throws(TransferError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw TransferError(.locked, "another run writes \(path); wait for it, or choose another --output")
+            throw TransferError(.locked, "another run writes \(path); wait for it, or choose another file")
         }
     }
 

@@ -4,13 +4,16 @@ internal import Pipeline
 
 // What is to be done about a document, given what is there.
 extension ImportWriter {
-    func need(_ open: Open, isTolerant: Bool) async -> Need {
+    /// - Throws: `RunFailure`, `CancellationError`.
+    func need(_ open: Open, isTolerant: Bool) async throws -> Need {
         do {
             return try await need(open.document, open.lookup, isTolerant)
         } catch let fault as AttachmentFault {
             return .nothing(.rejected(reason: fault.reason))
-        } catch {
-            return .nothing(.rejected(reason: "\(error)"))
+        } catch let fault as JSONEditFault {
+            return .nothing(.rejected(reason: "\(fault)"))
+        } catch let fault as JSONFault {
+            return .nothing(.rejected(reason: "\(fault)"))
         }
     }
 
@@ -106,9 +109,19 @@ extension ImportWriter {
         }
     }
 
-    /// Of an attachment that the gateway has; nil if it can't be read.
+    /// Of an attachment that the gateway has; nil if it is not to be had.
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
-        try await asking.again {
+        let isForGood: (GatewayError) -> Bool = { [.digestMismatch, .forbidden, .notFound].contains($0.code) }
+        do { return try await readDigest(of: name, id, revision, unless: isForGood) } catch let error as GatewayError {
+            guard isForGood(error) else { throw error }
+            return nil
+        }
+    }
+
+    private func readDigest(
+        of name: String, _ id: DocumentID, _ revision: RevisionID, unless isForGood: (GatewayError) -> Bool
+    ) async throws -> AttachmentDigest? {
+        try await asking.again(unless: isForGood) {
             guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
             var digest = AttachmentDigest.Calculation(for: gateway.dialect)
             while let bytes = try await answer.next() { digest.update(bytes) }
@@ -134,7 +147,8 @@ extension ImportWriter {
         if isPacked, gateway.dialect == .couchDB { data = try await reading.unpacked(data, attachment.name) }
         var head = JSONWriter()
         head.object { head in
-            head.member("content_type", optional: attachment.contentType)
+            // CouchDB takes null for a type, and falls over it.
+            if let type = attachment.contentType { head.member("content_type", string: type) }
             if isPacked, gateway.dialect == .syncGateway { head.member("encoding", string: "gzip") }
             if settings.mode == .restore, let revpos = attachment.revisionPosition {
                 head.member("revpos", integer: revpos)

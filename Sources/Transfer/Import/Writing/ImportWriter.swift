@@ -85,7 +85,7 @@ struct ImportWriter: Sendable {
             try await lookUp(&open, isFirst: attempts == 1)
             var planned: [(open: Open, need: Need)] = []
             for document in open {
-                switch await need(document, isTolerant: isTolerant(document.document, doubtful)) {
+                switch try await need(document, isTolerant: isTolerant(document.document, doubtful)) {
                 case .nothing(.unchanged) where doubtful.contains(document.document.id):
                     outcomes[document.index] = .inserted
                 case .nothing(let outcome): outcomes[document.index] = outcome
