@@ -19,12 +19,13 @@ public enum BulkOutcome: Sendable, Equatable {
     case written(RevisionID)
     /// Another revision is there: read it and decide again.
     case conflict
-    /// Refused for good: 400, 403, 413 and whatever else repeating won't change.
+    /// Refused for good: 400, 403, 413 and whatever else repeating won't change. The status is 0 where there never was an
+    /// answer to it.
     case rejected(status: Int, reason: String)
     /// The gateway fell over this one (500, CouchDB's `unknown_error`): for good, or only now. Repeating it a few times
     /// may help.
     case failed(reason: String)
-    /// Refused for now (429, 502, 503, 504; CouchDB's errors of its own): the same write may pass later.
+    /// Refused for now (429, 502, 503, 504, 507; CouchDB's errors of its own): the same write may pass later.
     case undecided(reason: String)
     /// The answer does not say: the document may have been written or not.
     case unmentioned
@@ -73,7 +74,7 @@ extension BulkOutcome {
         let reason = row["reason"]?.string.map { "\(error): \($0)" } ?? error
         switch row["status"]?.integer ?? Self.status(ofCouchDBError: error) {
         case 409: self = .conflict
-        case 429, 502, 503, 504: self = .undecided(reason: reason)
+        case 429, 502, 503, 504, 507: self = .undecided(reason: reason)
         case 500: self = .failed(reason: reason)
         case let status: self = .rejected(status: status, reason: reason)
         }
@@ -85,7 +86,8 @@ extension BulkOutcome {
         case "conflict": 409
         case "forbidden": 403
         case "unauthorized": 401
-        case "timeout", "service_unavailable": 503
+        case "timeout", "service_unavailable", "service unavailable": 503
+        case "insufficient_storage": 507
         // `unknown_error` is also what a validation function's own failure becomes, each time again.
         case "internal_server_error", "unknown_error": 500
         case "too_many_requests": 429

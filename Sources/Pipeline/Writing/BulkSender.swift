@@ -6,8 +6,10 @@ package import Logging
 package struct BulkSender {
     /// Failures of one request after which it goes on in halves: something in it may be the cause.
     private static let failuresBeforeHalving = 3
-    /// Failures of a single document, while others got through, after which it is given up.
+    /// Failures of a single document that speak against it, after which it is given up.
     private static let failuresBeforeRejecting = 10
+    /// For how long a document may hold up a writer where nothing tells whether it is to blame.
+    private static let longestDoubt: Duration = .seconds(600)
 
     /// Bytes of an answer that can be held.
     package static let answerLimit = 256 << 20
@@ -15,23 +17,33 @@ package struct BulkSender {
     private struct Part<Subject: Sendable> {
         let writes: ArraySlice<PlannedWrite<Subject>>
         var failures = 0
-        /// Bytes of the run that got through when this part, or the one it is a half of, failed first.
+        /// Those between which others got through, or the gateway answered other questions.
+        var blame = 0
+        var begun: ContinuousClock.Instant?
+        /// Bytes of the run that had got through at the last failure.
         var bytesBefore: Int?
+        /// Whether others got through since this part, or the one it is a half of, failed first.
+        var othersPass = false
 
         /// An outage says nothing of the documents.
         mutating func note(_ error: GatewayError, bytes: Int) {
             guard BulkSender.mayBeOfDocuments(error) else {
-                failures = 0
-                bytesBefore = nil
+                (failures, blame, bytesBefore, begun) = (0, 0, nil, nil)
                 return
             }
-            bytesBefore = bytesBefore ?? bytes
+            if let bytesBefore, bytes > bytesBefore {
+                othersPass = true
+                blame += 1
+            }
+            (bytesBefore, begun) = (bytes, begun ?? .now)
             failures += 1
         }
 
         var halves: [Part] {
             let middle = writes.startIndex + writes.count / 2
-            return [writes[..<middle], writes[middle...]].map { Part(writes: $0, bytesBefore: bytesBefore) }
+            return [writes[..<middle], writes[middle...]].map {
+                Part(writes: $0, bytesBefore: bytesBefore, othersPass: othersPass)
+            }
         }
     }
 
@@ -88,17 +100,14 @@ package struct BulkSender {
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
                 outcomes = try await write(part.writes)
+                if let failure = Self.failure(of: outcomes) { throw failure }
             } catch {
-                let bytes = await progress.counters.bytesOut
-                part.note(error, bytes: bytes)
-                switch Self.advice(after: error, part, bytes: bytes) {
+                part.note(error, bytes: await progress.counters.bytesOut)
+                switch try await advice(after: error, &part) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
-                case .reject:
-                    try await answered(part.writes, [.rejected(status: error.status ?? 500, reason: error.message)])
-                case .wait:
-                    try await wait(after: error)
-                    // Behind the others: they need not wait for it, and show whether it is to blame.
-                    parts.insert(part, at: 0)
+                case .reject: try await answered(part.writes, [Self.rejection(error)])
+                // Behind the others: they need not wait for it, and show whether it is to blame.
+                case .wait: parts.insert(part, at: 0)
                 }
                 continue
             }
@@ -111,22 +120,60 @@ package struct BulkSender {
         }
     }
 
+    /// Rows that all tell of a gateway that fell over them are no better than an answer that does.
+    private static func failure(of outcomes: [BulkOutcome]) -> GatewayError? {
+        var words: String?
+        for outcome in outcomes {
+            guard case .failed(let reason) = outcome else { return nil }
+            words = reason
+        }
+        return words.map { GatewayError(.serverError, $0, status: 500) }
+    }
+
+    private static func rejection(_ error: GatewayError) -> BulkOutcome {
+        .rejected(status: error.status ?? 0, reason: error.message)
+    }
+
     /// A gateway, or a proxy, that falls over a document may just hang up.
     private static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
         [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
     }
 
-    private static func advice<Subject>(after error: GatewayError, _ part: Part<Subject>, bytes: Int) -> Advice {
+    /// What is to be done about a part that failed, once it has been waited for as long as is good.
+    private mutating func advice<Subject>(
+        after error: GatewayError, _ part: inout Part<Subject>
+    ) async throws -> Advice {
+        let isOne = part.writes.count == 1
         switch error.code {
         // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
-        case .tooLarge, .badRequest, .conflict: return part.writes.count > 1 ? .halve : .reject
-        case _ where mayBeOfDocuments(error):
-            if part.writes.count > 1 { return part.failures < failuresBeforeHalving ? .wait : .halve }
-            let othersPass = part.bytesBefore.map { bytes > $0 } ?? false
-            return part.failures >= failuresBeforeRejecting && othersPass ? .reject : .wait
-        default: return .wait
+        case .tooLarge, .badRequest, .conflict: return isOne ? .reject : .halve
+        case _ where Self.mayBeOfDocuments(error):
+            if !isOne, part.failures >= Self.failuresBeforeHalving { return .halve }
+            if isOne, try await isToBlame(&part, error) { return .reject }
+        default: break
         }
+        do { try await wait(after: error) } catch let failure as RunFailure {
+            // Others passed, and the gateway is there: it is this one that can't be written.
+            let isAlone = isOne && part.othersPass && Self.mayBeOfDocuments(error)
+            guard isAlone, await gatewayAnswers() else { throw failure }
+            return .reject
+        }
+        return .wait
     }
+
+    /// Whether a single document, and no outage, is why it fails time after time.
+    private func isToBlame<Subject>(_ part: inout Part<Subject>, _ error: GatewayError) async throws -> Bool {
+        guard part.failures > 1 else { return false }
+        // One that hangs up on this document only. What fails to write may well answer other questions.
+        if error.code != .serverError, part.blame < part.failures - 1, await gatewayAnswers() { part.blame += 1 }
+        if part.blame >= Self.failuresBeforeRejecting { return true }
+        guard part.failures >= Self.failuresBeforeRejecting, let begun = part.begun,
+            begun.duration(to: .now) >= Self.longestDoubt
+        else { return false }
+        return await gatewayAnswers()
+    }
+
+    private func gatewayAnswers() async -> Bool { (try? await gateway.databaseInfo()) != nil }
 
     /// Reads documents as they are now, one lookup per id.
     ///
@@ -155,7 +202,7 @@ package struct BulkSender {
                 }
                 guard ids.count > 1 else {
                     // Only if it is about this document: the gateway answers properly otherwise.
-                    if (try? await gateway.databaseInfo()) != nil { return [.refused(reason: error.message)] }
+                    if await gatewayAnswers() { return [.refused(reason: error.message)] }
                     try await wait(after: error)
                     continue
                 }

@@ -146,15 +146,15 @@ struct OtherDocuments {
             order.attempts += 1
             switch outcome {
             case .written(let revision): written.append((DocumentID(order.effect.id), revision))
-            case .rejected(let status, let reason):
+            case .rejected:
                 rejected += 1
-                failures[order.plan] = Self.failure(order, "the gateway refuses it (\(status)): \(reason)")
+                failures[order.plan] = Self.failure(order, outcome.words)
             case .conflict, .undecided, .unmentioned, .failed:
                 if outcome == .conflict { conflicts += 1 }
                 if order.attempts < limits.attempts {
                     again.append(order)
                 } else {
-                    failures[order.plan] = Self.failure(order, "not accepted \(order.attempts) times: \(outcome)")
+                    failures[order.plan] = Self.failure(order, "not accepted \(order.attempts) times: \(outcome.words)")
                 }
             }
         }

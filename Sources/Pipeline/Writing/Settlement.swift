@@ -38,18 +38,16 @@ struct Settlement {
             finished.append(candidate)
             ownRevisions.append((candidate.id, revision))
         case .failed where candidate.attempts < attemptLimit: return .decideAgain(candidate)
-        case .failed(let reason):
+        case .failed, .rejected:
             rejected += 1
-            setAside(candidate, candidate.deadLetter(reason: "the gateway fails over it: \(reason)"))
-        case .rejected(let status, let reason):
-            rejected += 1
-            setAside(candidate, candidate.deadLetter(reason: "the gateway refuses it (\(status)): \(reason)"))
+            setAside(candidate, candidate.deadLetter(reason: outcome.words))
         case .undecided: return .decideAgain(candidate)
         case .conflict, .unmentioned:
             if outcome == .conflict { conflicts += 1 }
             guard candidate.attempts >= attemptLimit else { return .decideAgain(candidate) }
             setAside(
-                candidate, candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome)"))
+                candidate,
+                candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome.words)"))
         }
         return .settled
     }

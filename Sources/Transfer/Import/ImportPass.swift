@@ -34,6 +34,7 @@ struct ImportPass {
     /// The places in the order that documents have.
     private(set) var orders: Set<Int> = []
     private var mapper: Mapper?
+    private let mayRepeat: Bool
     private var assembly: BatchAssembly
     /// Documents of the input that were read.
     private var ordinal = 0
@@ -66,7 +67,9 @@ struct ImportPass {
         self.report = report
         self.isStopped = isStopped
         mapper = settings.mapping?.makeMapper()
-        assembly = BatchAssembly(settings, start: start)
+        // Of the leaves of a document Sync Gateway keeps the first that comes.
+        mayRepeat = settings.mode == .restore && admission.dialect == .couchDB
+        assembly = BatchAssembly(settings, start: start, mayRepeat: mayRepeat)
     }
 
     private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
@@ -126,7 +129,7 @@ struct ImportPass {
         var isLarge = false
         for entry in entries(of: item, mapped, header) where hasTurn(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
-            if let id = entry.id, idsUnderWay.contains(id), settings.mode != .restore {
+            if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
                 // Its writes must not overtake each other.
                 try await dispatch(&group)
                 while underWay > 0 { try await settleOne(&group) }

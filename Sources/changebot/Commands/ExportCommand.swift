@@ -64,6 +64,8 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func start(_ environment: Environment) async throws {
+        // Within a document each attachment is an open file until it is written.
+        OpenFiles.raiseLimit()
         let logger = try log.logger(environment)
         let place = ExportPlace(path(environment))
         try checkFiles(place, environment)

@@ -80,8 +80,9 @@ struct ImportOptions: ParsableArguments {
         var information = stat()
         let isFile = file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
         guard isFile else {
-            guard !isResuming else {
-                throw CommandFailure(.usage, "--resume: stdin can't be read again; import from a file")
+            guard !isResuming, progressFile == nil else {
+                let option = isResuming ? "--resume" : "--progress-file"
+                throw CommandFailure(.usage, "\(option): stdin and pipes can't be read again; import from a file")
             }
             return nil
         }

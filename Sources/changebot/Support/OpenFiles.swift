@@ -2,7 +2,7 @@ internal import Foundation
 
 /// How many files and connections the process may have open.
 enum OpenFiles {
-    /// Raises the limit to what the system allows: every waiting longpoll is a connection.
+    /// Raises the limit to what the system allows.
     static func raiseLimit() {
         let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

@@ -36,7 +36,7 @@ enum VersionMembers {
             "_replication_id", "_replication_stats",
         ].map { Array($0.utf8) })
     /// What is no difference between two documents.
-    static let names: Set<String> = Set(written.map { String(decoding: $0, as: UTF8.self) }).union(["_id"])
+    static let names: Set<String> = Set(written.map { String(decoding: $0, as: UTF8.self) }).union(["_id", "_deleted"])
 }
 
 /// The body of a document as a request has it: in pieces, so that what is large need not be copied.

@@ -29,10 +29,11 @@ struct SettledBatch: Sendable {
     let isWhole: Bool
 }
 
-/// Puts documents together to batches, by count and by bytes. No batch has two writes of one document, unless revisions
-/// are stored as they are.
+/// Puts documents together to batches, by count and by bytes. No batch has two writes of one document, unless their order
+/// does not count.
 struct BatchAssembly {
     private let settings: ImportSettings
+    private let mayRepeat: Bool
     private var number = 0
     private var entries: [ImportEntry] = []
     private(set) var ids: Set<DocumentID> = []
@@ -43,9 +44,12 @@ struct BatchAssembly {
     /// Whether more may come of the document that the last entry came of.
     private var isWithinDocument = false
 
-    /// - Parameter start: Documents of the input that were done with before.
-    init(_ settings: ImportSettings, start: Int) {
+    /// - Parameters:
+    ///   - start: Documents of the input that were done with before.
+    ///   - mayRepeat: Whether one batch may have several revisions of a document.
+    init(_ settings: ImportSettings, start: Int, mayRepeat: Bool = false) {
         self.settings = settings
+        self.mayRepeat = mayRepeat
         end = start
     }
 
@@ -61,7 +65,7 @@ struct BatchAssembly {
     func isFull(for entry: ImportEntry) -> Bool {
         guard !entries.isEmpty else { return false }
         if entries.count >= settings.batchDocuments || byteCount + entry.byteCount > settings.batchBytes { return true }
-        return settings.mode != .restore && entry.id.map { ids.contains($0) } == true
+        return !mayRepeat && entry.id.map { ids.contains($0) } == true
     }
 
     mutating func add(_ entry: ImportEntry) {

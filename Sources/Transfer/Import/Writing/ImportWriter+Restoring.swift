@@ -73,12 +73,11 @@ extension ImportWriter {
             case .conflict:
                 outcomes[open.index] = .rejected(
                     reason: "the gateway keeps one leaf of a document only, and has another")
-            case .rejected(let status, let reason):
-                outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
+            case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
             case .undecided, .unmentioned, .failed:
                 if isLast {
                     outcomes[open.index] = .rejected(
-                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.reason)")
+                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.words)")
                 } else {
                     again.append(open)
                 }

@@ -137,12 +137,11 @@ struct ImportWriter: Sendable {
             case .written: outcomes[open.index] = wanted
             case .conflict where settings.mode == .insert && !isTolerant(open.document, doubtful):
                 outcomes[open.index] = Self.isThere
-            case .rejected(let status, let reason):
-                outcomes[open.index] = .rejected(reason: "the gateway refuses it (\(status)): \(reason)")
+            case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
             case .conflict, .undecided, .unmentioned, .failed:
                 if isLast {
                     outcomes[open.index] = .rejected(
-                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.reason)")
+                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.words)")
                 } else {
                     // It may have been written all the same.
                     if outcome != .conflict { doubtful.insert(open.document.id) }
@@ -169,18 +168,6 @@ struct ImportWriter: Sendable {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
             patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
-    }
-}
-
-extension BulkOutcome {
-    /// Why a document was not written, for people.
-    var reason: String {
-        switch self {
-        case .written: "it was written"
-        case .conflict: "somebody else writes it all the time"
-        case .failed(let reason), .undecided(let reason), .rejected(_, let reason): reason
-        case .unmentioned: "the gateway does not answer for it"
-        }
     }
 }
 
