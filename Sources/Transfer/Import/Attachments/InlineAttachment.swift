@@ -9,6 +9,7 @@ struct InlineAttachment: Sendable {
     private let document: [UInt8]
     /// Between the quotes.
     private let range: Range<Int>
+    private let hasEscapes: Bool
     let byteCount: Int
 
     /// - Parameters:
@@ -16,13 +17,15 @@ struct InlineAttachment: Sendable {
     ///   - range: Of the string, with its quotes. It must be base64.
     init(_ document: [UInt8], _ range: Range<Int>) {
         self.document = document
-        self.range = range.lowerBound + 1..<range.upperBound - 1
-        var (digits, padding) = (0, 0)
-        for byte in document[self.range] {
-            if byte == UInt8(ascii: "=") { padding += 1 }
-            if byte != UInt8(ascii: "\\") { digits += 1 }
+        let content = range.lowerBound + 1..<range.upperBound - 1
+        self.range = content
+        // A slash may be escaped.
+        let escapes = document.withUnsafeBytes { bytes in
+            bytes[content].reduce(into: 0) { count, byte in count &+= byte == UInt8(ascii: "\\") ? 1 : 0 }
         }
-        byteCount = max(0, digits / 4 * 3 - padding)
+        hasEscapes = escapes > 0
+        let padding = document[content].suffix(2).count { $0 == UInt8(ascii: "=") }
+        byteCount = max(0, (content.count - escapes) / 4 * 3 - padding)
     }
 
     /// Calls `take` with all bytes, one piece after the other.
@@ -40,14 +43,22 @@ struct InlineAttachment: Sendable {
     /// The bytes from a place in the text on, which is moved behind them; nil at the end.
     private func piece(from at: inout Int) -> [UInt8]? {
         guard at < range.upperBound else { return nil }
+        guard hasEscapes else {
+            let start = at
+            at = min(range.upperBound, at + Self.pieceSize)
+            return Self.decoded(document[start..<at])
+        }
         var text: [UInt8] = []
         text.reserveCapacity(Self.pieceSize)
         while at < range.upperBound, text.count < Self.pieceSize {
-            // A slash may be escaped.
             if document[at] != UInt8(ascii: "\\") { text.append(document[at]) }
             at += 1
         }
-        return Data(base64Encoded: Data(text)).map { Array($0) }
+        return Self.decoded(text[...])
+    }
+
+    private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        Data(base64Encoded: Data(text)).map { Array($0) }
     }
 
     /// How far the text has been read. One task does.

@@ -8,7 +8,7 @@ enum ManifestCheck {
     ///
     /// - Throws: ``TransferError``: `.invalid` if bytes are missing, or others than they were; `.missing`.
     static func run(_ path: String) throws(TransferError) {
-        let manifestPath = path + ".manifest.json"
+        let manifestPath = ExportPlace.findManifest(path + ".manifest.json")
         guard let bytes = try WholeFile.read(manifestPath) else { return }
         guard let manifest = try? JSONText(bytes).root, let byteCount = manifest["bytes"]?.integer,
             let sha256 = manifest["sha256"]?.string
