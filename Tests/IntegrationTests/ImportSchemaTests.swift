@@ -150,6 +150,30 @@ import Transfer
         }
     }
 
+    /// Where each kind has a collection of its own, the selector takes what belongs there out of what the mapping makes.
+    @Test(arguments: [("task-list", 3), ("task", 10), ("task-list.user", 3), ("moderator", 0)])
+    func aSelectorTakesOneKindOfWhatAMappingMakes(type: String, count: Int) async throws {
+        let (users, tasks) = (BotBench.asset("realm-users.ejson.ndjson"), BotBench.asset("realm-tasks.ejson.ndjson"))
+        let list = users.split(separator: UInt8(ascii: "\n")).joined(separator: [UInt8(ascii: ",")])
+        let mapping = try await Self.mapping(
+            "realm-task", slurps: ["users": [UInt8(ascii: "[")] + list + [UInt8(ascii: "]")]])
+        let filter = try DocumentFilter(#"{"type":"\#(type)"}"#, name: "--selector")
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ejson", bytes: users + tasks)
+            let state = try await bench.load(file: "in.ejson") { settings in
+                settings.format = .ejson
+                settings.schema = .todo
+                settings.mapping = mapping
+                settings.filter = filter
+            }
+            #expect(state.counts == ImportCounts(inserted: count), bench.complaint)
+            #expect(state.counters.changes == 13)
+            #expect(try await bench.idsInOrderOfWriting().count == count)
+            let types = try await typesInOrderOfWriting(bench)
+            #expect(types == (count == 0 ? [] : [type]))
+        }
+    }
+
     @Test(arguments: [1, 500]) func itemsOfAtlasLandAsTodoData(batch: Int) async throws {
         let mapping = try await Self.mapping("atlas-item")
         try await BotBench.withEmbedded { bench in

@@ -34,6 +34,7 @@ struct ImportPass {
     /// The places in the order that documents have.
     private(set) var orders: Set<Int> = []
     private var mapper: Mapper?
+    private let matcher: DocumentMatcher?
     private let mayRepeat: Bool
     private var assembly: BatchAssembly
     /// Documents of the input that were read.
@@ -67,6 +68,7 @@ struct ImportPass {
         self.report = report
         self.isStopped = isStopped
         mapper = settings.mapping?.makeMapper()
+        matcher = settings.filter.map { DocumentMatcher($0) }
         // Of the leaves of a document Sync Gateway keeps the first that comes.
         mayRepeat = settings.mode == .restore && admission.dialect == .couchDB
         assembly = BatchAssembly(settings, start: start, mayRepeat: mayRepeat)
@@ -152,18 +154,29 @@ struct ImportPass {
             let origin = ImportOrigin(
                 ordinal: ordinal, line: document.line,
                 source: .init(document.original ?? document.bytes, header: header))
-            guard let mapped else { return [admission.admit(document.text, origin)] }
+            guard let mapped else { return entry(of: document.text, origin).map { [$0] } ?? [] }
             if let fault = mapped.fault {
                 let id = document.text.root["_id"]?.string.map { DocumentID($0) }
                 return [.refused(origin, id: id, reason: "the mapping fails: \(fault)")]
             }
-            return mapped.documents.map { output in
+            return mapped.documents.compactMap { output in
                 guard let text = output.text else {
                     return .refused(origin, id: DocumentID(output.id), reason: "the mapping makes no JSON of it")
                 }
-                return admission.admit(text, origin, isShared: true)
+                return entry(of: text, origin, isShared: true)
             }
         }
+    }
+
+    /// Nil for a document that the selector does not match.
+    private func entry(of text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry? {
+        do {
+            guard try matcher?.matches(text.root) != false else { return nil }
+        } catch {
+            let id = text.root["_id"]?.string.map { DocumentID($0) }
+            return .refused(origin, id: id, reason: "the selector can't be decided: \(error)")
+        }
+        return admission.admit(text, origin, isShared: isShared)
     }
 
     /// Whether this pass has to do with an entry.

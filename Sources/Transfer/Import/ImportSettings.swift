@@ -29,6 +29,10 @@ package struct ImportSettings: Sendable {
     package var mode = ImportMode.insert
     /// What is made of each document before it is written.
     package var mapping: Mapping?
+    /// Documents that are passed over unless it matches them, after the mapping.
+    package var filter: DocumentFilter?
+    /// The filter's text: another one is another import.
+    package var selector: String?
     package var schema: Schema?
     /// The folder of an export's attachments.
     package var attachments: String?

@@ -60,7 +60,7 @@ package struct Importer: Service {
         if settings.schema != nil { try await reader.keep() }
         let identity = ImportIdentity(
             input: input, target: gateway.url.description, mode: settings.mode,
-            mapping: settings.mapping?.hash, schema: settings.schema)
+            mapping: settings.mapping?.hash, schema: settings.schema, selector: settings.selector)
         let (progress, isResumed) = try beginning(identity, database)
         let rejects =
             try settings.preview == nil

@@ -19,6 +19,12 @@ struct ImportOptions: ParsableArguments {
         help: "A mapping that is applied to each document. May be given several times.")
     var map: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Only documents that this Mango selector matches, after the mapping; the others are passed over.",
+            valueName: "json"))
+    var selector: String?
+
     @Option(help: "todo: check documents before any is written, and write lists before their tasks.")
     var schema: ImportSettings.Schema?
 
@@ -52,6 +58,8 @@ struct ImportOptions: ParsableArguments {
         settings.format = try environment.value(format, "format", parse: InputFormat.init(rawValue:))
         settings.mode = try environment.value(mode, "mode", parse: ImportMode.init(rawValue:)) ?? settings.mode
         settings.schema = try environment.value(schema, "schema", parse: ImportSettings.Schema.init(rawValue:))
+        settings.selector = selector ?? environment["selector"]
+        settings.filter = try filter(settings.selector)
         settings.attachments = attachments ?? environment["attachments"]
         settings.rejectPath = reject ?? environment["reject"]
         settings.checksManifest = try !environment.isOn(ignoreManifest, "ignore-manifest")
@@ -71,6 +79,14 @@ struct ImportOptions: ParsableArguments {
         ])
         settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
         return settings
+    }
+
+    private func filter(_ selector: String?) throws(CommandFailure) -> DocumentFilter? {
+        do throws(RuleFilesError) {
+            return try selector.map { text throws(RuleFilesError) in try DocumentFilter(text, name: "--selector") }
+        } catch {
+            throw CommandFailure(error)
+        }
     }
 
     /// Nil for what can't be read again.

@@ -44,7 +44,7 @@ import Testing
     @Test func progressIsReadAsItWasWritten() throws {
         let identity = ImportIdentity(
             input: .init(size: 7, changed: 1_795_168_800_123_456_789, head: "ab"), target: "http://x/todo",
-            mode: .upsert, mapping: "cd", schema: .todo)
+            mode: .upsert, mapping: "cd", schema: .todo, selector: #"{"type":"task"}"#)
         var progress = ImportProgress(identity, now: 3)
         progress.pass = 2
         progress.items = 40

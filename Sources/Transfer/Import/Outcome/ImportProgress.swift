@@ -18,6 +18,7 @@ struct ImportIdentity: Sendable, Equatable {
     /// The mapping's hash; nil if there is none.
     let mapping: String?
     let schema: ImportSettings.Schema?
+    let selector: String?
 
     /// What is another than it was; nil if nothing is.
     func objection(to other: ImportIdentity) -> String? {
@@ -26,6 +27,7 @@ struct ImportIdentity: Sendable, Equatable {
         if mode != other.mode { return "its --mode was \(mode.rawValue)" }
         if mapping != other.mapping { return "its --map was another one" }
         if schema != other.schema { return "its --schema was another one" }
+        if selector != other.selector { return "its --selector was another one" }
         return nil
     }
 }
@@ -58,6 +60,7 @@ struct ImportProgress: Sendable, Equatable {
             writer.member("mode", string: identity.mode.rawValue)
             writer.member("map", optional: identity.mapping)
             writer.member("schema", optional: identity.schema?.rawValue)
+            writer.member("selector", optional: identity.selector)
             writer.member("now", integer: now)
             writer.member("instance", optional: database.instance)
             if let newest = database.newest { writer.member("sequence", integer: newest) }
@@ -82,7 +85,8 @@ struct ImportProgress: Sendable, Equatable {
         identity = ImportIdentity(
             input: .init(size: size, changed: changed, head: head), target: target, mode: mode,
             mapping: root["map"]?.string,
-            schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)))
+            schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)),
+            selector: root["selector"]?.string)
         self.now = now
         database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.integer)
         for (name, keyPath) in Self.numbers {
