@@ -75,7 +75,8 @@ let package = Package(
             name: "Rules", dependencies: ["JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
             swiftSettings: settings),
         .target(
-            name: "Pipeline", dependencies: ["GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging],
+            name: "Pipeline",
+            dependencies: ["GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
             name: "Worker",

@@ -121,6 +121,18 @@ extension BotBench {
             uniqueKeysWithValues: documents.map { (DocumentID($0["_id"]?.string ?? ""), content(of: $0)) })
     }
 
+    /// The documents `d0`, `d1` and so on are there, each written as often as it should be.
+    func expectEachOnce(_ count: Int, generation: Int = 1) async throws {
+        let ids = (0..<count).map { DocumentID("d\($0)") }
+        for (id, lookup) in zip(ids, try await phone.allDocs(keys: ids)) {
+            guard case .found(let revision, _) = lookup else {
+                Issue.record("\(id) is not there: \(lookup)")
+                continue
+            }
+            #expect(revision.generation == generation, "\(id)")
+        }
+    }
+
     func revision(of id: DocumentID) async throws -> String? { try await stored(id)?.root["_rev"]?.string }
 }
 

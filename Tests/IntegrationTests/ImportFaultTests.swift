@@ -19,17 +19,6 @@ import Transfer
         #"{"refuse_documents":{"share":0.2,"status":[503,500,429]},"times":2}"#,
     ]
 
-    private func expectEachOnce(_ bench: BotBench, generation: Int = 1) async throws {
-        let ids = (0..<400).map { DocumentID("d\($0)") }
-        for (id, lookup) in zip(ids, try await bench.phone.allDocs(keys: ids)) {
-            guard case .found(let revision, _) = lookup else {
-                Issue.record("\(id) is not there: \(lookup)")
-                continue
-            }
-            #expect(revision.generation == generation, "\(id)")
-        }
-    }
-
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
     func whatIsNewIsWrittenOnce(trouble: String, mode: ImportMode) async throws {
         try await BotBench.withTrouble { bench, embedded in
@@ -42,7 +31,7 @@ import Transfer
             #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
             #expect(state.counts.changed == 0)
             #expect(state.counters.retries > 0 || trouble.contains("refuse_documents"))
-            try await expectEachOnce(bench)
+            try await bench.expectEachOnce(400)
         }
     }
 
@@ -57,7 +46,7 @@ import Transfer
             }
             embedded.behave()
             #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
-            try await expectEachOnce(bench, generation: 2)
+            try await bench.expectEachOnce(400, generation: 2)
             #expect(try await bench.contents()["d7"] == #"{"_id":"d7","m":7}"#)
         }
     }
@@ -75,7 +64,7 @@ import Transfer
             }
             embedded.behave()
             #expect(state.counts == ImportCounts(inserted: 400), bench.complaint)
-            try await expectEachOnce(bench, generation: 3)
+            try await bench.expectEachOnce(400, generation: 3)
         }
     }
 
@@ -124,7 +113,7 @@ import Transfer
             let state = try await bench.load(file: "in.ndjson") { $0.isResuming = true }
             #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
             #expect(!FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
-            try await expectEachOnce(bench)
+            try await bench.expectEachOnce(400)
         }
     }
 }

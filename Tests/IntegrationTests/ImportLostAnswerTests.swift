@@ -14,17 +14,6 @@ import Transfer
         #"{"drop":"\#($0)","on":"_bulk_docs","every":2,"times":3}"#
     }
 
-    private func expectEachOnce(_ bench: BotBench) async throws {
-        let ids = (0..<400).map { DocumentID("d\($0)") }
-        for (id, lookup) in zip(ids, try await bench.phone.allDocs(keys: ids)) {
-            guard case .found(let revision, _) = lookup else {
-                Issue.record("\(id) is not there: \(lookup)")
-                continue
-            }
-            #expect(revision.generation == 1, "\(id)")
-        }
-    }
-
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
     func whatIsNewIsWrittenOnceAndNoConflict(trouble: String, mode: ImportMode) async throws {
         try await BotBench.withTrouble { bench, embedded in
@@ -36,7 +25,7 @@ import Transfer
             embedded.behave()
             #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
             #expect(state.counters.retries == 3)
-            try await expectEachOnce(bench)
+            try await bench.expectEachOnce(400)
         }
     }
 
@@ -50,7 +39,7 @@ import Transfer
             embedded.behave()
             #expect(state.counts.rejected == 80 && state.counts.settled == 400)
             #expect(try bench.rejections().map(\.id) == others.map { "d\($0)" })
-            try await expectEachOnce(bench)
+            try await bench.expectEachOnce(400)
         }
     }
 }

@@ -1,9 +1,8 @@
-internal import Pipeline
 internal import ServiceLifecycle
 
 extension Pauses {
     /// Waits no longer once a graceful shutdown begins.
-    static let endedByGracefulShutdown = Pauses { duration in
+    package static let endedByGracefulShutdown = Pauses { duration in
         do {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
         } catch is CancellationError where !Task.isCancelled {
