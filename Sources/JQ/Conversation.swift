@@ -5,11 +5,11 @@ internal import Locking
 ///
 /// Used by one thread. The process is started at the first request, and ends with the conversation.
 final class Conversation {
-    /// How long a process may take until it serves, and until it has compiled a program. The programs are known to
-    /// compile: only a machine that has no time for them makes that last.
+    /// What a process may take until it serves, and until it has compiled a program; as ``CallTime`` counts. The programs
+    /// are known to compile.
     static let startingTime: Duration = .seconds(30)
-    /// So often, in milliseconds, the thread looks whether the answers are still wanted.
-    private static let patience = 100
+    /// So often, in milliseconds, the thread looks whether the answers are still wanted, and the call has had its time.
+    private static let patience: Int32 = 100
     /// So many bytes of requests are composed ahead of the process.
     private static let composedAhead = 1 << 18
 
@@ -54,29 +54,29 @@ final class Conversation {
         let session = try livingSession()
         var composed = answered
         var outputs = JQOutputs()
-        var start = clock.now
+        var time = CallTime(start: clock.now)
         while answered < requests.count {
             while composed < requests.count, session.unsentCount < Self.composedAhead {
                 session.add(requests[composed])
                 composed += 1
             }
             if let fault = stopping() { throw fault }
-            let isRunning = session.hasCompiled(requests[answered].program)
-            let left = (isRunning ? settings.deadline : Self.startingTime) - (clock.now - start)
-            let timeout = Int32(min(max(left.milliseconds, 0), Self.patience))
-            switch try wait(session, timeout) {
-            case .nothing where left <= .zero:
+            switch try wait(session) {
+            case .nothing:
+                let isRunning = session.hasCompiled(requests[answered].program)
+                let deadline = isRunning ? settings.deadline : Self.startingTime
+                guard time.isUp(deadline, now: clock.now, used: session.processorTime) else { continue }
                 throw session.isReady ? .deadline(settings.deadline) : .notStarted("it does not answer")
-            case .nothing, .moved: continue
+            case .moved: continue
             case .frame(var frame):
                 switch try take(&frame, of: requests[answered], session, &outputs) {
                 case .goesOn: continue
-                case .begins: start = clock.now
+                case .begins: time = CallTime(start: clock.now)
                 case .ends(let done):
                     answered += 1
                     answer(done)
                     outputs = JQOutputs()
-                    start = clock.now
+                    time = CallTime(start: clock.now)
                 }
             }
         }
@@ -84,8 +84,8 @@ final class Conversation {
 
     /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` as long as the process has not said that it serves;
     ///   ``JQFault/bindingTooLarge(name:length:limit:)`` while it takes in a value.
-    private func wait(_ session: HelperSession, _ timeout: Int32) throws(JQFault) -> HelperSession.Progress {
-        do throws(JQFault) { return try session.wait(timeout) } catch {
+    private func wait(_ session: HelperSession) throws(JQFault) -> HelperSession.Progress {
+        do throws(JQFault) { return try session.wait(Self.patience) } catch {
             guard session.isReady else { throw .notStarted("it ends at once") }
             throw session.pendingBinding.map(tooLarge) ?? error
         }

@@ -37,6 +37,15 @@ final class HelperProcess {
         _ = register.withLock { [pid] in $0.remove(pid) }
     }
 
+    /// User and system time of all its threads since its start; nil if it has ended and been waited for.
+    ///
+    /// - Note: Source: `clock_getcpuclockid(3)`.
+    var processorTime: Duration? {
+        var (clock, time) = (clockid_t(), timespec())
+        guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     private static func spawn(_ path: String, _ end: Int32) throws(JQFault) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

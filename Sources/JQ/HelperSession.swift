@@ -80,6 +80,9 @@ final class HelperSession {
             && errno == EAGAIN
     }
 
+    /// What the process has used of the processors since its start; nil if the system does not tell.
+    var processorTime: Duration? { process.processorTime }
+
     /// Sends and receives what is possible, and waits for that at most `timeout` milliseconds.
     ///
     /// - Throws: ``JQFault/crashed`` if the process has ended, or says what it never would.

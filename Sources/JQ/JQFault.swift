@@ -4,7 +4,7 @@ package enum JQFault: Error, Sendable, Equatable {
     case programError(String)
     /// The program does not compile.
     case notCompiled(JQCompileFault)
-    /// The program was still running after this time.
+    /// The program was still running after this much processor time.
     case deadline(Duration)
     /// The outputs of one call have more bytes than this.
     case tooMuchOutput(limit: Int)

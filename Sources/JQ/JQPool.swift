@@ -7,7 +7,7 @@ internal import LosslessJSON
 /// of tasks may call; nothing blocks them. Processes end with the pool, or when this process ends.
 package final class JQPool: Sendable {
     package struct Settings: Sendable {
-        /// What one call may take.
+        /// Processor time that one call may take; ten times as long if the machine has other things to do.
         package var deadline: Duration = .seconds(2)
         /// Bytes of one call's outputs; each output counts 64 more.
         package var outputLimit = 24 << 20

@@ -61,18 +61,18 @@ struct ProgramServer {
         }
     }
 
-    /// Whoever started this process ends it at the deadline. Should that one be gone, the alarm does, a second later.
+    /// Whoever started this process ends it at the deadline. Should that one be gone, the alarm does.
     private mutating func timed(_ body: (inout Self) -> Void) {
         Self.setAlarm(limits.deadline)
         body(&self)
         Self.setAlarm(nil)
     }
 
-    /// - Parameter deadline: The alarm comes two seconds behind it; nil: never.
+    /// - Parameter deadline: The alarm comes two seconds of processor time behind it, as SIGPROF; nil: never.
     private static func setAlarm(_ deadline: Duration?) {
         var timer = itimerval()
         timer.it_value.tv_sec = deadline.map { Int($0.components.seconds) + 2 } ?? 0
-        setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+        setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &timer, nil)
     }
 
     private mutating func check(_ frame: inout Frame) {

@@ -85,7 +85,7 @@ import Testing
             try connection.write(Self.syncGatewayLines + "{\"seq\":33,")
             connection.waitForClose()
         }
-        let feed = ChangesRequest.Feed.continuous(duration: .milliseconds(200))
+        let feed = ChangesRequest.Feed.continuous(duration: .seconds(3))
         var answer = try await scripted.gateway.changes(ChangesRequest(feed: feed))
         var count = 0
         while let batch = try await answer.next() { count += batch.count }

@@ -9,17 +9,17 @@ import Testing
 struct JQPoolTests {
     @Test("A program that never ends fails at the deadline, and the rest of its batch goes on")
     func deadline() async throws {
-        let pool = pool(["def f: f; f", ".+1"]) { $0.deadline = .milliseconds(1500) }
+        let pool = pool(["def f: f; f", ".+1"]) { $0.deadline = .seconds(4) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2"), try call(1, "3")])
         #expect(outcomes.map(\.texts) == [["2"], nil, ["3"], ["4"]])
-        #expect(outcomes[1].fault == .deadline(.milliseconds(1500)))
+        #expect(outcomes[1].fault == .deadline(.seconds(4)))
     }
 
     @Test(
         "Output is bounded",
         arguments: ["repeat(1)", "repeat(\"x\" * 100000)", "[limit(400; repeat(\"x\" * 100000))] | add"])
     func output(program: String) async throws {
-        let pool = pool([program, ".+1"]) { $0.deadline = .seconds(20) }
+        let pool = pool([program, ".+1"]) { $0.deadline = .seconds(120) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2")])
         #expect(outcomes[0].texts == ["2"])
         #expect(outcomes[1].fault == .tooMuchOutput(limit: 24 << 20) || outcomes[1].fault == .crashed)
@@ -29,7 +29,7 @@ struct JQPoolTests {
     @Test("A crash costs one call")
     func crash() async throws {
         let pool = pool(["[limit(100000000; repeat(\"x\" * 1000))] | length", ".+1"]) {
-            $0.deadline = .seconds(20)
+            $0.deadline = .seconds(120)
             $0.memoryLimit = 64 << 20
         }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(0), try call(1, "2")])
@@ -59,7 +59,7 @@ struct JQPoolTests {
     @Test("Big documents go over in both directions at once")
     func bigDocuments() async throws {
         let document = "\"" + String(repeating: "x", count: 20 << 20) + "\""
-        let outcomes = await pool(["."]) { $0.deadline = .seconds(20) }.run([
+        let outcomes = await pool(["."]) { $0.deadline = .seconds(120) }.run([
             try call(0, document), try call(0, document), try call(0, "1"),
         ])
         #expect(outcomes[0].texts == [document])
@@ -96,7 +96,7 @@ struct JQPoolTests {
     func nothingLeft() async throws {
         let pool = pool([".", "def f: f; f"]) {
             $0.helpers = 2
-            $0.deadline = .milliseconds(300)
+            $0.deadline = .seconds(3)
         }
         _ = await pool.run([try call(0), try call(1), try call(0)])
         let left = pool.processes

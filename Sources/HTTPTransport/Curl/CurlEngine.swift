@@ -23,6 +23,8 @@ actor CurlEngine {
     private var transfers: [TransferID: CurlTransfer] = [:]
     /// Not after the first deadline of all; may be earlier, then one look at all of them sets it right.
     private var nextDue: Instant?
+    /// How often the thread looked after its transfers; it sleeps in between.
+    private(set) var turns = 0
     /// Why nothing can be sent any longer.
     private var end: HTTPTransportError?
 
@@ -75,6 +77,7 @@ actor CurlEngine {
 
     /// One round: what others want, what the network has, what is overdue; then sleep until there is more.
     func turn(_ signals: [CurlLoop.Signal]) {
+        turns += 1
         for signal in signals { handle(signal) }
         var running: Int32 = 0
         curl_multi_perform(multi, &running)

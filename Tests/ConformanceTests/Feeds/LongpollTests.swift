@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "&heartbeat=25000", "&limit=1"]) func aWriteEndsTheWait(_ options: String) async throws {
+    @Test(arguments: ["", "&heartbeat=25000", "&limit=100"]) func aWriteEndsTheWait(_ options: String) async throws {
         try await Workspace.with { workspace in
             let (before, id) = (workspace.id("before"), workspace.id("awaited"))
             try await workspace.put(before)
@@ -34,7 +34,8 @@ import Testing
             let id = workspace.id("doc")
             try await workspace.put(id)
             var since = try #require(try await workspace.changes(until: [id]).last)
-            for _ in 0..<300 {
+            let deadline = ContinuousClock.now + Workspace.patience
+            while ContinuousClock.now < deadline {
                 let page = try await workspace.changes("feed=longpoll&timeout=100", since: since)
                 let last = try #require(page.last)
                 #expect(page.own(workspace).isEmpty)
