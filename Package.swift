@@ -141,21 +141,24 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Compression", "EmbeddedGateway", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules",
+                "Compression", "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules",
                 "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
-        .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC"], swiftSettings: settings),
+        .testTarget(
+            name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient", .grdb], swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
             swiftSettings: settings),
         .testTarget(
-            name: "TransferTests", dependencies: ["Transfer", "Compression", "GatewayClient", "LosslessJSON"],
+            name: "TransferTests",
+            dependencies: ["Transfer", "Compression", "GatewayClient", "LosslessJSON", "TestKit"],
             swiftSettings: settings),
         .testTarget(
-            name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "changebot"], swiftSettings: settings),
+            name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
+            swiftSettings: settings),
     ]
 )

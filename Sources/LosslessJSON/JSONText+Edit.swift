@@ -125,3 +125,14 @@ extension JSONText {
         return value
     }
 }
+
+extension JSONValue {
+    /// The bytes of this object as ``JSONText/removing(_:)`` would leave them, copied once out of the text that it stands in.
+    public func bytes(withoutMember name: String) throws(JSONEditFault) -> [UInt8] {
+        var edit = try JSONObjectEdit(self)
+        guard edit.remove(Array(name.utf8)[...]) else { throw .noSuchPlace(JSONPointer(tokens: [name])) }
+        var splices = JSONSplices()
+        edit.splice(into: &splices)
+        return splices.applied(to: text.bytes, in: range)
+    }
+}

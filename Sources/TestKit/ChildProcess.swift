@@ -54,39 +54,62 @@ package final class ChildProcess: Sendable {
         close(output)
     }
 
-    /// Some of what it has printed; empty at the end. Blocks.
-    package func read(upTo count: Int) -> [UInt8] {
+    /// The next line that it prints, without its end; nil if there is none.
+    package func readLine() async -> String? { await onThreadOfItsOwn { self.blockForLine() } }
+
+    /// All that it prints until it closes its output.
+    package func readToEnd() async -> [UInt8] {
+        await onThreadOfItsOwn {
+            var bytes: [UInt8] = []
+            while case let part = self.blockForOutput(upTo: 64 << 10), !part.isEmpty { bytes += part }
+            return bytes
+        }
+    }
+
+    /// Waits until it has ended; returns its exit code, or minus the signal that ended it.
+    @discardableResult package func wait() async -> Int32 { await onThreadOfItsOwn { self.blockUntilEnd() } }
+
+    /// Asks it to end (SIGTERM), and waits until it has.
+    @discardableResult package func stop() async -> Int32 {
+        signal(SIGTERM)
+        return await wait()
+    }
+
+    /// Ends it at once, without a farewell.
+    package func kill() {
+        signal(SIGKILL)
+        blockUntilEnd()
+    }
+
+    /// Sends it a signal.
+    package func signal(_ number: Int32) {
+        // Under the lock: the number of a process that was waited for may be another's.
+        status.with { if $0 == nil { _ = Glibc.kill(id, number) } }
+    }
+
+    // MARK: - For threads that may block
+
+    /// Some of what it has printed; empty at the end.
+    func blockForOutput(upTo count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = Glibc.read(output, &bytes, count)
         return Array(bytes[..<max(0, got)])
     }
 
-    /// The next line that it prints, without its end; nil if there is none. Blocks.
-    package func readLine() -> String? {
+    func blockForLine() -> String? {
         var line: [UInt8] = []
-        while let byte = read(upTo: 1).first {
+        while let byte = blockForOutput(upTo: 1).first {
             if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
             line.append(byte)
         }
         return nil
     }
 
-    /// Ends it at once, without a farewell.
-    package func kill() {
-        let isRunning = status.with { $0 == nil }
-        if isRunning { _ = Glibc.kill(id, SIGKILL) }
-        wait()
-    }
-
-    /// Sends it a signal.
-    package func signal(_ number: Int32) {
-        let isRunning = status.with { $0 == nil }
-        if isRunning { _ = Glibc.kill(id, number) }
-    }
-
-    /// Blocks until it has ended; returns its exit code, or minus the signal that ended it.
-    @discardableResult package func wait() -> Int32 {
-        status.with { status in
+    @discardableResult func blockUntilEnd() -> Int32 {
+        // Without the lock, so that it can be sent signals meanwhile.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        return status.with { status in
             if let status { return status }
             var raw: Int32 = 0
             while waitpid(id, &raw, 0) < 0, errno == EINTR {}

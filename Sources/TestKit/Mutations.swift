@@ -2,12 +2,12 @@ internal import Foundation
 
 /// Damages texts at random, the same way for the same seed.
 package struct Mutations: RandomNumberGenerator {
-    private var state: UInt64
+    private var random: SplitMix64
     /// What is put in; the syntax of what is damaged.
     private let pieces: [[UInt8]]
 
     package init(seed: UInt64, pieces: [String]) {
-        state = seed
+        random = SplitMix64(seed: seed)
         self.pieces = pieces.map { Array($0.utf8) }
     }
 
@@ -16,16 +16,9 @@ package struct Mutations: RandomNumberGenerator {
         ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? usual
     }
 
-    /// SplitMix64.
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    package mutating func next() -> UInt64 { random.next() }
 
-    package mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
+    package mutating func below(_ limit: Int) -> Int { random.below(limit) }
 
     /// The text with up to four places changed.
     package mutating func damaged(_ text: [UInt8]) -> [UInt8] {

@@ -15,16 +15,18 @@ package final class SecureTestServer: Sendable {
                 + ["-cert", certificate.file, "-key", certificate.keyFile] + (answers ? ["-www"] : [])
                 + (client.map { ["-Verify", "1", "-verify_return_error", "-CAfile", $0.file] } ?? []))
         // "ACCEPT 127.0.0.1:43211"
-        var line = process.readLine()
-        while let other = line, !other.hasPrefix("ACCEPT") { line = process.readLine() }
+        var line = process.blockForLine()
+        while let other = line, !other.hasPrefix("ACCEPT") { line = process.blockForLine() }
         guard let port = line?.split(separator: ":").last.flatMap({ Int($0) }) else {
             throw SecureServerFault(description: "openssl s_server does not listen")
         }
         self.port = port
     }
 
-    /// Blocks until it has printed something that it was sent.
-    package func waitForInput() { _ = process.read(upTo: 1 << 16) }
+    /// Waits until it has printed something that it was sent.
+    package func waitForInput() async {
+        await onThreadOfItsOwn { [process] in _ = process.blockForOutput(upTo: 1 << 16) }
+    }
 
     /// Ends it without a farewell to its clients.
     package func kill() { process.kill() }

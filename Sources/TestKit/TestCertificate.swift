@@ -47,7 +47,7 @@ package final class TestCertificate: Sendable {
 
     private static func run(_ arguments: [String]) throws {
         guard let openSSL else { throw SecureServerFault(description: "no openssl command") }
-        let status = try ChildProcess([openSSL] + arguments).wait()
+        let status = try ChildProcess([openSSL] + arguments).blockUntilEnd()
         guard status == 0 else { throw SecureServerFault(description: "openssl \(arguments[0]) ended with \(status)") }
     }
 }

@@ -1,15 +1,16 @@
 internal import GatewayClient
 internal import LosslessJSON
+import TestKit
 
 /// A careful writer beside the bot: reads a document, changes one member, writes it back, and finds out whether that
 /// was accepted also when the answer is lost.
 struct Phone {
     private let gateway: Gateway
-    private var random: SeededGenerator
+    private var random: SplitMix64
 
     init(_ url: GatewayURL, seed: UInt64) {
         gateway = Gateway(url)
-        random = SeededGenerator(seed: seed)
+        random = SplitMix64(seed: seed)
     }
 
     /// Writes all documents as new ones; again until each is there.
@@ -81,19 +82,4 @@ struct SoakError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
-}
-
-/// The same numbers for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
 }

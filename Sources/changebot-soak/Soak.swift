@@ -44,7 +44,10 @@ struct Soak: AsyncParsableCommand {
     func run() async throws {
         let workshop = try Workshop(faults: faults)
         defer { workshop.remove() }
-        let server = try gateway.map { Workshop.Server(url: $0, process: nil) } ?? workshop.startGateway(seed: seed)
+        let server =
+            if let gateway { Workshop.Server(url: gateway, process: nil) } else {
+                try await workshop.startGateway(seed: seed)
+            }
         let url = try GatewayURL(server.url)
         let population = Population(documents: documents, broken: broken)
         try await Phone(url, seed: seed).create(population)
@@ -65,7 +68,7 @@ struct Soak: AsyncParsableCommand {
             try await group.waitForAll()
         }
         Report.say("\(kills) kills, \(edits.total) edits meanwhile; now the rest")
-        let letters = try workshop.finish(bot: server.url)
+        let letters = try await workshop.finish(bot: server.url)
         let verdict = try await Verdict(url, population, edits: edits, deadLetters: letters)
         Report.say(verdict.text)
         if !verdict.isGood { throw ExitCode(1) }

@@ -30,13 +30,13 @@ struct Workshop: Sendable {
 
     func remove() { try? FileManager.default.removeItem(atPath: directory) }
 
-    func startGateway(seed: UInt64) throws -> Server {
+    func startGateway(seed: UInt64) async throws -> Server {
         let file = faults ?? directory + "/faults.json"
         if faults == nil { try Data(UsualFaults.json(seed: seed).utf8).write(to: URL(fileURLWithPath: file)) }
         let process = try ChildProcess(
             [program, "gateway", "--listen", "127.0.0.1:0", "--data", directory + "/todo.sqlite", "--faults", file],
             errors: directory + "/gateway.log")
-        guard let url = process.readLine()?.split(separator: " ").last else {
+        guard let url = await process.readLine()?.split(separator: " ").last else {
             throw SoakError("the gateway did not start: \(log("gateway.log"))")
         }
         return Server(url: String(url), process: process)
@@ -51,7 +51,7 @@ struct Workshop: Sendable {
 
     /// Starts the bot and kills it, again and again, after 50 ms to 1 s each time.
     func keepKilling(bot gateway: String, times: Int, seed: UInt64) async throws {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<times {
             let bot = try ChildProcess(arguments(gateway, []), errors: directory + "/bot.log")
             try await Task.sleep(for: .milliseconds(Int.random(in: 50...1000, using: &random)))
@@ -60,27 +60,27 @@ struct Workshop: Sendable {
     }
 
     /// Lets the bot work until nothing is left. Returns the ids of its dead letters.
-    func finish(bot gateway: String) throws -> [String] {
+    func finish(bot gateway: String) async throws -> [String] {
         for _ in 0..<20 {
             let summary = directory + "/summary.json"
             let bot = try ChildProcess(
                 arguments(gateway, ["--once", "--summary", summary]), errors: directory + "/bot.log")
-            let code = bot.wait()
+            let code = await bot.wait()
             guard code == 0 || code == 1 else { throw SoakError("the bot ended with \(code): \(log("bot.log"))") }
             guard let text = FileManager.default.contents(atPath: summary), let summary = SmallJSON(Array(text)) else {
                 throw SoakError("the bot left no summary")
             }
-            if summary["written"]?.integer == 0 { return try deadLetters() }
+            if summary["written"]?.integer == 0 { return try await deadLetters() }
         }
         throw SoakError("the bot still finds something to do after 20 runs")
     }
 
-    private func deadLetters() throws -> [String] {
+    private func deadLetters() async throws -> [String] {
         let list = try ChildProcess([
             program, "dead-letters", "export", "--state", directory + "/state", "--name", "soak",
         ])
         var ids: [String] = []
-        while let line = list.readLine() {
+        while let line = await list.readLine() {
             if let id = SmallJSON(Array(line.utf8))?["id"]?.string { ids.append(id) }
         }
         return ids

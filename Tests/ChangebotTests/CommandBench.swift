@@ -16,11 +16,8 @@ struct CommandBench {
         _ documents: [String] = [], rules: String, _ body: (CommandBench) async throws -> Void
     ) async throws {
         try await Program.withDirectory { folder in
-            let (process, url) = try Program.gateway(data: folder + "/g.sqlite")
-            defer {
-                process.signal(SIGTERM)
-                _ = process.wait()
-            }
+            let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
+            defer { process.kill() }
             let bench = CommandBench(url: url, folder: folder)
             try bench.write(rules: rules)
             try await bench.put(documents)
@@ -64,8 +61,8 @@ struct CommandBench {
 
     /// `changebot run --once`.
     @discardableResult
-    func runOnce(_ more: String...) throws -> Program.Result {
-        try Program.run(
+    func runOnce(_ more: String...) async throws -> Program.Result {
+        try await Program.run(
             ["run", "--once", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 
@@ -92,20 +89,20 @@ struct CommandBench {
     }
 
     /// Any command on the state.
-    func command(_ arguments: String..., name: String = "changebot") throws -> Program.Result {
-        try Program.run(arguments + ["--state", state, "--name", name])
+    func command(_ arguments: String..., name: String = "changebot") async throws -> Program.Result {
+        try await Program.run(arguments + ["--state", state, "--name", name])
     }
 
     /// `changebot dead-letters retry`.
-    func retry(_ more: String...) throws -> Program.Result {
-        try Program.run(
+    func retry(_ more: String...) async throws -> Program.Result {
+        try await Program.run(
             ["dead-letters", "retry", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 
     /// The state's letters, as `export` writes them.
-    func letters() throws -> [JSONText] {
-        try command("dead-letters", "export").output.split(separator: "\n").map { try JSONText(String($0)) }
+    func letters() async throws -> [JSONText] {
+        try await command("dead-letters", "export").output.split(separator: "\n").map { try JSONText(String($0)) }
     }
 
-    func letterIDs() throws -> [String?] { try letters().map { $0.root["id"]?.string } }
+    func letterIDs() async throws -> [String?] { try await letters().map { $0.root["id"]?.string } }
 }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ConfinementTests {
     private static let secret = "s3cret-in-the-environment"
 
-    private func runOnce(_ bench: CommandBench, _ name: String) throws -> Program.Result {
-        let result = try Program.run(
+    private func runOnce(_ bench: CommandBench, _ name: String) async throws -> Program.Result {
+        let result = try await Program.run(
             [
                 "run", "--once", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
                 "--name", name, "--since", "0",
@@ -38,13 +38,13 @@ import Testing
                     rules:
                         "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: { jq: '\(text)' } } }] }\n"
                 )
-                let result = try runOnce(bench, "bot\(number)")
+                let result = try await runOnce(bench, "bot\(number)")
                 #expect([0, 1, 65].contains(result.code), "\(program): \(result.code) \(result.errors)")
                 let document = try await bench.document("a")
                 #expect(
                     document.map { !String(decoding: $0.bytes, as: UTF8.self).contains(Self.secret) } == true,
                     "\(program)")
-                let letters = try bench.command("dead-letters", "export", name: "bot\(number)")
+                let letters = try await bench.command("dead-letters", "export", name: "bot\(number)")
                 #expect(!letters.output.contains(Self.secret), "\(program)")
                 if document?.root["x"] != nil { try await bench.put([#"{"_id":"a","type":"t"}"#]) }
             }
@@ -68,13 +68,13 @@ import Testing
             }
             let action = "attach: { name: note, folder: in, file: { jq: .file } }"
             try bench.write(rules: "  - { name: r, when: { file: { $exists: true } }, then: [{ \(action) }] }\n")
-            #expect(try runOnce(bench, "changebot").code == 1)
+            #expect(try await runOnce(bench, "changebot").code == 1)
             for number in names.indices {
                 let document = try await bench.document(DocumentID("d\(number)"))
                 #expect(document != nil && document?.root["_attachments"] == nil, "\(names[number])")
             }
             #expect(try await bench.document("good")?.root["_attachments"]?["note"] != nil)
-            #expect(try bench.letterIDs().count == names.count)
+            #expect(try await bench.letterIDs().count == names.count)
         }
     }
 
@@ -88,11 +88,11 @@ import Testing
         let rules =
             "  - { name: r, when: { type: t }, then: [{ put: { id: { jq: .target }, document: { of: { jq: ._id } } } }] }\n"
         try await CommandBench.with(documents, rules: rules) { bench in
-            #expect(try bench.runOnce().code == 1)
+            #expect(try await bench.runOnce().code == 1)
             for (number, id) in plain.enumerated() {
                 #expect(try await bench.document(DocumentID(id))?.root["of"]?.string == "d\(number)", "\(id)")
             }
-            let setAside = Set(try bench.letterIDs().compactMap(\.self))
+            let setAside = Set(try await bench.letterIDs().compactMap(\.self))
             #expect(setAside == Set(reserved.indices.map { "d\($0 + plain.count)" }))
             let mark = try await bench.withGateway { try await $0.localDocument("changebot.changebot") }
             #expect(mark.map { String(decoding: $0.body, as: UTF8.self).contains("identity") } == true)

@@ -27,10 +27,10 @@ import Testing
         let url: String
         let phone: Gateway
 
-        func run(crashingAt place: String? = nil) throws -> Program.Result {
+        func run(crashingAt place: String? = nil) async throws -> Program.Result {
             var environment: [String: String] = [:]
             if let place { environment["CHANGEBOT_CRASH_AT"] = place }
-            return try Program.run(
+            return try await Program.run(
                 [
                     "run", "--once", "--gateway", url, "--rules", directory + "/rules.yaml", "--state",
                     directory + "/state", "--log-level", "critical",
@@ -47,7 +47,7 @@ import Testing
 
     private func withBench(_ body: (Bench) async throws -> Void) async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
             let bench = Bench(directory: directory, url: url, phone: Gateway(try GatewayURL(url)))
@@ -77,7 +77,7 @@ import Testing
             #expect(revision.text.hasPrefix(isLog ? "1-" : "2-"), place)
             #expect(isLog || document.root["done"]?.bool == true, place)
         }
-        let letters = try Program.run(["dead-letters", "list", "--json", "--state", bench.directory + "/state"])
+        let letters = try await Program.run(["dead-letters", "list", "--json", "--state", bench.directory + "/state"])
         #expect(letters.output.split(separator: "\n").count == 1, place)
     }
 
@@ -85,10 +85,10 @@ import Testing
     func whateverWasLeftIsDoneByTheNextRun(place: CrashPoint, time: Int) async throws {
         try await withBench { bench in
             let comment: Comment = "\(place), passed \(time) times"
-            let crashed = try bench.run(crashingAt: "\(place.rawValue):\(time)")
+            let crashed = try await bench.run(crashingAt: "\(place.rawValue):\(time)")
             // Some places are passed once only in so short a run.
             #expect(crashed.code == -SIGKILL || time > 1 && crashed.code == 1, comment)
-            let second = try bench.run()
+            let second = try await bench.run()
             #expect(second.code == 0 || second.code == 1, "\(second.errors)")
             try await expectEverythingOnce(bench, comment)
         }
@@ -96,13 +96,13 @@ import Testing
 
     @Test func aResetIsDealtWithAlsoIfTheProcessDiesOverIt() async throws {
         try await withBench { bench in
-            _ = try bench.run()
+            _ = try await bench.run()
             try await bench.remark()
-            #expect(try bench.run(crashingAt: "stateForgotten").code == -SIGKILL)
+            #expect(try await bench.run(crashingAt: "stateForgotten").code == -SIGKILL)
             _ = try await bench.phone.bulkDocs([
                 BulkDocument(id: "late", segments: [Array(#"{"_id":"late","type":"task"}"#.utf8)])
             ])
-            let last = try bench.run()
+            let last = try await bench.run()
             #expect(last.code == 1, "\(last.errors)")
             try await expectEverythingOnce(bench, "after a reset")
             guard case .found(let revision, _) = try await bench.phone.allDocs(keys: ["late"]).first else {

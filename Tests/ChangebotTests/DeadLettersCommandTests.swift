@@ -16,14 +16,14 @@ import Testing
 
     private func withLetters(_ body: (CommandBench) async throws -> Void) async throws {
         try await CommandBench.with(Self.documents, rules: Self.rules) { bench in
-            #expect(try bench.runOnce().code == 1)
+            #expect(try await bench.runOnce().code == 1)
             try await body(bench)
         }
     }
 
     @Test func exportWritesEachLetterWithAllThatIsKnown() async throws {
         try await withLetters { bench in
-            let letters = try bench.letters()
+            let letters = try await bench.letters()
             #expect(letters.map { $0.root["id"]?.string } == ["a", "b", "12", "line\nbreak"])
             #expect(letters.map { $0.root["number"]?.integer } == [1, 2, 3, 4])
             let letter = try #require(letters.first).root
@@ -36,21 +36,21 @@ import Testing
             #expect(letter["reason"]?.string?.contains("/none") == true)
             #expect(letter["attempts"]?.integer == 0)
             #expect([.number, .string].contains(letter["sequence"]?.kind))
-            let exported = try bench.command("dead-letters", "export").output
-            #expect(try bench.command("dead-letters", "list", "--json").output == exported)
+            let exported = try await bench.command("dead-letters", "export").output
+            #expect(try await bench.command("dead-letters", "list", "--json").output == exported)
         }
     }
 
     @Test func theListHasALineForEachLetter() async throws {
         try await withLetters { bench in
-            let list = try bench.command("dead-letters", "list")
+            let list = try await bench.command("dead-letters", "list")
             #expect(list.code == 0)
             let lines = list.output.split(separator: "\n")
             #expect(lines.count == 5)
             #expect(lines[0].hasPrefix("NUMBER"))
             #expect(lines[4].contains("line\\u000abreak"))
-            #expect(try bench.command("dead-letters", "drop", "--all").code == 0)
-            let empty = try bench.command("dead-letters", "list")
+            #expect(try await bench.command("dead-letters", "drop", "--all").code == 0)
+            let empty = try await bench.command("dead-letters", "list")
             #expect(empty.code == 0)
             #expect(empty.output == "")
             #expect(empty.errors.contains("no dead letters"))
@@ -60,12 +60,12 @@ import Testing
     @Test func aLetterIsFoundByItsNumberAndByItsDocument() async throws {
         try await withLetters { bench in
             for id in ["2", "b"] {
-                let shown = try bench.command("dead-letters", "show", id)
+                let shown = try await bench.command("dead-letters", "show", id)
                 #expect(shown.code == 0, "\(shown.errors)")
                 #expect(shown.output.contains("document      b\n"))
                 #expect(shown.output.contains("/none"))
             }
-            let both = try bench.command("dead-letters", "show", "1", "line\nbreak", "a", "--json").output
+            let both = try await bench.command("dead-letters", "show", "1", "line\nbreak", "a", "--json").output
             #expect(both.split(separator: "\n").count == 2)
         }
     }
@@ -73,36 +73,36 @@ import Testing
     @Test func whatMayMeanTwoThingsIsAskedBack() async throws {
         try await withLetters { bench in
             // Until there are twelve letters, 12 is the document.
-            #expect(try bench.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
+            #expect(try await bench.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
             let more = (5...13).map { #"{"_id":"m\#($0)","type":"broken"}"# }
             try await bench.put(more)
-            #expect(try bench.runOnce().code == 1)
-            let unclear = try bench.command("dead-letters", "drop", "12")
+            #expect(try await bench.runOnce().code == 1)
+            let unclear = try await bench.command("dead-letters", "drop", "12")
             #expect(unclear.code == 64)
             #expect(unclear.errors.contains("--document 12"))
-            #expect(try bench.command("dead-letters", "drop", "--document", "12").errors.contains("dropped 1 "))
-            #expect(try bench.command("dead-letters", "drop", "12").errors.contains("dropped 1 "))
-            #expect(try bench.letterIDs().contains("12") == false)
-            #expect(try bench.letters().contains { $0.root["number"]?.integer == 12 } == false)
+            #expect(try await bench.command("dead-letters", "drop", "--document", "12").errors.contains("dropped 1 "))
+            #expect(try await bench.command("dead-letters", "drop", "12").errors.contains("dropped 1 "))
+            #expect(try await bench.letterIDs().contains("12") == false)
+            #expect(try await bench.letters().contains { $0.root["number"]?.integer == 12 } == false)
         }
     }
 
     @Test func onlyWhatIsNamedIsDropped() async throws {
         try await withLetters { bench in
-            let unknown = try bench.command("dead-letters", "drop", "1", "nobody")
+            let unknown = try await bench.command("dead-letters", "drop", "1", "nobody")
             #expect(unknown.code == 66)
-            #expect(try bench.letters().count == 4)
-            #expect(try bench.command("dead-letters", "drop").code == 64)
-            #expect(try bench.command("dead-letters", "drop", "--all", "1").code == 64)
-            #expect(try bench.command("dead-letters", "drop", "1", "b", "2").code == 0)
-            #expect(try bench.letterIDs() == ["12", "line\nbreak"])
+            #expect(try await bench.letters().count == 4)
+            #expect(try await bench.command("dead-letters", "drop").code == 64)
+            #expect(try await bench.command("dead-letters", "drop", "--all", "1").code == 64)
+            #expect(try await bench.command("dead-letters", "drop", "1", "b", "2").code == 0)
+            #expect(try await bench.letterIDs() == ["12", "line\nbreak"])
         }
     }
 
     @Test(arguments: [["list"], ["export"], ["show", "1"], ["drop", "--all"]])
     func aStateThatIsNotThereIsAnError(arguments: [String]) async throws {
         try await Program.withDirectory { folder in
-            let result = try Program.run(["dead-letters"] + arguments + ["--state", folder])
+            let result = try await Program.run(["dead-letters"] + arguments + ["--state", folder])
             #expect(result.code == 66)
             #expect(result.errors.contains("there is no state 'changebot'"))
         }

@@ -22,7 +22,7 @@ import Testing
         try await Program.withDirectory { directory in
             let file = directory + "/rules.yaml"
             try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
-            let result = try Program.run([
+            let result = try await Program.run([
                 "run", "--gateway", Self.noGateway, "--rules", file, "--once", "--state", directory + "/state",
             ])
             #expect(result.code == 65)
@@ -52,7 +52,7 @@ import Testing
         ] as [([String], Int32, String)])
     func wrongUseAndMissingThings(arguments: [String], code: Int32, part: String) async throws {
         try await Program.withDirectory { directory in
-            let result = try Program.run(arguments, environment: ["CHANGEBOT_STATE": directory])
+            let result = try await Program.run(arguments, environment: ["CHANGEBOT_STATE": directory])
             #expect(result.code == code, "\(result.errors)")
             #expect(result.output.isEmpty)
             #expect(result.errors.contains(part), "\(result.errors)")
@@ -80,7 +80,7 @@ import Testing
         }
         try await Program.withDirectory { directory in
             let summary = directory + "/summary.json"
-            let result = try Program.run(
+            let result = try await Program.run(
                 [
                     "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
                     "--summary", summary,
@@ -95,9 +95,9 @@ import Testing
         }
     }
 
-    @Test func contradictoryCredentialsAreWrongUsage() throws {
+    @Test func contradictoryCredentialsAreWrongUsage() async throws {
         let arguments = ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway]
-        let result = try Program.run(
+        let result = try await Program.run(
             arguments, environment: ["CHANGEBOT_TOKEN": "secret-token", "CHANGEBOT_USER": "amy"])
         #expect(result.code == 64)
         #expect(!result.errors.contains("secret-token"))
@@ -107,7 +107,7 @@ import Testing
     func aSummaryThatCannotBeWrittenIsToldBeforeAnythingIsDone(path: String) async throws {
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer(500) } }
         try await Program.withDirectory { directory in
-            let result = try Program.run([
+            let result = try await Program.run([
                 "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
                 "--summary", path,
             ])
@@ -119,7 +119,7 @@ import Testing
 
     @Test func aSummaryMayGoToADevice() async throws {
         try await Program.withDirectory { directory in
-            let result = try Program.run([
+            let result = try await Program.run([
                 "run", "--once", "--rules", Program.rules, "--gateway", "embedded:", "--state", directory, "--quiet",
                 "--summary", "/dev/stdout",
             ])

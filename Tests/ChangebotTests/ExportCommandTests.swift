@@ -23,9 +23,9 @@ import Testing
         try await withGateway { bench, url in
             let file = bench.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--auth", auth]
-            #expect(try Program.run(export, environment: login).code == 0)
+            #expect(try await Program.run(export, environment: login).code == 0)
             let verify = ["verify", file, "--against", url, "--auth", auth]
-            let same = try Program.run(verify, environment: login)
+            let same = try await Program.run(verify, environment: login)
             #expect(same.code == 0, "\(same.errors)")
             #expect(same.output.isEmpty)
         }
@@ -35,15 +35,15 @@ import Testing
         try await withGateway { bench, url in
             let file = bench.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--selector", #"{"n":{"$lt":3}}"#]
-            #expect(try Program.run(export, environment: login).code == 0)
+            #expect(try await Program.run(export, environment: login).code == 0)
             var text = try String(contentsOfFile: file + ".manifest.json", encoding: .utf8)
             text = text.replacingOccurrences(of: #""selector":"{\"n\":{\"$lt\":3}}""#, with: #""selector":null"#)
             try Data(text.utf8).write(to: URL(fileURLWithPath: file + ".manifest.json"))
-            let found = try Program.run(["verify", file, "--against", url], environment: login)
+            let found = try await Program.run(["verify", file, "--against", url], environment: login)
             #expect(found.code == 65, "\(found.errors)")
             #expect(found.output.contains(#""finding":"extra","id":"d3""#))
-            #expect(try Program.run(["verify", file, "--against", url]).code == 77)
-            let noAddress = try Program.run(["verify", file, "--against", "http://h"], environment: login)
+            #expect(try await Program.run(["verify", file, "--against", url]).code == 77)
+            let noAddress = try await Program.run(["verify", file, "--against", "http://h"], environment: login)
             #expect(noAddress.code == 64)
             #expect(noAddress.errors.contains("--against"))
         }
@@ -65,7 +65,7 @@ import Testing
         try await Program.withDirectory { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/m"))
             let options = options.map { $0.isEmpty || $0.hasPrefix("--") ? $0 : directory + "/" + $0 }
-            let result = try Program.run(["export", "--gateway", "http://127.0.0.1:1/todo"] + options)
+            let result = try await Program.run(["export", "--gateway", "http://127.0.0.1:1/todo"] + options)
             #expect(result.code == 64, "\(result.errors)")
             #expect(result.errors.contains(part))
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["m"])

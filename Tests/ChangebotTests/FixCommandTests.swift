@@ -26,11 +26,8 @@ import Testing
     ) async throws {
         try await Program.withDirectory { folder in
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
-            let (process, url) = try Program.gateway(data: folder + "/g.sqlite")
-            defer {
-                process.signal(SIGTERM)
-                _ = process.wait()
-            }
+            let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
+            defer { process.kill() }
             let gateway = Gateway(try GatewayURL(url))
             for document in documents {
                 let id = try #require(JSONText(document).root["_id"]?.string)
@@ -41,15 +38,15 @@ import Testing
         }
     }
 
-    private func fix(_ url: String, _ folder: String, _ more: String...) throws -> Program.Result {
-        try Program.run(
+    private func fix(_ url: String, _ folder: String, _ more: String...) async throws -> Program.Result {
+        try await Program.run(
             ["fix", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state"] + more)
     }
 
     @Test func theDryRunShowsWhatTheRunDoes() async throws {
         let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","stamp":true}"#, #"{"_id":"c"}"#]
         try await withGateway(documents) { url, folder in
-            let dry = try fix(url, folder, "--dry-run", "--now", "7", "--summary", folder + "/dry.json")
+            let dry = try await fix(url, folder, "--dry-run", "--now", "7", "--summary", folder + "/dry.json")
             #expect(dry.code == 0, "\(dry.errors)")
             let lines = dry.output.split(separator: "\n")
             #expect(lines.count == 2)
@@ -62,29 +59,29 @@ import Testing
             #expect(summary.contains(#""written":0"#) && summary.contains(#""would_write":2"#))
             #expect(!FileManager.default.fileExists(atPath: folder + "/state"))
 
-            let real = try fix(url, folder, "--summary", folder + "/real.json")
+            let real = try await fix(url, folder, "--summary", folder + "/real.json")
             #expect(real.code == 0, "\(real.errors)")
             #expect(real.output == "")
             let done = try String(contentsOfFile: folder + "/real.json", encoding: .utf8)
             #expect(done.contains(#""changes":3,"matched":2,"written":2"#) && done.contains(#""last_seq":null"#))
             #expect(done.contains(#""rules":{"complete-missing":1,"stamped":1}"#))
-            #expect(try fix(url, folder, "--dry-run").output == "")
+            #expect(try await fix(url, folder, "--dry-run").output == "")
         }
     }
 
     @Test func whatIsSetAsideShowsInTheExitCode() async throws {
         let broken = (0..<5).map { #"{"_id":"b\#($0)","type":"broken"}"# }
         try await withGateway(broken + [#"{"_id":"z","type":"task"}"#]) { url, folder in
-            let dry = try fix(url, folder, "--dry-run")
+            let dry = try await fix(url, folder, "--dry-run")
             #expect(dry.code == 1)
             #expect(dry.output.split(separator: "\n").count == 6)
             #expect(
                 dry.output.contains(#""error":"rule 'broken': patch: operation 0: the document has no place '/none'""#))
-            let limited = try fix(url, folder, "--max-errors", "2")
+            let limited = try await fix(url, folder, "--max-errors", "2")
             #expect(limited.code == 65)
             #expect(limited.errors.contains("more than --max-errors 2 allows"))
-            #expect(try fix(url, folder, "--max-errors", "90%").code == 1)
-            #expect(try fix(url, folder, "--max-errors", "10%").code == 65)
+            #expect(try await fix(url, folder, "--max-errors", "90%").code == 1)
+            #expect(try await fix(url, folder, "--max-errors", "10%").code == 65)
         }
     }
 
@@ -98,7 +95,7 @@ import Testing
     func wrongUseIsExplained(arguments: [String], code: Int32, message: String) async throws {
         try await Program.withDirectory { folder in
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
-            let result = try Program.run(
+            let result = try await Program.run(
                 ["fix", "--gateway", "http://127.0.0.1:1/todo", "--rules", folder + "/r.yaml"] + arguments,
                 environment: ["XDG_STATE_HOME": folder])
             #expect(result.code == code, "\(result.errors)")
@@ -122,9 +119,9 @@ import Testing
                 since = answer.lastSequence ?? since
             }
             await phone.shutdown()
-            #expect(try fix(url, folder).code == 0)
+            #expect(try await fix(url, folder).code == 0)
             bot.signal(SIGTERM)
-            #expect(bot.wait() == 0)
+            #expect(await bot.wait() == 0)
         }
     }
 }

@@ -13,18 +13,16 @@ import Testing
             let process = try ChildProcess([
                 Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json",
             ])
-            defer {
-                process.signal(SIGTERM)
-                _ = process.wait()
-            }
-            let url = try #require(process.readLine()?.split(separator: " ").last.map(String.init))
+            defer { process.kill() }
+            let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
             let run = [
                 "run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", folder + "/state",
             ]
-            #expect(try Program.run(run).code == 77)
+            #expect(try await Program.run(run).code == 77)
             let amy = ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "secret"]
-            #expect(try Program.run(run, environment: amy).code == 0)
-            let wrong = try Program.run(run, environment: ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "guessed"])
+            #expect(try await Program.run(run, environment: amy).code == 0)
+            let wrong = try await Program.run(
+                run, environment: ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "guessed"])
             #expect(wrong.code == 77 && !wrong.errors.contains("guessed"))
         }
     }
@@ -36,11 +34,11 @@ import Testing
     func aConfigurationThatIsNotValidIsRefused(text: String, message: String) async throws {
         try await Program.withDirectory { folder in
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
-            let result = try Program.run(["gateway", "--config", folder + "/users.json"])
+            let result = try await Program.run(["gateway", "--config", folder + "/users.json"])
             #expect(result.code == 78)
             #expect(result.errors.hasPrefix(folder + "/users.json" + message), "\(result.errors)")
         }
-        #expect(try Program.run(["gateway", "--config", "/none.json"]).code == 66)
+        #expect(try await Program.run(["gateway", "--config", "/none.json"]).code == 66)
     }
 
     private static let faults = """
@@ -64,13 +62,13 @@ import Testing
             let process = try ChildProcess(
                 [Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.yaml"],
                 errors: folder + "/log")
-            let url = try #require(process.readLine()?.split(separator: " ").last.map(String.init))
+            let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
             let phone = Gateway(try GatewayURL(url))
             for (id, name) in [("t1", "apple"), ("t2", "coffee"), ("t3", "potatoes"), ("t4", "tea")] {
                 let body = Array(#"{"type":"task","task":"\#(name)","createdAt":"2026-11-20T10:00:00Z"}"#.utf8)
                 _ = try await phone.put(DocumentID(id), body: body)
             }
-            let result = try Program.run([
+            let result = try await Program.run([
                 "run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", folder + "/state",
             ])
             #expect(result.code == 0, "\(result.errors)")
@@ -78,7 +76,7 @@ import Testing
                 #expect(try await phone.attachment("image", of: DocumentID(id))?.isEmpty == false)
             }
             process.signal(SIGTERM)
-            #expect(process.wait() == 0)
+            #expect(await process.wait() == 0)
             let log = try String(contentsOfFile: folder + "/log", encoding: .utf8)
             let beginning = #"warning this will go wrong on purpose fault="lost answers" what="dropped after"#
             #expect(log.contains(beginning), "\(log)")
@@ -102,10 +100,10 @@ import Testing
         try await Program.withDirectory { folder in
             let file = folder + "/faults." + kind
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-            let result = try Program.run(["gateway", "--faults", file])
+            let result = try await Program.run(["gateway", "--faults", file])
             #expect(result.code == 65)
             #expect(result.errors.hasPrefix(file + message), "\(result.errors)")
         }
-        #expect(try Program.run(["gateway", "--faults", "/none.json"]).code == 66)
+        #expect(try await Program.run(["gateway", "--faults", "/none.json"]).code == 66)
     }
 }

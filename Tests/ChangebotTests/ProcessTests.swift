@@ -25,16 +25,18 @@ import Testing
         }
     }
 
-    private func runOnce(_ url: String, state: String, _ more: [String] = []) throws -> (code: Int32, summary: String) {
+    private func runOnce(_ url: String, state: String, _ more: [String] = []) async throws -> (
+        code: Int32, summary: String
+    ) {
         let file = state + "-summary.json"
-        let result = try Program.run(
+        let result = try await Program.run(
             ["run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", state, "--summary", file]
                 + more)
         return (result.code, try String(contentsOfFile: file, encoding: .utf8))
     }
 
-    @Test func theDemoShowsThreePictures() throws {
-        let result = try Program.run(["demo"])
+    @Test func theDemoShowsThreePictures() async throws {
+        let result = try await Program.run(["demo"])
         #expect(result.code == 0, "\(result.errors)")
         let attached = result.output.split(separator: "\n").filter { $0.hasPrefix("attached ") }
         #expect(attached.count == 3)
@@ -43,15 +45,16 @@ import Testing
 
     @Test func runsOfTheSameStateAndOfANewOneWriteNothingTwice() async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
             _ = try await phone.bulkDocs([task("t1", "apple"), task("t2", "tea"), task("t3", "Coffee")])
-            let first = try runOnce(url, state: directory + "/a")
+            let first = try await runOnce(url, state: directory + "/a")
             #expect(first.code == 0)
             #expect(first.summary.contains(#""written":2,"#), "\(first.summary)")
-            #expect(try runOnce(url, state: directory + "/a").summary.contains(#""written":0,"#))
-            #expect(try runOnce(url, state: directory + "/b", ["--since", "0"]).summary.contains(#""written":0,"#))
+            #expect(try await runOnce(url, state: directory + "/a").summary.contains(#""written":0,"#))
+            #expect(
+                try await runOnce(url, state: directory + "/b", ["--since", "0"]).summary.contains(#""written":0,"#))
             let picture = try await phone.attachment("image", of: "t1")
             #expect(picture == Array(try Data(contentsOf: URL(fileURLWithPath: Program.root + "/assets/apple.png"))))
         }
@@ -60,7 +63,7 @@ import Testing
     /// Killed at any instant, the bot loses no change and writes no document twice.
     @Test func killingTheBotLosesNothing() async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
             let count = 3000
@@ -82,7 +85,7 @@ import Testing
                 bot.kill()
                 sequence = answer.lastSequence ?? sequence
             }
-            let last = try runOnce(url, state: directory + "/state")
+            let last = try await runOnce(url, state: directory + "/state")
             #expect(last.code == 0, "\(last.summary)")
             var pictures = 0
             var answer = try await phone.changes(ChangesRequest())
@@ -93,14 +96,14 @@ import Testing
                 }
             }
             #expect(pictures == count)
-            #expect(try runOnce(url, state: directory + "/state").summary.contains(#""written":0,"#))
+            #expect(try await runOnce(url, state: directory + "/state").summary.contains(#""written":0,"#))
         }
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
     func aDaemonThatIsAskedToStopEndsInGoodOrder(signal: Int32) async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
             let summary = directory + "/summary.json"
@@ -111,14 +114,14 @@ import Testing
             _ = try await phone.bulkDocs([task("t1", "apple")])
             try await waitForPicture(phone)
             bot.signal(signal)
-            #expect(bot.wait() == 0)
+            #expect(await bot.wait() == 0)
             #expect(try String(contentsOfFile: summary, encoding: .utf8).contains(#""written":1,"#))
         }
     }
 
     @Test func twoRunsWithOneNameExcludeEachOther() async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let state = directory + "/state"
             let bot = try ChildProcess([
@@ -128,7 +131,7 @@ import Testing
             let phone = Gateway(try GatewayURL(url))
             _ = try await phone.bulkDocs([task("t1", "apple")])
             try await waitForPicture(phone)
-            let second = try Program.run([
+            let second = try await Program.run([
                 "run", "--once", "--gateway", url, "--rules", Program.pictureRules, "--state", state,
             ])
             #expect(second.code == 75)
@@ -138,15 +141,15 @@ import Testing
 
     @Test func stateOfAnotherGatewayIsRefused() async throws {
         try await Program.withDirectory { directory in
-            let (one, first) = try Program.gateway(data: directory + "/one.sqlite")
-            let (two, second) = try Program.gateway(data: directory + "/two.sqlite")
+            let (one, first) = try await Program.gateway(data: directory + "/one.sqlite")
+            let (two, second) = try await Program.gateway(data: directory + "/two.sqlite")
             defer {
                 one.kill()
                 two.kill()
             }
             let state = directory + "/state"
-            #expect(try runOnce(first, state: state).code == 0)
-            #expect(try runOnce(second, state: state).code == 78)
+            #expect(try await runOnce(first, state: state).code == 0)
+            #expect(try await runOnce(second, state: state).code == 78)
         }
     }
 
@@ -154,15 +157,15 @@ import Testing
         try await Program.withDirectory { directory in
             let file = directory + "/todo.sqlite"
             do {
-                let (process, url) = try Program.gateway(data: file)
+                let (process, url) = try await Program.gateway(data: file)
                 _ = try await Gateway(try GatewayURL(url)).bulkDocs([task("t1", "apple")])
                 process.signal(SIGTERM)
-                #expect(process.wait() == 0)
+                #expect(await process.wait() == 0)
             }
             let state = directory + "/state"
-            #expect(try runOnce("embedded:" + file, state: state).summary.contains(#""written":1,"#))
-            #expect(try runOnce("embedded:" + file, state: state).summary.contains(#""written":0,"#))
-            #expect(try runOnce("embedded:", state: directory + "/other").code == 0)
+            #expect(try await runOnce("embedded:" + file, state: state).summary.contains(#""written":1,"#))
+            #expect(try await runOnce("embedded:" + file, state: state).summary.contains(#""written":0,"#))
+            #expect(try await runOnce("embedded:", state: directory + "/other").code == 0)
         }
     }
 }

@@ -24,13 +24,12 @@ enum Program {
     }
 
     /// Runs to the end.
-    static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Result {
         let errors = NSTemporaryDirectory() + "changebot-errors-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: errors) }
         let process = try ChildProcess([path] + arguments, environment: environment, errors: errors)
-        var output: [UInt8] = []
-        while case let part = process.read(upTo: 64 << 10), !part.isEmpty { output += part }
-        let code = process.wait()
+        let output = await process.readToEnd()
+        let code = await process.wait()
         let text = try String(contentsOfFile: errors, encoding: .utf8)
         return Result(code: code, output: String(decoding: output, as: UTF8.self), errors: text)
     }
@@ -44,9 +43,9 @@ enum Program {
     }
 
     /// `changebot gateway` on a file, ready.
-    static func gateway(data: String, port: Int = 0) throws -> (process: ChildProcess, url: String) {
+    static func gateway(data: String, port: Int = 0) async throws -> (process: ChildProcess, url: String) {
         let process = try ChildProcess([path, "gateway", "--listen", "127.0.0.1:\(port)", "--data", data])
-        let line = try #require(process.readLine())
+        let line = try #require(await process.readLine())
         return (process, try #require(line.split(separator: " ").last.map(String.init)))
     }
 }

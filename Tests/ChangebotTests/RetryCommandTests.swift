@@ -23,7 +23,7 @@ import Testing
     /// Three tasks that were set aside.
     private func withLetters(_ body: (CommandBench) async throws -> Void) async throws {
         try await CommandBench.with([task("a"), task("b"), task("c")], rules: Self.broken) { bench in
-            #expect(try bench.runOnce().code == 1)
+            #expect(try await bench.runOnce().code == 1)
             try await body(bench)
         }
     }
@@ -31,17 +31,17 @@ import Testing
     @Test func repairedRulesSettleAllLetters() async throws {
         try await withLetters { bench in
             try bench.write(rules: Self.repaired)
-            let retry = try bench.retry("--summary", bench.folder + "/summary.json")
+            let retry = try await bench.retry("--summary", bench.folder + "/summary.json")
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.output == "")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try bench.letters().isEmpty)
+            #expect(try await bench.letters().isEmpty)
             for id in ["a", "b", "c"] as [DocumentID] {
                 #expect(try await bench.document(id)?.root["done"]?.bool == true)
             }
             let summary = try String(contentsOfFile: bench.folder + "/summary.json", encoding: .utf8)
             #expect(summary.contains(#""written":3"#))
-            #expect(try bench.retry().errors.contains("no dead letters"))
+            #expect(try await bench.retry().errors.contains("no dead letters"))
         }
     }
 
@@ -49,11 +49,11 @@ import Testing
         try await withLetters { bench in
             // One is repaired, one is done by somebody else, one fails on.
             try await bench.put([task("a", #","place":1"#), task("b", #","done":false"#)])
-            let before = try bench.letters()[2].root
-            let retry = try bench.retry()
+            let before = try await bench.letters()[2].root
+            let retry = try await bench.retry()
             #expect(retry.code == 1)
             #expect(retry.errors.contains("2 of 3 dead letters are settled"))
-            let letters = try bench.letters()
+            let letters = try await bench.letters()
             #expect(letters.count == 1)
             let letter = try #require(letters.first).root
             #expect(letter["number"]?.integer == 3)
@@ -68,21 +68,21 @@ import Testing
     @Test func onlyWhatIsNamedIsTriedAgain() async throws {
         try await withLetters { bench in
             try bench.write(rules: Self.repaired)
-            #expect(try bench.retry("1", "c").code == 0)
-            #expect(try bench.letterIDs() == ["b"])
+            #expect(try await bench.retry("1", "c").code == 0)
+            #expect(try await bench.letterIDs() == ["b"])
             #expect(try await bench.document("b")?.root["done"] == nil)
-            #expect(try bench.retry("nobody").code == 66)
+            #expect(try await bench.retry("nobody").code == 66)
         }
     }
 
     @Test func severalLettersOfADocumentBecomeOneOrNone() async throws {
         try await withLetters { bench in
             try await bench.put([task("a", #","n":2"#)])
-            #expect(try bench.runOnce().code == 1)
-            #expect(try bench.letterIDs() == ["a", "b", "c", "a"])
+            #expect(try await bench.runOnce().code == 1)
+            #expect(try await bench.letterIDs() == ["a", "b", "c", "a"])
             try await bench.put([task("a", #","n":3"#)])
-            #expect(try bench.retry().code == 1)
-            let letters = try bench.letters()
+            #expect(try await bench.retry().code == 1)
+            let letters = try await bench.letters()
             #expect(letters.map { $0.root["number"]?.integer } == [1, 2, 3])
             #expect(letters[0].root["revision"]?.string?.hasPrefix("3-") == true)
         }
@@ -91,8 +91,8 @@ import Testing
     @Test func lettersOfDeletedDocumentsGo() async throws {
         try await withLetters { bench in
             try await bench.put([#"{"_id":"a","_deleted":true}"#])
-            #expect(try bench.retry("a").code == 0)
-            #expect(try bench.letterIDs() == ["b", "c"])
+            #expect(try await bench.retry("a").code == 0)
+            #expect(try await bench.letterIDs() == ["b", "c"])
         }
     }
 
@@ -106,12 +106,12 @@ import Testing
             """
         try await CommandBench.with([task("a"), task("b")], rules: rules) { bench in
             try await bench.put([#"{"_id":"a","_deleted":true}"#, #"{"_id":"b","_deleted":true}"#])
-            #expect(try bench.runOnce().code == 1)
-            #expect(try bench.letterIDs() == ["a"])
+            #expect(try await bench.runOnce().code == 1)
+            #expect(try await bench.letterIDs() == ["a"])
             try bench.write(rules: rules.replacingOccurrences(of: #"{ jq: "error(\"no\")" }"#, with: "told"))
-            let retry = try bench.retry()
+            let retry = try await bench.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try bench.letters().isEmpty)
+            #expect(try await bench.letters().isEmpty)
             #expect(try await bench.document("told")?.root["gone"]?.bool == true)
         }
     }
@@ -122,11 +122,11 @@ import Testing
             let bot = try bench.startDaemon()
             try await bench.put([task("d")])
             try await bench.wait(for: "d") { $0["done"] != nil }
-            let retry = try bench.retry()
+            let retry = try await bench.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try bench.letters().isEmpty)
+            #expect(try await bench.letters().isEmpty)
             bot.signal(SIGTERM)
-            #expect(bot.wait() == 0)
+            #expect(await bot.wait() == 0)
         }
     }
 
@@ -140,10 +140,10 @@ import Testing
             """
         try await withLetters { bench in
             try bench.write(rules: restless)
-            #expect(try bench.retry("a").code == 0)
+            #expect(try await bench.retry("a").code == 0)
             let revision = try await bench.document("a")?.root["_rev"]?.string
             #expect(revision?.hasPrefix("2-") == true)
-            #expect(try bench.runOnce().code == 0)
+            #expect(try await bench.runOnce().code == 0)
             #expect(try await bench.document("a")?.root["_rev"]?.string == revision)
         }
     }
@@ -151,38 +151,37 @@ import Testing
     @Test func aDryRunShowsAndChangesNothing() async throws {
         try await withLetters { bench in
             try bench.write(rules: Self.repaired)
-            let dry = try bench.retry("--dry-run")
+            let dry = try await bench.retry("--dry-run")
             #expect(dry.code == 0, "\(dry.errors)")
             #expect(dry.output.split(separator: "\n").count == 3)
-            #expect(try bench.letters().count == 3)
+            #expect(try await bench.letters().count == 3)
             #expect(try await bench.document("a")?.root["done"] == nil)
         }
     }
 
     @Test func anotherGatewaysLettersAreLeftAlone() async throws {
         try await withLetters { bench in
-            let retry = try Program.run([
+            let retry = try await Program.run([
                 "dead-letters", "retry", "--gateway", "http://127.0.0.1:1/todo", "--rules", bench.folder + "/r.yaml",
                 "--state", bench.state,
             ])
             #expect(retry.code == 78)
             #expect(retry.errors.contains("belongs to \(bench.url)"))
-            #expect(try bench.letters().count == 3)
+            #expect(try await bench.letters().count == 3)
         }
     }
 
     @Test func aGatewayThatIsAwayLosesNoLetter() async throws {
         try await Program.withDirectory { folder in
             let data = folder + "/g.sqlite"
-            let (process, url) = try Program.gateway(data: data)
+            let (process, url) = try await Program.gateway(data: data)
             let bench = CommandBench(url: url, folder: folder)
             try bench.write(rules: Self.broken)
             try await bench.put([task("a")])
-            #expect(try bench.runOnce().code == 1)
-            process.signal(SIGTERM)
-            _ = process.wait()
-            #expect(try bench.retry().code == 69)
-            #expect(try bench.letters().count == 1)
+            #expect(try await bench.runOnce().code == 1)
+            await process.stop()
+            #expect(try await bench.retry().code == 69)
+            #expect(try await bench.letters().count == 1)
         }
     }
 }

@@ -22,18 +22,18 @@ import Testing
 
         """
 
-    private func withFile(_ text: String = rules, _ body: (_ folder: String, _ file: String) throws -> Void)
+    private func withFile(_ text: String = rules, _ body: (_ folder: String, _ file: String) async throws -> Void)
         async throws
     {
         try await Program.withDirectory { folder in
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
-            try body(folder, folder + "/r.yaml")
+            try await body(folder, folder + "/r.yaml")
         }
     }
 
     @Test func checkCountsWhatIsThere() async throws {
         try await withFile { _, file in
-            let result = try Program.run(["rules", "check", file])
+            let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 0)
             #expect(result.output == "1 file, 3 rules, 1 test: valid, no warnings\n")
             #expect(result.errors == "")
@@ -42,35 +42,35 @@ import Testing
 
     @Test func checkSaysWhatIsWrong() async throws {
         try await withFile("version: 1\nrules: [{name: a, when: {}, if: '.a ==', then: [mrege: {}]}]\n") { _, file in
-            let result = try Program.run(["rules", "check", file])
+            let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 65)
             #expect(result.errors.contains("\(file):2:49: 'mrege' is not known to this version: did you mean 'merge'?"))
             #expect(result.errors.contains("\(file):2:33: not a jq program: "))
             #expect(result.output == "")
         }
-        #expect(try Program.run(["rules", "check", "/none.yaml"]).code == 66)
-        #expect(try Program.run(["rules", "check"]).code == 64)
+        #expect(try await Program.run(["rules", "check", "/none.yaml"]).code == 66)
+        #expect(try await Program.run(["rules", "check"]).code == 64)
     }
 
     @Test func warningsAreFaultsOnlyIfStrict() async throws {
         try await withFile("version: 1\nrules: [{name: a, when: {x: 1}, then: [merge: {y: 2}]}]\n") { _, file in
-            let result = try Program.run(["rules", "check", file])
+            let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 0)
             #expect(result.errors.hasPrefix("\(file):2:"))
             #expect(result.errors.contains(": warning: "))
             #expect(result.output.hasSuffix("valid, 1 warning\n"))
-            #expect(try Program.run(["rules", "check", "--strict", file]).code == 65)
+            #expect(try await Program.run(["rules", "check", "--strict", file]).code == 65)
         }
     }
 
     @Test func testsPassOrShowTheDifference() async throws {
         try await withFile { folder, file in
-            let passed = try Program.run(["rules", "test", file])
+            let passed = try await Program.run(["rules", "test", file])
             #expect(passed.code == 0)
             #expect(passed.output == "ok    a cry is lowered\n1 test, all passed\n")
             let wrong = Self.rules.replacing("{ _id: t, task: tea }", with: "{ _id: t, task: milk }")
             try Data(wrong.utf8).write(to: URL(fileURLWithPath: file))
-            let failed = try Program.run(["rules", "test", file])
+            let failed = try await Program.run(["rules", "test", file])
             #expect(failed.code == 1)
             #expect(failed.output.contains("FAIL  \(file):14: a cry is lowered\n"))
             #expect(failed.output.contains("-   \"task\": \"milk\""), "\(failed.output)")
@@ -86,7 +86,7 @@ import Testing
                 #"{"_id":"c","_rev":"1-a","done":true,"at":5}"#, #"{"_id":"d","broken":true}"#,
             ]
             try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
-            let result = try Program.run(["rules", "try", file, "--input", folder + "/in.ndjson", "--now", "10"])
+            let result = try await Program.run(["rules", "try", file, "--input", folder + "/in.ndjson", "--now", "10"])
             #expect(result.code == 0)
             #expect(
                 result.output == """
@@ -103,12 +103,12 @@ import Testing
         try await withFile { folder, file in
             try Data("{\"_id\":\"a\"}\n{\"_id\":}\n[1]\n{\"_id\":\"b\"}\n".utf8).write(
                 to: URL(fileURLWithPath: folder + "/in.ndjson"))
-            let result = try Program.run(["rules", "try", file, "--input", folder + "/in.ndjson"])
+            let result = try await Program.run(["rules", "try", file, "--input", folder + "/in.ndjson"])
             #expect(result.code == 65)
             #expect(result.errors.contains("\(folder)/in.ndjson:2:8: not JSON: expected a value, found '}'"))
             #expect(result.errors.contains("\(folder)/in.ndjson:3:1: a document must be an object"))
             #expect(result.output.split(separator: "\n").count == 2)
-            #expect(try Program.run(["rules", "try", file, "--input", folder + "/none"]).code == 66)
+            #expect(try await Program.run(["rules", "try", file, "--input", folder + "/none"]).code == 66)
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
         try await withFile { folder, file in
             try Data(#"{"_id":"a","task":"tea","done":true,"at":20}"#.utf8).write(
                 to: URL(fileURLWithPath: folder + "/d.json"))
-            let result = try Program.run(
+            let result = try await Program.run(
                 [
                     "rules", "explain", file, "--document", folder + "/d.json", "--now", "10", "--rule", "shout",
                     "--rule", "gone",
@@ -129,16 +129,16 @@ import Testing
         }
     }
 
-    @Test func theShippedRulesAreValidWithoutAWarningAndPassTheirTests() throws {
-        let check = try Program.run(["rules", "check", "--strict", Program.rules])
+    @Test func theShippedRulesAreValidWithoutAWarningAndPassTheirTests() async throws {
+        let check = try await Program.run(["rules", "check", "--strict", Program.rules])
         #expect(check.code == 0, "\(check.errors)")
-        let test = try Program.run(["rules", "test", Program.rules])
+        let test = try await Program.run(["rules", "test", Program.rules])
         #expect(test.code == 0, "\(test.output)")
         #expect(test.output.hasSuffix("all passed\n") && !test.output.hasPrefix("no tests"))
     }
 
-    @Test func theSchemaIsTheOneThatIsShipped() throws {
+    @Test func theSchemaIsTheOneThatIsShipped() async throws {
         let shipped = try String(contentsOfFile: Program.root + "/assets/rule-file.schema.json", encoding: .utf8)
-        #expect(try Program.run(["rules", "schema"]).output == shipped)
+        #expect(try await Program.run(["rules", "schema"]).output == shipped)
     }
 }

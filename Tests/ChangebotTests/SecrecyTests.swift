@@ -40,10 +40,10 @@ import Testing
             defer { gateway.kill() }
             try await load(phone)
             // The fault on _changes ends a run that may not ask again; the second goes through.
-            var codes = [try bench.runOnce(url, from: source).code]
-            codes.append(try bench.runOnce(url, from: source).code)
+            var codes = [try await bench.runOnce(url, from: source).code]
+            codes.append(try await bench.runOnce(url, from: source).code)
             #expect(codes.contains(1), "\(codes)")
-            let letters = try Program.run(["dead-letters", "export", "--state", bench.state])
+            let letters = try await Program.run(["dead-letters", "export", "--state", bench.state])
             #expect(letters.output.contains("\"b\""))
             bench.expectNoSecret(in: Data(letters.output.utf8), "dead letters")
         }
@@ -78,7 +78,7 @@ import Testing
             try Data().write(to: URL(fileURLWithPath: bench.folder + "/summary.json"))
             try bench.expectNoSecretInFiles()
             bot.signal(SIGTERM)
-            #expect(bot.wait() == 0)
+            #expect(await bot.wait() == 0)
             try bench.expectNoSecretInFiles()
         }
     }
@@ -101,7 +101,7 @@ import Testing
             }
         }
         try await SecretBench.with { bench in
-            let result = try bench.runOnce(server.url("/todo"), from: source)
+            let result = try await bench.runOnce(server.url("/todo"), from: source)
             #expect(result.code == answer.code || source == .session, "\(result.errors)")
             #expect(result.code >= 64 && !result.errors.isEmpty)
         }
@@ -113,11 +113,12 @@ import Testing
         let noTLS = plain.url("/todo").replacingOccurrences(of: "http:", with: "https:")
         try await SecretBench.with { bench in
             for url in ["http://127.0.0.1:1/todo", "http://nonexistent.invalid/todo", noTLS] {
-                let result = try bench.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
+                let result = try await bench.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
                 #expect(result.code == 69, "\(result.errors)")
             }
             // Hangs up each time: trouble that passes.
-            let last = try bench.runOnce(plain.url("/todo"), from: source, ["--retry-for", "1s", "--name", "last"])
+            let last = try await bench.runOnce(
+                plain.url("/todo"), from: source, ["--retry-for", "1s", "--name", "last"])
             #expect(last.code == 75, "\(last.errors)")
         }
     }
@@ -132,9 +133,9 @@ import Testing
                 Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json",
             ])
             defer { gateway.kill() }
-            let url = try #require(gateway.readLine()?.split(separator: " ").last.map(String.init))
+            let url = try #require(await gateway.readLine()?.split(separator: " ").last.map(String.init))
             try await SecretBench.with { bench in
-                let result = try bench.runOnce(url, from: source)
+                let result = try await bench.runOnce(url, from: source)
                 #expect(result.code == 77, "\(result.errors)")
             }
         }
@@ -147,7 +148,7 @@ import Testing
                 var (arguments, environment) = bench.run("http://127.0.0.1:1/todo", from: source, ["--once"])
                 environment[name] = value
                 arguments += ["--nonsense", "http://amy:\(SecretBench.password)@h/"]
-                let result = try Program.run(arguments, environment: environment)
+                let result = try await Program.run(arguments, environment: environment)
                 #expect(result.code == 64)
                 bench.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(source)")
             }

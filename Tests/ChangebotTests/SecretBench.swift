@@ -56,7 +56,7 @@ struct SecretBench {
             arguments += ["--faults", inputs + "/faults.json"]
         }
         let process = try ChildProcess(arguments)
-        let url = try #require(process.readLine()?.split(separator: " ").last.map(String.init))
+        let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
         var settings = GatewaySettings()
         settings.credentials = .basic(user: Self.user, password: Self.password)
         let phone = Gateway(try GatewayURL(url), settings: settings)
@@ -88,9 +88,9 @@ struct SecretBench {
     }
 
     /// Runs it to its end and searches what it leaves.
-    func runOnce(_ url: String, from source: Source, _ more: [String] = []) throws -> Program.Result {
+    func runOnce(_ url: String, from source: Source, _ more: [String] = []) async throws -> Program.Result {
         let (arguments, environment) = run(url, from: source, ["--once"] + more)
-        let result = try Program.run(arguments, environment: environment)
+        let result = try await Program.run(arguments, environment: environment)
         expectNoSecret(in: Data(result.output.utf8), "stdout, \(source)")
         expectNoSecret(in: Data(result.errors.utf8), "stderr, \(source)")
         try expectNoSecretInFiles()

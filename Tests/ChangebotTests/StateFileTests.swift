@@ -22,7 +22,7 @@ import Testing
             for name in names { #expect(try mode(bench.state + "/" + name) == 0o600, "\(name)") }
             #expect(try mode(bench.state) == 0o700)
             bot.signal(SIGTERM)
-            #expect(bot.wait() == 0)
+            #expect(await bot.wait() == 0)
             for name in try FileManager.default.contentsOfDirectory(atPath: bench.state) {
                 #expect(try mode(bench.state + "/" + name) == 0o600, "\(name)")
             }
@@ -37,7 +37,7 @@ import Testing
             try FileManager.default.createDirectory(atPath: bench.state, withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
                 atPath: bench.state + "/" + name, withDestinationPath: elsewhere)
-            let result = try bench.runOnce()
+            let result = try await bench.runOnce()
             #expect(result.code == code, "\(result.errors)")
             #expect(result.errors.contains(name), "\(result.errors)")
             #expect(try String(contentsOfFile: elsewhere, encoding: .utf8) == "kept")

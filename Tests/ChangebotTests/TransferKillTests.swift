@@ -34,7 +34,7 @@ import Testing
             let process = try ChildProcess([Program.path] + arguments)
             try await Task.sleep(for: .milliseconds(Int(20 + below(longest))))
             process.kill()
-            let code = process.wait()
+            let code = await process.wait()
             guard code == -SIGKILL else { return code }
             kills += 1
             return nil
@@ -54,7 +54,7 @@ import Testing
                     Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.json",
                 ])
                 defer { process.kill() }
-                let line = try #require(process.readLine())
+                let line = try #require(await process.readLine())
                 let url = try #require(line.split(separator: " ").last.map(String.init))
                 let bench = Bench(folder: folder, url: url, phone: Gateway(try GatewayURL(url)))
                 try await body(bench)
@@ -100,7 +100,7 @@ import Testing
             for start in stride(from: 0, to: Self.count, by: 500) {
                 _ = try await origin.phone.bulkDocs(Array(documents[start..<start + 500]))
             }
-            #expect(try Program.run(origin.exportArguments("whole.ndjson")).code == 0)
+            #expect(try await Program.run(origin.exportArguments("whole.ndjson")).code == 0)
             #expect(try origin.lines("whole.ndjson").count == Self.count)
             try await body(origin)
         }
@@ -116,12 +116,12 @@ import Testing
                     code = try await killer.run(
                         bench.exportArguments("o.ndjson"), longest: killer.kills % 5 == 4 ? 3_000 : 600)
                     if killer.kills >= Self.leastKills, code == nil {
-                        code = try Program.run(bench.exportArguments("o.ndjson")).code
+                        code = try await Program.run(bench.exportArguments("o.ndjson")).code
                     }
                 }
                 #expect(code == 0)
                 #expect(try bench.bytes("o.ndjson") == bench.bytes("whole.ndjson"))
-                #expect(try Program.run(["verify", bench.path("o.ndjson")]).code == 0)
+                #expect(try await Program.run(["verify", bench.path("o.ndjson")]).code == 0)
                 let folders = try ["o", "whole"].map {
                     Set(try FileManager.default.subpathsOfDirectory(atPath: bench.path("\($0).ndjson-files")))
                 }
@@ -166,7 +166,7 @@ import Testing
                         code = try await killer.run(
                             bench.importArguments, longest: killer.kills % 5 == 4 ? 2_500 : 600)
                         if killer.kills >= Self.leastKills, code == nil {
-                            code = try Program.run(bench.importArguments).code
+                            code = try await Program.run(bench.importArguments).code
                         }
                     }
                     #expect(code == 1)

@@ -7,7 +7,7 @@ import Testing
 struct TrustTests {
     private func run(_ server: SecureTestServer, _ more: String...) async throws -> Program.Result {
         try await Program.withDirectory { state in
-            try Program.run(
+            try await Program.run(
                 [
                     "run", "--once", "--gateway", "https://127.0.0.1:\(server.port)/todo", "--rules",
                     Program.pictureRules, "--state", state,
@@ -25,6 +25,7 @@ struct TrustTests {
         for trust in [["--ca-file", certificate.file], ["--insecure"]] {
             let result = try await run(server, trust[0], trust.count > 1 ? trust[1] : "--once")
             #expect(result.code == 76, "\(result.errors)")
+            #expect(result.errors.contains("any TLS certificate is taken") == (trust[0] == "--insecure"))
         }
         let missing = try await run(server, "--ca-file", "/no/such/file")
         #expect(missing.code == 69 && missing.errors.contains("/no/such/file"), "\(missing.errors)")

@@ -97,7 +97,7 @@ struct TLSTests {
         let request = HTTPRequest(
             method: "POST", url: "https://127.0.0.1:\(server.port)/", body: .segments(segments))
         let task = Task { try await client.send(request) }
-        server.waitForInput()
+        await server.waitForInput()
         server.kill()
         await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await task.value }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Damaged documents that are still JSON: an edit of any of them, and its reversal, lose no byte.

@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Random edits of random documents: what comes out is the document that was meant, and every byte outside is as it was.
@@ -30,6 +31,10 @@ import Testing
             let names = place.value.members.map { $0.name.string ?? "" }
             let edited = try text.removing(place.pointer.appending(names.isEmpty ? "\(position)" : names[position]))
             #expect(text.bytes.removingOneRun(gives: edited.bytes))
+            if !names.isEmpty {
+                let container = edited.root.value(at: place.pointer)
+                #expect(try place.value.bytes(withoutMember: names[position])[...] == container?.bytes)
+            }
             var expected = Model(place.value)
             expected.remove(at: position)
             #expect(Model(try #require(edited.root.value(at: place.pointer))) == expected)

@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @Suite struct PatchTests {

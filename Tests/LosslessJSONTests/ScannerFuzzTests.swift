@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Damaged documents and change rows: never a crash, and never accepted where json-c's strict mode finds a fault.

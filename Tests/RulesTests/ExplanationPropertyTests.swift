@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
@@ -29,8 +30,8 @@ import Testing
         "null",
     ]
 
-    private func randomSelector(_ depth: Int, _ random: inout FixedRandom) -> String {
-        let part = { (random: inout FixedRandom) in self.randomSelector(depth - 1, &random) }
+    private func randomSelector(_ depth: Int, _ random: inout SplitMix64) -> String {
+        let part = { (random: inout SplitMix64) in self.randomSelector(depth - 1, &random) }
         switch depth == 0 ? 0 : Int.random(in: 0..<7, using: &random) {
         case 1: return "{$or: [\(part(&random)), \(part(&random))]}"
         case 2: return "{$nor: [\(part(&random)), \(part(&random))]}"
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test func theVerdictIsThatOfMatching() throws {
-        var random = FixedRandom(state: 7)
+        var random = SplitMix64(seed: 7)
         let scratch = MatchScratch()
         var counts: [Verdict: Int] = [:]
         for _ in 0..<3_000 {
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test func whatIsPrintedReadsBackAsTheSameSelector() throws {
-        var random = FixedRandom(state: 11)
+        var random = SplitMix64(seed: 11)
         let print = SelectorText(literalLimit: .max)
         for _ in 0..<1_000 {
             let text = print.clause(try selector(randomSelector(3, &random)))

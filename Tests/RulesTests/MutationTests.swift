@@ -1,5 +1,6 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
@@ -41,7 +42,7 @@ import Testing
     private static let rounds =
         ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? 2_500
 
-    private func mutate(_ text: String, _ random: inout FixedRandom) -> [UInt8] {
+    private func mutate(_ text: String, _ random: inout SplitMix64) -> [UInt8] {
         var bytes = Array(text.utf8)
         for _ in 0...Int.random(in: 0..<4, using: &random) {
             let at = Int.random(in: 0..<bytes.count, using: &random)
@@ -61,7 +62,7 @@ import Testing
     @Test(arguments: [("r.yaml", yaml), ("r.json", json)])
     func mutatedFilesAreReadOrRefused(path: String, text: String) throws {
         #expect(faults(text, path: path) == [])
-        var random = FixedRandom(state: 20_261_120)
+        var random = SplitMix64(seed: 20_261_120)
         let document = try JSONText(#"{"type":"task","n":3,"c":[4,1],"a":{"b":"X"}}"#)
         var loaded = 0
         for round in 0..<Self.rounds {

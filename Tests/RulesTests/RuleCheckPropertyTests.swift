@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
@@ -30,7 +31,7 @@ import Testing
         }
     }
 
-    private func selector(of count: Int, _ random: inout FixedRandom) -> String {
+    private func selector(of count: Int, _ random: inout SplitMix64) -> String {
         let clauses = (0..<count).map { _ in
             let name = Self.names.randomElement(using: &random) ?? ""
             return "{\(name): \(Self.conditions.randomElement(using: &random) ?? "")}"
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test func aRuleThatIsSaidNeverToFireNeverFires() throws {
-        var random = FixedRandom(state: 3)
+        var random = SplitMix64(seed: 3)
         let scratch = MatchScratch()
         var count = 0
         for _ in 0..<600 {
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test func whatMergesMakeOfSelectorsIsForeseen() throws {
-        var random = FixedRandom(state: 5)
+        var random = SplitMix64(seed: 5)
         let scratch = MatchScratch()
         var counts: [Certainty: Int] = [:]
         let patches =

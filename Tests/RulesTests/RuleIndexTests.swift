@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
@@ -8,7 +9,7 @@ import Testing
         "apple", "Apple", "APPLE", "ap\\u00ADple", "pear", "é", "e\\u0301", "", "a b", "1", "apple\\n", "app\u{7F}le",
     ]
 
-    private static func value(_ random: inout FixedRandom) -> String {
+    private static func value(_ random: inout SplitMix64) -> String {
         switch Int.random(in: 0..<10, using: &random) {
         case 0: "null"
         case 1: "true"
@@ -19,9 +20,9 @@ import Testing
         }
     }
 
-    private static func string(_ random: inout FixedRandom) -> String { "\"\(values.randomElement(using: &random)!)\"" }
+    private static func string(_ random: inout SplitMix64) -> String { "\"\(values.randomElement(using: &random)!)\"" }
 
-    private static func condition(_ random: inout FixedRandom) -> String {
+    private static func condition(_ random: inout SplitMix64) -> String {
         let words = "apple|pear"
         switch Int.random(in: 0..<9, using: &random) {
         case 0...2: return value(&random)
@@ -40,14 +41,14 @@ import Testing
 
     private static let fields = ["a", "b", "c", "_id", "\\u0061"]
 
-    private static func object(_ random: inout FixedRandom, _ value: (inout FixedRandom) -> String) -> String {
+    private static func object(_ random: inout SplitMix64, _ value: (inout SplitMix64) -> String) -> String {
         let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in
             "\"\(fields.randomElement(using: &random)!)\":\(value(&random))"
         }
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    private static func selectors(_ random: inout FixedRandom) -> [String] {
+    private static func selectors(_ random: inout SplitMix64) -> [String] {
         var selectors: [String] = []
         while selectors.count < 20 {
             var text = object(&random, condition)
@@ -65,7 +66,7 @@ import Testing
 
     @Test(arguments: 0..<60)
     func findsEveryRuleThatMatches(seed: UInt64) throws {
-        var random = FixedRandom(state: seed)
+        var random = SplitMix64(seed: seed)
         let lines = Self.selectors(&random).enumerated().map { #"{"name":"r\#($0)","when":\#($1),"then":[]}"# }
         let ruleSet = try ruleSet(#"{"version":1,"rules":[\#(lines.joined(separator: ","))]}"#, path: "r.json")
         let rules = ruleSet.rules

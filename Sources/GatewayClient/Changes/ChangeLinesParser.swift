@@ -18,7 +18,12 @@ struct ChangeLinesParser {
     var isAtLineEnd: Bool { buffer.isEmpty }
 
     mutating func append(_ chunk: [UInt8]) {
-        if buffer.isEmpty { buffer = chunk } else { buffer += chunk }
+        if buffer.isEmpty {
+            buffer = chunk
+            return
+        }
+        buffer.makeRoomIfLarge()
+        buffer += chunk
     }
 
     /// All rows whose line is complete; nil if there are none.
@@ -30,8 +35,9 @@ struct ChangeLinesParser {
             guard searched <= Self.lineLimit else { throw JSONFault(.tooLong(limit: Self.lineLimit), at: 0) }
             return nil
         }
-        let lines = Array(buffer[...end])
-        buffer = Array(buffer[(end + 1)...])
+        var lines = Array(buffer[(end + 1)...])
+        buffer.removeSubrange((end + 1)...)
+        swap(&lines, &buffer)
         searched = buffer.count
         return try batch(of: lines)
     }

@@ -60,6 +60,9 @@ extension SequenceID {
         }
     }
 
+    /// Whether it looks like what a gateway calls a sequence.
+    package var isOfKnownForm: Bool { syncGatewayNumber != nil || couchDBNumber != nil }
+
     /// `L::S` and `L:T:S`: something between L and S is still to come.
     package var isAheadOfOthers: Bool {
         syncGatewayNumber != nil && queryValue.count(where: { $0 == ":" }) == 2

@@ -35,6 +35,7 @@ struct RowsParser<Fields: RowFields> {
         if buffer.isEmpty {
             buffer = chunk
         } else {
+            buffer.makeRoomIfLarge()
             buffer.append(contentsOf: chunk)
         }
     }

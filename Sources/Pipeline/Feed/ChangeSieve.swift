@@ -46,7 +46,7 @@ struct ChangeSieve {
                     Pick(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, isDeleted: change.kind == .tombstone,
-                        document: Array(document.bytes)))
+                        document: document.bytesWithoutVersion))
                 preceding = nil
                 continue
             }
@@ -80,7 +80,7 @@ struct ChangeSieve {
             case .document:
                 guard let body = document.document, decider.mayFire(on: body, isDeleted: false) else { continue }
                 result.picks.append(
-                    Pick(id: document.id, revision: document.revision, document: Array(body.bytes)))
+                    Pick(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
             case .malformed(let fault):
                 result.deadLetters.append(
                     DeadLetter(

@@ -40,17 +40,23 @@ package struct BulkWriter: Sendable {
         let planner: Planner
         var sender: BulkSender
         var others: OtherDocuments
-        private var postponements = Backoff()
+        /// With a machine that can't run programs now.
+        private var patience: Patience
 
-        init(planner: Planner, sender: BulkSender, others: OtherDocuments) {
+        init(planner: Planner, sender: BulkSender, others: OtherDocuments, patience: Patience) {
             self.planner = planner
             self.sender = sender
             self.others = others
+            self.patience = patience
         }
 
+        /// - Throws: ``RunFailure`` if a one-shot job has waited long enough.
         mutating func pause(before postponed: [Candidate], _ pauses: Pauses) async throws {
-            guard !postponed.isEmpty else { return postponements.reset() }
-            try await pauses.wait(postponements.next())
+            guard !postponed.isEmpty else { return patience.succeed() }
+            switch patience.verdict(on: GatewayError(.unavailable, "no process for jq programs can be started")) {
+            case .retry(let delay): try await pauses.wait(delay)
+            case .end(let failure): throw failure
+            }
         }
     }
 
@@ -74,10 +80,11 @@ package struct BulkWriter: Sendable {
     }
 
     private func makeTools() -> Tools {
+        let patience = Patience(settings.patience, hasSucceeded: true)
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
-                gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses,
-                patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
+                gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses, patience: patience,
+                logger: logger)
         }
         var senders: [String?: BulkSender] = [nil: sender(gateway)]
         for (keyspace, sibling) in siblings { senders[keyspace] = sender(sibling) }
@@ -85,7 +92,8 @@ package struct BulkWriter: Sendable {
             planner: Planner(
                 ruleSet: ruleSet, decider: ruleSet.makeDecider(), progress: progress, now: settings.now),
             sender: sender(gateway),
-            others: OtherDocuments(ledger: ledger, progress: progress, limits: limits, senders: senders))
+            others: OtherDocuments(ledger: ledger, progress: progress, limits: limits, senders: senders),
+            patience: patience)
     }
 
     /// Decides about candidates and writes them. Empties `open`: what was read is let go before anything is sent.

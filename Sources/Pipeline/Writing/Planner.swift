@@ -76,10 +76,3 @@ struct Planner {
         }
     }
 }
-
-extension JSONText {
-    /// Sync Gateway 4 adds `_cv` to what it hands out. Writes are guarded by `_rev`; both could disagree.
-    func withoutVersion() throws(JSONEditFault) -> JSONText {
-        root["_cv"] == nil ? self : try removing(JSONPointer(tokens: ["_cv"]))
-    }
-}

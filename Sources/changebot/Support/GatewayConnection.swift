@@ -17,8 +17,11 @@ enum GatewayConnection {
     ) async throws {
         switch choice {
         case .remote(let url):
-            let gateway = Gateway(url, settings: try access.settings(for: url, environment))
-            try await using(gateway, body)
+            let settings = try access.settings(for: url, environment)
+            if settings.isInsecure {
+                logger.warning("any TLS certificate is taken: whoever is in between can read and write as this user")
+            }
+            try await using(Gateway(url, settings: settings), body)
         case .embedded(let file):
             let embedded = EmbeddedGateway(
                 EmbeddedGateway.Configuration(storage: file.map { .file($0) } ?? .memory, logger: logger))

@@ -1,3 +1,5 @@
+import TestKit
+
 /// Makes random documents, and spells each in one of the many ways that JSON allows.
 struct RandomJSON {
     var random: SplitMix64

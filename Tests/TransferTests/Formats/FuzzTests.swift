@@ -1,5 +1,6 @@
 import Compression
 import Foundation
+import TestKit
 import Testing
 
 @testable import Transfer

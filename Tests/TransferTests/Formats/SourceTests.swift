@@ -1,5 +1,6 @@
 import Compression
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Transfer

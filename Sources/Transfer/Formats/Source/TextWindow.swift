@@ -32,6 +32,7 @@ struct TextWindow: ~Copyable {
             position = 0
         }
         let count = bytes.count
+        bytes.makeRoomIfLarge()
         do throws(SourceError) { isAtEnd = try !input.read(into: &bytes) } catch {
             isAtEnd = true
             failure = error.reason

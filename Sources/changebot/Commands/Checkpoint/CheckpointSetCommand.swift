@@ -22,7 +22,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
     }
 
     private func set() async throws {
-        guard let sequence = SequenceID(self.sequence), sequence.queryValue != "now" else {
+        guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
             throw CommandFailure(
                 .usage,
                 "'\(self.sequence.visible)' is no place in a feed; to skip all that there is, "

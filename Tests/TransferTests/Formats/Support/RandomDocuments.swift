@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 
 @testable import Transfer
 
