@@ -141,8 +141,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Compression", "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules",
-                "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
+                "Compression", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON",
+                "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),

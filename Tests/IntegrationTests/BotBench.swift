@@ -43,11 +43,11 @@ struct BotBench {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         if let server = try RealServer.fromEnvironment() {
-            let bench = BotBench(url: server.url, settings: server.settings, directory: directory)
-            try await server.empty(bench.phone)
-            try await body(bench)
-            await bench.phone.shutdown()
-            return
+            return try await server.withKeyspace { url in
+                let bench = BotBench(url: url, settings: server.settings, directory: directory)
+                try await body(bench)
+                await bench.phone.shutdown()
+            }
         }
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)

@@ -1,15 +1,19 @@
 import Foundation
 import GatewayClient
+import HTTPTransport
 import LosslessJSON
 import Testing
 
 /// The server that `CHANGEBOT_TEST_GATEWAY` names: the URL of a keyspace that is there for tests alone.
 ///
 /// `CHANGEBOT_TEST_GATEWAY_USER` and `_PASSWORD` say as whom; `_KIND` is `sync-gateway` or `couchdb`, if the server does
-/// not tell. Each test empties the keyspace first, so they run one after the other.
+/// not tell. Where this user may make databases, as on CouchDB, each test has one of its own. Elsewhere the keyspace is
+/// emptied for each, and they go one after the other.
 struct RealServer {
     let url: GatewayURL
     let settings: GatewaySettings
+
+    private static let turns = Turns()
 
     static func fromEnvironment() throws -> RealServer? {
         let environment = ProcessInfo.processInfo.environment
@@ -23,8 +27,38 @@ struct RealServer {
         return RealServer(url: try GatewayURL(address), settings: settings)
     }
 
-    /// Deletes every document.
-    func empty(_ gateway: Gateway) async throws {
+    /// A keyspace with nothing in it, for one test.
+    func withKeyspace(_ body: (GatewayURL) async throws -> Void) async throws {
+        let own = url.sibling(try Keyspace("changebot-test-\(UUID().uuidString.lowercased())"))
+        guard try await ask("PUT", own) == 201 else {
+            return try await Self.turns.take {
+                try await empty()
+                try await body(url)
+            }
+        }
+        do { try await body(own) } catch {
+            _ = try await ask("DELETE", own)
+            throw error
+        }
+        _ = try await ask("DELETE", own)
+    }
+
+    private func ask(_ method: String, _ url: GatewayURL) async throws -> Int {
+        let client = HTTPClient()
+        var credentials: HTTPCredentials?
+        if case .basic(let user, let password) = settings.credentials {
+            credentials = .basic(user: user, password: password)
+        }
+        let response = try await client.send(
+            HTTPRequest(method: method, url: url.description, credentials: credentials, deadline: .seconds(60)))
+        _ = try await response.body.collect(upTo: 1 << 16)
+        await client.shutdown()
+        return response.status
+    }
+
+    /// Deletes every document, and the marks that bots of the tests leave.
+    private func empty() async throws {
+        let gateway = Gateway(url, settings: settings)
         var tombstones: [BulkDocument] = []
         var answer = try await gateway.changes(ChangesRequest(includesDocuments: true))
         while let batch = try await answer.next() {
@@ -38,5 +72,36 @@ struct RealServer {
         for start in stride(from: 0, to: tombstones.count, by: 500) {
             _ = try await gateway.bulkDocs(Array(tombstones[start..<min(start + 500, tombstones.count)]))
         }
+        for name in ["changebot.changebot", "changebot.bot0", "changebot.bot1"] {
+            let mark = try await gateway.localDocument(name)
+            if let revision = mark?.revision {
+                try await gateway.saveLocalDocument(name, body: Array("{}".utf8), revision: revision)
+            }
+        }
+        await gateway.shutdown()
+    }
+}
+
+/// Lets one in after the other.
+private actor Turns {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    nonisolated func take(_ body: () async throws -> Void) async throws {
+        await begin()
+        do { try await body() } catch {
+            await end()
+            throw error
+        }
+        await end()
+    }
+
+    private func begin() async {
+        guard isTaken else { return isTaken = true }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func end() {
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
     }
 }
