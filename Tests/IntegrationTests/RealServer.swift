@@ -97,7 +97,10 @@ private actor Turns {
     }
 
     private func begin() async {
-        guard isTaken else { return isTaken = true }
+        guard isTaken else {
+            isTaken = true
+            return
+        }
         await withCheckedContinuation { waiting.append($0) }
     }
 
