@@ -38,16 +38,21 @@ struct BotBench {
     }
 
     /// On the embedded gateway, or on the server that the environment names.
-    static func with(_ body: (BotBench) async throws -> Void) async throws {
+    ///
+    /// - Parameter countsRevisions: The documents must have no past, not even as tombstones: where no database can be made
+    ///   for the test alone, the embedded gateway has to do.
+    static func with(countsRevisions: Bool = false, _ body: (BotBench) async throws -> Void) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         if let server = try RealServer.fromEnvironment() {
-            return try await server.withKeyspace { url in
+            let run: (GatewayURL) async throws -> Void = { url in
                 let bench = BotBench(url: url, settings: server.settings, directory: directory)
                 try await body(bench)
                 await bench.phone.shutdown()
             }
+            guard countsRevisions else { return try await server.withKeyspace(run) }
+            if try await server.withDatabase(run) { return }
         }
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)

@@ -344,7 +344,7 @@ import Transfer
     }
 
     @Test func historiesAndTombstonesComeWhenAskedFor() async throws {
-        try await BotBench.with { bench in
+        try await BotBench.with(countsRevisions: true) { bench in
             try await bench.load(documents(450))
             let first = try #require(try await bench.stored(Self.id(3))?.root["_rev"]?.string)
             try await bench.phone.put(Self.id(3), body: Array(#"{"_rev":"\#(first)","_deleted":true}"#.utf8))

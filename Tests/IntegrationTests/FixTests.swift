@@ -99,7 +99,7 @@ import Worker
     }
 
     @Test func killedAnywhereAndRunAgainItEndsTheSame() async throws {
-        try await BotBench.with { bench in
+        try await BotBench.with(countsRevisions: true) { bench in
             let rules = try bench.rules(Self.rules)
             try await bench.load(documents(1_500))
             for _ in 0..<4 {

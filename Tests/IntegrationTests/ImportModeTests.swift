@@ -11,7 +11,7 @@ import Transfer
     ]
 
     private func withStored(_ body: (BotBench) async throws -> Void) async throws {
-        try await BotBench.with { bench in
+        try await BotBench.with(countsRevisions: true) { bench in
             let state = try await bench.load(lines: Self.stored)
             #expect(state.counts == ImportCounts(inserted: 2))
             try await body(bench)

@@ -29,18 +29,23 @@ struct RealServer {
 
     /// A keyspace with nothing in it, for one test.
     func withKeyspace(_ body: (GatewayURL) async throws -> Void) async throws {
-        let own = url.sibling(try Keyspace("changebot-test-\(UUID().uuidString.lowercased())"))
-        guard try await ask("PUT", own) == 201 else {
-            return try await Self.turns.take {
-                try await empty()
-                try await body(url)
-            }
+        if try await withDatabase(body) { return }
+        try await Self.turns.take {
+            try await empty()
+            try await body(url)
         }
+    }
+
+    /// A database that is made for one test. False if this user may not make any.
+    func withDatabase(_ body: (GatewayURL) async throws -> Void) async throws -> Bool {
+        let own = url.sibling(try Keyspace("changebot-test-\(UUID().uuidString.lowercased())"))
+        guard try await ask("PUT", own) == 201 else { return false }
         do { try await body(own) } catch {
             _ = try await ask("DELETE", own)
             throw error
         }
         _ = try await ask("DELETE", own)
+        return true
     }
 
     private func ask(_ method: String, _ url: GatewayURL) async throws -> Int {

@@ -59,7 +59,7 @@ import Worker
     }
 
     @Test func withTheSameRulesTheyDoDocumentsNoHarm() async throws {
-        try await BotBench.with { bench in
+        try await BotBench.with(countsRevisions: true) { bench in
             let count = 600
             let rules = try bench.rules(Self.stamp)
             let counters = try await following(bench, [rules, rules]) { _ in
