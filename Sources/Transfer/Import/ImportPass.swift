@@ -21,15 +21,8 @@ struct ImportPass {
     private static let idleItems = 10_000
 
     let purpose: Purpose
-    let settings: ImportSettings
-    let reader: ImportReader
-    let admission: DocumentAdmission
-    let writer: ImportWriter
-    let journal: ImportJournal
-    let report: ImportReport
-    let isStopped: Locked<Bool>
-    /// What programs know as `$now`.
-    let now: Int
+    /// What it is a pass of.
+    private let job: ImportRun
 
     /// The places in the order that documents have.
     private(set) var orders: Set<Int> = []
@@ -52,26 +45,16 @@ struct ImportPass {
     private var begun = 0
     private var settled = 0
 
-    init(
-        _ purpose: Purpose, from start: Int, now: Int, _ settings: ImportSettings, reader: ImportReader,
-        admission: DocumentAdmission, writer: ImportWriter, journal: ImportJournal, report: ImportReport,
-        isStopped: Locked<Bool>
-    ) {
+    /// - Parameter start: How many documents of the input were done with before.
+    init(_ purpose: Purpose, from start: Int, of job: ImportRun) {
         self.purpose = purpose
         self.start = start
-        self.now = now
-        self.settings = settings
-        self.reader = reader
-        self.admission = admission
-        self.writer = writer
-        self.journal = journal
-        self.report = report
-        self.isStopped = isStopped
-        mapper = settings.mapping?.makeMapper()
-        matcher = settings.filter.map { DocumentMatcher($0) }
+        self.job = job
+        mapper = job.settings.mapping?.makeMapper()
+        matcher = job.settings.filter.map { DocumentMatcher($0) }
         // Of the leaves of a document Sync Gateway keeps the first that comes.
-        mayRepeat = settings.mode == .restore && admission.dialect == .couchDB
-        assembly = BatchAssembly(settings, start: start, mayRepeat: mayRepeat)
+        mayRepeat = job.settings.mode == .restore && job.admission.dialect == .couchDB
+        assembly = BatchAssembly(job.settings, start: start, mayRepeat: mayRepeat)
     }
 
     private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
@@ -79,7 +62,7 @@ struct ImportPass {
     /// - Returns: Why the input could not be read to its end; what came before has been worked off then.
     /// - Throws: `RunFailure`, `RunIsStopping`, ``TransferError``, `CancellationError`.
     mutating func run() async throws -> SourceError? {
-        let size = try await reader.begin()
+        let size = try await job.reader.begin()
         return try await withThrowingTaskGroup { (group: inout Work) in
             let failure = try await feed(&group, size)
             while underWay > 0 { try await settleOne(&group) }
@@ -88,13 +71,13 @@ struct ImportPass {
     }
 
     private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
-        while !isStopped.withLock({ $0 }) {
+        while !job.isStopped.withLock({ $0 }) {
             // What is large does not wait beside others.
-            while bytesHeld > settings.byteBudget, underWay > 0 { try await settleOne(&group) }
-            let chunk = await reader.next()
+            while bytesHeld > job.settings.byteBudget, underWay > 0 { try await settleOne(&group) }
+            let chunk = await job.reader.next()
             try Task.checkCancellation()
             // What a reader that was stopped ends with is no document.
-            if isStopped.withLock({ $0 }) { break }
+            if job.isStopped.withLock({ $0 }) { break }
             for (item, outputs) in zip(chunk.items, await mapped(chunk.items)) {
                 try await take(item, outputs, chunk.header, &group)
             }
@@ -119,7 +102,9 @@ struct ImportPass {
             documents.append(document.text)
         }
         var results = [MappingResult?](repeating: nil, count: items.count)
-        for (index, result) in zip(wanted, await mapper.map(documents, now: now)) { results[index] = result }
+        for (index, result) in zip(wanted, await mapper.map(documents, now: job.beginning.now)) {
+            results[index] = result
+        }
         return results
     }
 
@@ -137,7 +122,7 @@ struct ImportPass {
                 while underWay > 0 { try await settleOne(&group) }
             }
             assembly.add(entry)
-            isLarge = isLarge || entry.byteCount > settings.batchBytes
+            isLarge = isLarge || entry.byteCount > job.settings.batchBytes
         }
         assembly.finishItem(isCounted: purpose == .all || purpose == .check)
         if isLarge { try await dispatch(&group) }
@@ -176,7 +161,7 @@ struct ImportPass {
             let id = text.root["_id"]?.string.map { DocumentID($0) }
             return .refused(origin, id: id, reason: "the selector can't be decided: \(error)")
         }
-        return admission.admit(text, origin, isShared: isShared)
+        return job.admission.admit(text, origin, isShared: isShared)
     }
 
     /// Whether this pass has to do with an entry.
@@ -185,9 +170,9 @@ struct ImportPass {
         switch purpose {
         case .all: return true
         case .check:
-            orders.insert(admission.order(document))
+            orders.insert(job.admission.order(document))
             return false
-        case .order(let order): return admission.order(document) == order
+        case .order(let order): return job.admission.order(document) == order
         }
     }
 
@@ -201,13 +186,13 @@ struct ImportPass {
         underWay += 1
         held[batch.number] = batch.byteCount
         for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
-        let writer = writer
+        let writer = job.writer
         group.addTask { batch.settled(try await writer.write(batch)) }
     }
 
     private func hasRoom(for batch: ImportBatch) -> Bool {
-        underWay < settings.requests && begun - settled < Self.window
-            && bytesHeld + batch.byteCount <= settings.byteBudget
+        underWay < job.settings.requests && begun - settled < Self.window
+            && bytesHeld + batch.byteCount <= job.settings.byteBudget
     }
 
     private mutating func settleOne(_ group: inout Work) async throws {
@@ -216,11 +201,11 @@ struct ImportPass {
         for entry in batch.entries {
             if case .document(let document) = entry { idsUnderWay.remove(document.id) }
         }
-        let taken = try await journal.settle(batch)
+        let taken = try await job.journal.settle(batch)
         for number in settled..<taken { held[number] = nil }
         settled = taken
-        let sent = await writer.progress.counters
-        report.update { state in
+        let sent = await job.writer.progress.counters
+        job.report.update { state in
             state.counters.bytesOut = sent.bytesOut
             state.counters.retries += sent.retries - state.retriedWrites
             state.retriedWrites = sent.retries
@@ -231,7 +216,7 @@ struct ImportPass {
     /// Guesses how many documents there are from those that were read.
     private func expect(_ size: Int?, _ chunk: InputChunk) {
         let bytesRead = chunk.bytesRead
-        report.update { state in
+        job.report.update { state in
             if purpose != .check { state.counters.bytesIn = max(state.counters.bytesIn, bytesRead) }
             switch purpose {
             case .check: break

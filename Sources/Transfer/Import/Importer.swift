@@ -161,9 +161,7 @@ struct ImportRun {
         for (pass, purpose) in passes.enumerated() where pass >= beginning.pass {
             if case .order(let order) = purpose, !orders.contains(order) { continue }
             try await journal.begin(pass: pass)
-            var going = ImportPass(
-                purpose, from: await journal.progress.items, now: beginning.now, settings, reader: reader,
-                admission: admission, writer: writer, journal: journal, report: report, isStopped: isStopped)
+            var going = ImportPass(purpose, from: await journal.progress.items, of: self)
             if let fault = try await going.run() { failure = fault }
             if isStopped.withLock({ $0 }) { return }
             if purpose == .check {

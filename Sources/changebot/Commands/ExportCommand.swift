@@ -22,7 +22,7 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var gateway: GatewayOptions
-    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
     @Option(
@@ -77,8 +77,8 @@ struct ExportCommand: AsyncParsableCommand {
         let report = ExportReport()
         let choice = try gateway.choice(environment)
         let job = TransferJob(
-            options: transfer, environment: environment, logger: logger,
-            progress: try transfer.progress(environment, log))
+            options: common, environment: environment, logger: logger,
+            progress: try common.progress(environment, log))
         try await job.run(report, limit: settings.errorLimit) { service in
             try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
                 gateway in
@@ -93,7 +93,7 @@ struct ExportCommand: AsyncParsableCommand {
     /// - Throws: ``CommandFailure`` with 64 if the summary would overwrite the export, or the export what it goes on
     ///   from; with 73 if the summary can't be written.
     private func checkFiles(_ place: ExportPlace, _ environment: Environment) throws(CommandFailure) {
-        let summary = transfer.summaryPath(environment)
+        let summary = common.summaryPath(environment)
         let given = (name: "--since-manifest", path: sinceManifest ?? environment["since-manifest"])
         let files = [("--output", Optional(place.path))] + place.temporaryFiles.map { ("the unfinished --output", $0) }
         let manifest = place.canResume ? place.manifest : nil
@@ -125,8 +125,8 @@ struct ExportCommand: AsyncParsableCommand {
         settings.since = try start(environment)
         settings.includesRevisions = try environment.isOn(revisions, "revisions")
         settings.isResuming = try environment.isOn(resume, "resume")
-        settings.patience = try transfer.patience(environment)
-        settings.errorLimit = try transfer.errorLimit(environment)
+        settings.patience = try common.patience(environment)
+        settings.errorLimit = try common.errorLimit(environment)
         guard settings.format != .csv || !settings.includesRevisions else {
             throw CommandFailure(.usage, "--revisions: a table has no place for histories; leave --format csv out")
         }

@@ -40,7 +40,7 @@ struct FixCommand: AsyncParsableCommand {
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let paths = try job.rulePaths(environment)
-        if let path = job.summaryPath(environment) { try OutputFile.check(path) }
+        if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let settings = try deliverySettings(environment)
         let choice = try gateway.choice(environment)
         let name = "fix-" + (try state.botName(environment))
@@ -67,7 +67,7 @@ struct FixCommand: AsyncParsableCommand {
     private func progress(
         _ environment: Environment, _ settings: Delivery.Settings
     ) throws(CommandFailure) -> ProgressPacing {
-        let style = try job.color.style(environment, of: .standardError)
+        let style = try job.common.color.style(environment, of: .standardError)
         let showsDocuments = settings.preview != nil && TerminalStyle.isTerminal(.standardOutput)
         return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet") || showsDocuments)
     }

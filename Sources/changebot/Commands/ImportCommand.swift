@@ -30,7 +30,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var choices: ImportOptions
     @OptionGroup var slurps: SlurpOptions
-    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
     func run() async throws {
@@ -42,14 +42,14 @@ struct ImportCommand: AsyncParsableCommand {
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
-        var settings = try choices.settings(for: file, summary: transfer.summaryPath(environment), environment)
-        if let path = transfer.summaryPath(environment) { try OutputFile.check(path) }
-        settings.patience = try transfer.patience(environment)
-        settings.errorLimit = try transfer.errorLimit(environment)
+        var settings = try choices.settings(for: file, summary: common.summaryPath(environment), environment)
+        if let path = common.summaryPath(environment) { try OutputFile.check(path) }
+        settings.patience = try common.patience(environment)
+        settings.errorLimit = try common.errorLimit(environment)
         settings.mapping = try await choices.mapping(environment, slurps)
         let job = TransferJob(
-            options: transfer, environment: environment, logger: logger,
-            progress: try transfer.progress(environment, log))
+            options: common, environment: environment, logger: logger,
+            progress: try common.progress(environment, log))
         let report = ImportReport(rejectPath: settings.preview == nil ? settings.rejectPath : nil)
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
             try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {

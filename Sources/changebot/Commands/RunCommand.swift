@@ -48,7 +48,7 @@ struct RunCommand: AsyncParsableCommand {
         settings.onReset =
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
         settings.delivery = try job.deliverySettings(environment, isDaemon: !settings.isOneShot)
-        if let path = job.summaryPath(environment) { try OutputFile.check(path) }
+        if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
         let place = StatePlace(choice: choice, directory: state.directory(environment), settings.name)
         let job = Job(

@@ -11,22 +11,10 @@ struct JobOptions: ParsableArguments {
     @Flag(help: "Write nothing; show what would be written: as a diff on a terminal, else one JSON object a line.")
     var dryRun = false
 
-    @Option(help: "Write a summary as JSON when the run ends.")
-    var summary: String?
-
-    @Option(help: "How long a one-shot run bears trouble, the first contact included if this is given. Default: 5m.")
-    var retryFor: TimeSpan?
-
-    @Option(help: "Stop with 65 when more documents than this are set aside: N, or N% of those that rules fired on.")
-    var maxErrors: ErrorLimit?
-
     @Option(help: "Documents on their way at once. Default: 24MiB.")
     var memoryBudget: ByteSize?
 
-    @Option(help: "How long a stopping run may take to finish what is under way. Default: 30s.")
-    var shutdownGrace: TimeSpan?
-
-    @OptionGroup var color: ColorOption
+    @OptionGroup var common: CommonJobOptions
 
     /// - Throws: ``CommandFailure`` with 64.
     func rulePaths(_ environment: Environment) throws(CommandFailure) -> [String] {
@@ -35,17 +23,10 @@ struct JobOptions: ParsableArguments {
         return paths
     }
 
-    func summaryPath(_ environment: Environment) -> String? { summary ?? environment["summary"] }
-
     /// Where a dry run shows what it would do; nil if this is none.
     func preview(_ environment: Environment) throws(CommandFailure) -> Preview? {
         guard try environment.isOn(dryRun, "dry-run") else { return nil }
-        return .onConsole(try color.style(environment, of: .standardOutput))
-    }
-
-    func grace(_ environment: Environment) throws(CommandFailure) -> Duration {
-        try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))?.duration
-            ?? .seconds(30)
+        return .onConsole(try common.color.style(environment, of: .standardOutput))
     }
 
     /// - Throws: ``CommandFailure`` with 64.
@@ -53,20 +34,12 @@ struct JobOptions: ParsableArguments {
         _ environment: Environment, isDaemon: Bool
     ) throws(CommandFailure) -> Delivery.Settings {
         var settings = Delivery.Settings()
-        settings.patience.isDaemon = isDaemon
-        if let span = try environment.value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
-            settings.patience.retryFor = span.duration
-            settings.patience.waitsForFirstContact = true
-        }
+        settings.patience = try common.patience(environment, isDaemon: isDaemon)
         if let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:)) {
             settings.memoryBudget = size.bytes
         }
         settings.preview = try preview(environment)
-        settings.errorLimit = try environment.value(maxErrors, "max-errors", parse: { ErrorLimit($0) })
+        settings.errorLimit = try common.errorLimit(environment)
         return settings
     }
-}
-
-extension ErrorLimit: ExpressibleByArgument {
-    init?(argument: String) { self.init(argument) }
 }

@@ -50,7 +50,7 @@ struct Job {
         if failure == nil || counters.changes > 0 { whenDone(counters) }
         if failure == nil, isOneShot { failure = Self.shortfall(counters, settings.errorLimit) }
         let code = (failure?.code ?? .done).rawValue
-        if let path = options.summaryPath(environment) {
+        if let path = options.common.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
             do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
                 // The run's own failure, if there is one, is the one to end with.
@@ -72,7 +72,7 @@ struct Job {
         defer { place.discardIfTemporary() }
         let ledger = try openLedger()
         defer { ledger.close() }
-        let grace = try options.grace(environment)
+        let grace = try options.common.grace(environment)
         try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
             gateway in
             let parts = Parts(gateway: gateway, ruleSet: ruleSet, ledger: ledger, report: report, logger: logger)

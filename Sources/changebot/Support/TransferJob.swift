@@ -5,7 +5,7 @@ internal import Transfer
 
 /// A run that moves data, as a command: signals, progress, summary, exit code.
 struct TransferJob {
-    let options: TransferOptions
+    let options: CommonJobOptions
     let environment: Environment
     let logger: Logger
     let progress: ProgressPacing

@@ -48,7 +48,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     private func retry(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let paths = try job.rulePaths(environment)
-        if let path = job.summaryPath(environment) { try OutputFile.check(path) }
+        if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
         let existing = try ExistingState(state, environment)
         let place = StatePlace(choice: choice, directory: existing.directory, existing.name)

@@ -1,15 +1,18 @@
 internal import ArgumentParser
 internal import Pipeline
 
-/// What jobs that move data have in common.
-struct TransferOptions: ParsableArguments {
+/// What all jobs have in common, those by rules and those that move data.
+struct CommonJobOptions: ParsableArguments {
     @Option(help: "Write a summary as JSON when the run ends.")
     var summary: String?
 
-    @Option(help: "How long trouble is borne, the first contact included if this is given. Default: 5m.")
+    @Option(help: "How long a one-shot run bears trouble, the first contact included if this is given. Default: 5m.")
     var retryFor: TimeSpan?
 
-    @Option(help: "Stop with 65 when more documents than this go wrong: N, or N% of all.")
+    @Option(
+        help:
+            "Stop with 65 when more documents than this go wrong: N, or N% (of those that rules fired on, or of all that are moved)."
+    )
     var maxErrors: ErrorLimit?
 
     @Option(help: "How long a stopping run may take to finish what is under way. Default: 30s.")
@@ -28,8 +31,11 @@ struct TransferOptions: ParsableArguments {
         try environment.value(maxErrors, "max-errors", parse: { ErrorLimit($0) })
     }
 
-    func patience(_ environment: Environment) throws(CommandFailure) -> Patience.Settings {
+    func patience(
+        _ environment: Environment, isDaemon: Bool = false
+    ) throws(CommandFailure) -> Patience.Settings {
         var patience = Patience.Settings()
+        patience.isDaemon = isDaemon
         if let span = try environment.value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
             patience.retryFor = span.duration
             patience.waitsForFirstContact = true
@@ -41,4 +47,8 @@ struct TransferOptions: ParsableArguments {
         let style = try color.style(environment, of: .standardError)
         return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet"))
     }
+}
+
+extension ErrorLimit: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
 }
