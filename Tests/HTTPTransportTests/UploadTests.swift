@@ -189,6 +189,8 @@ import Testing
         let request = Self.put(source, to: server)
         let task = Task { try await HTTPClient().send(request) }
         await asked.wait(for: 2)
+        // The source is asked ahead of the connection, and without one there is none to be closed.
+        await server.accepted.wait(for: 1)
         task.cancel()
         await #expect(throws: HTTPTransportError(.cancelled, "")) { try await task.value }
         #expect(ended.count == 1)
