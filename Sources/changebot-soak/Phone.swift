@@ -1,6 +1,7 @@
+internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
-import TestKit
+internal import TestKit
 
 /// A careful writer beside the bot: reads a document, changes one member, writes it back, and finds out whether that
 /// was accepted also when the answer is lost.
@@ -8,8 +9,16 @@ struct Phone {
     private let gateway: Gateway
     private var random: SplitMix64
 
+    /// As the user of the URL, or of the environment, as the bot is.
     init(_ url: GatewayURL, seed: UInt64) {
-        gateway = Gateway(url)
+        let environment = ProcessInfo.processInfo.environment
+        var settings = GatewaySettings()
+        settings.credentials =
+            url.userInfo
+            ?? environment["CHANGEBOT_USER"].map {
+                .basic(user: $0, password: environment["CHANGEBOT_PASSWORD"] ?? "")
+            }
+        gateway = Gateway(url, settings: settings)
         random = SplitMix64(seed: seed)
     }
 

@@ -11,7 +11,8 @@ struct Soak: AsyncParsableCommand {
         abstract: "Kill a bot at random moments and see whether anything is lost.",
         discussion: """
             Needs the program beside it: swift build -c release. On the embedded gateway with faults of its own, or on
-            any gateway with --gateway; documents there have ids that begin with 'soak-'.
+            any gateway with --gateway; documents there have ids that begin with 'soak-'. CHANGEBOT_USER and \
+            CHANGEBOT_PASSWORD say as whom.
             """)
 
     @Option(help: "Documents that the rule matches.")
