@@ -72,7 +72,7 @@ let package = Package(
             dependencies: ["CCrypto", "Compression", "HTTPTransport", "Locking", "LosslessJSON"],
             swiftSettings: settings),
         .target(
-            name: "Rules", dependencies: ["JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
+            name: "Rules", dependencies: ["Compression", "JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
             swiftSettings: settings),
         .target(
             name: "Pipeline",

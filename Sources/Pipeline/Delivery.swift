@@ -150,7 +150,8 @@ package struct Delivery: Sendable {
     private func write() async throws {
         let writer = BulkWriter(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, pace: WritePace(), settings: settings, logger: logger)
+            budget: budget, allowance: allowance, pace: WritePace(), turns: Turns(), settings: settings,
+            logger: logger)
         // What is shown, and which documents a limit lets through, must not depend on who is faster.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in

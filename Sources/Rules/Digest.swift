@@ -43,4 +43,13 @@ package enum Base64 {
             count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
         }
     }
+
+    /// The `count` bytes that ``encode(_:)`` made `text` of.
+    static func decode(_ text: [UInt8], count: Int) -> [UInt8] {
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3) { buffer, count in
+            count = max(0, Int(EVP_DecodeBlock(buffer.baseAddress, text, Int32(text.count))))
+        }
+        // What stands for the padding goes.
+        return Array(bytes.prefix(count))
+    }
 }

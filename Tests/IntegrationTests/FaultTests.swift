@@ -97,6 +97,33 @@ import Testing
         }
     }
 
+    /// What CouchDB says of a document over which a validation function throws something that is no refusal. A job waited
+    /// for that to pass, gave up, and did so again the next time.
+    @Test(arguments: [[3], [1, 2, 3, 4]]) func aDocumentThatTheGatewayAloneFailsOnIsSetAside(rows: [Int]) async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes": return ScriptedServer.feed(rows.map(ScriptedServer.row), last: 4)
+                case "/todo/_all_docs":
+                    let document = #"{"_id":"t3","_rev":"1-a","type":"task"}"#
+                    return .init(body: #"{"rows":[{"key":"t3","id":"t3","value":{"rev":"1-a"},"doc":\#(document)}]}"#)
+                default:
+                    let answers = ScriptedServer.ids(in: request).map { id in
+                        id == "t3"
+                            ? #"{"id":"t3","error":"unknown_error","reason":"no fives"}"#
+                            : #"{"ok":true,"id":"\#(id)","rev":"2-b"}"#
+                    }
+                    return .init(status: 201, body: "[" + answers.joined(separator: ",") + "]")
+                }
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == rows.count - 1)
+            #expect(letters.map(\.id) == ["t3"])
+            #expect(letters.first?.reason.contains("no fives") == true)
+            #expect(letters.first?.rule?.isEmpty == false)
+        }
+    }
+
     @Test func aFeedThatIsCutGoesOnFromItsLastRow() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in

@@ -60,6 +60,50 @@ import Worker
         }
     }
 
+    /// Writers of one run beat each other to it until some gave up.
+    @Test func whatManyDocumentsLeadToIsWrittenInTurn() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: last
+                    when: { type: task, seen: { $exists: false } }
+                    then:
+                      - merge: { seen: true }
+                      - put: { id: last, document: { task: { jq: ._id } }, if_exists: merge }
+                """)
+            try await bench.load((0..<300).map { task("t\($0)", "tea") })
+            let counters = try await bench.runOnce(rules) { $0.delivery.limits.documents = 20 }
+            #expect(counters.deadLetters == 0)
+            #expect(counters.conflicts == 0)
+            #expect(counters.written == 600)
+            #expect(try await bench.stored("last")?.root["task"]?.string?.hasPrefix("t") == true)
+        }
+    }
+
+    /// An id may be made of what a document says: the bot's own mark would be written over.
+    @Test func localDocumentsAreNotWritten() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: local
+                    when: { type: task }
+                    then: [{ put: { id: { jq: .task }, document: { a: 1 }, if_exists: replace } }]
+                """)
+            try await bench.load([task("t1", "_local/changebot.changebot"), task("t2", "fine")])
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.written == 1)
+            #expect(counters.deadLetters == 1)
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            let reason = try ledger.deadLetters().first?.reason
+            #expect(reason?.contains("put writes no local documents") == true)
+        }
+    }
+
     @Test func aDeletedDocumentIsMadeAgain() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(summaries())

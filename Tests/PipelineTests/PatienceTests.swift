@@ -96,10 +96,24 @@ import Testing
     }
 
     @Test func aPasswordThatWasAcceptedIsTriedOnceMore() {
-        var patience = patience(daemon: true, hasSucceeded: true)
+        var patience = patience(daemon: false, hasSucceeded: true)
         let no = GatewayError(.unauthorized, "no", status: 401)
-        #expect(code(patience.verdict(on: no)) == nil)
+        guard case .retry(let wait) = patience.verdict(on: no) else {
+            Issue.record("gave up")
+            return
+        }
+        #expect(wait >= .seconds(2))
         #expect(code(patience.verdict(on: no)) == .notAllowed)
+    }
+
+    /// CouchDB refuses everybody for about a second when an administrator's password is set.
+    @Test func aDaemonBearsARefusalForAMoment() {
+        var patience = patience(daemon: true, hasSucceeded: true)
+        let (no, start) = (GatewayError(.unauthorized, "no", status: 401), ContinuousClock.now)
+        // What went wrong before does not count.
+        #expect(code(patience.verdict(on: Self.refused, now: start - .seconds(60))) == nil)
+        for second in [0, 2, 9] { #expect(code(patience.verdict(on: no, now: start + .seconds(second))) == nil) }
+        #expect(code(patience.verdict(on: no, now: start + .seconds(11))) == .notAllowed)
     }
 
     @Test func aMissingDatabaseEndsTheRun() {

@@ -53,15 +53,18 @@ struct IncomingAttachment: Sendable {
 
     /// The attachments of a document. What is not an object counts as none, as in the real gateway.
     ///
-    /// - Parameter following: By name, the contents that came behind the document as parts of their own.
+    /// Names are told apart by their bytes: 'é' has two spellings, and a document may have both.
+    ///
+    /// - Parameter following: By name, in UTF-8, the contents that came behind the document as parts of their own.
     static func read(
-        _ value: JSONValue?, following: [String: [UInt8]]
+        _ value: JSONValue?, following: [[UInt8]: [UInt8]]
     ) throws(GatewayFault) -> [IncomingAttachment] {
         guard let value else { return [] }
-        var entries: [String: IncomingAttachment] = [:]
+        var entries: [[UInt8]: IncomingAttachment] = [:]
         for member in value.members {
             guard let name = member.name.string else { continue }
-            entries[name] = try IncomingAttachment(name: name, entry: member.value, following: following[name])
+            let key = Array(name.utf8)
+            entries[key] = try IncomingAttachment(name: name, entry: member.value, following: following[key])
         }
         return entries.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }

@@ -30,7 +30,7 @@ struct IncomingDocument: Sendable {
 
     /// - Parameter following: By name, the contents of attachments that came behind the document.
     /// - Throws: ``GatewayFault`` as the real gateway answers it for the document, 400, 404, 413 or 500.
-    init(_ object: JSONValue, following: [String: [UInt8]] = [:]) throws(GatewayFault) {
+    init(_ object: JSONValue, following: [[UInt8]: [UInt8]] = [:]) throws(GatewayFault) {
         try Self.refuseReserved(object)
         id = object["_id"]?.string
         revision = object["_rev"]?.string

@@ -9,7 +9,7 @@ enum MultipartDocument {
     /// - Throws: ``GatewayFault`` 400 if parts and attachments do not match.
     static func read(
         _ body: [UInt8], contentType: String, object: ([UInt8]) throws(GatewayFault) -> JSONValue
-    ) throws(GatewayFault) -> (object: JSONValue, following: [String: [UInt8]]) {
+    ) throws(GatewayFault) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
         var parts = try MultipartReader(body, contentType: contentType)
         guard let first = try parts.next() else {
             throw GatewayFault(500, "Internal error: multipart: NextPart: EOF")
@@ -17,14 +17,14 @@ enum MultipartDocument {
         let object = try object(try unpacked(first))
         var due = (object["_attachments"].map { Array($0.members) } ?? []).filter { $0.value["follows"]?.bool == true }
         let count = due.count
-        var following: [String: [UInt8]] = [:]
+        var following: [[UInt8]: [UInt8]] = [:]
         for number in 0..<count {
             guard let part = try parts.next() else {
                 throw GatewayFault(400, "Too few MIME parts: expected \(count) attachments, got \(number)")
             }
             let content = Array(part.content)
             let entry = try take(content, from: &due, part: number + 2)
-            following[entry.name.string ?? ""] = content
+            following[entry.name.utf8 ?? []] = content
         }
         guard try parts.next() == nil else {
             throw GatewayFault(400, "Too many MIME parts (expected \(count + 1))")

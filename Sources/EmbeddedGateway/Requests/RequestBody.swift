@@ -12,7 +12,7 @@ extension Request {
     }
 
     /// The body as a document, with its attachments if they came as parts behind it.
-    func document() throws(GatewayFault) -> (object: JSONValue, following: [String: [UInt8]]) {
+    func document() throws(GatewayFault) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
         guard let type = field("Content-Type"), type.lowercased().hasPrefix("multipart/related") else {
             return (try object(), [:])
         }

@@ -65,6 +65,15 @@ extension Gateway {
 }
 
 extension BulkOutcome {
+    /// Whether the gateway falls over this document by itself, and over no other: so CouchDB calls what a validation
+    /// function throws that is no refusal.
+    public var isOwnFailure: Bool {
+        guard case .failed(let reason) = self else { return false }
+        return reason.prefix { $0 != ":" } == Self.unknownError
+    }
+
+    private static let unknownError = "unknown_error"
+
     init(row: SmallJSON) {
         if let revision = row["rev"]?.string, row["error"] == nil {
             self = .written(RevisionID(revision))
@@ -88,8 +97,7 @@ extension BulkOutcome {
         case "unauthorized": 401
         case "timeout", "service_unavailable", "service unavailable": 503
         case "insufficient_storage": 507
-        // `unknown_error` is also what a validation function's own failure becomes, each time again.
-        case "internal_server_error", "unknown_error": 500
+        case "internal_server_error", unknownError: 500
         case "too_many_requests": 429
         default: 400
         }

@@ -13,6 +13,8 @@ package struct Candidate: Sendable {
     package var document: [UInt8]
     /// Writes that were tried.
     package var attempts = 0
+    /// The rule that fired last, once there was a decision.
+    var rule: String?
     /// The letters that are done with once it is written, or found to need nothing; replaced if it is set aside again.
     package var letters: [Int] = []
 
@@ -41,7 +43,7 @@ package struct Candidate: Sendable {
 
     func deadLetter(rule: String? = nil, reason: String) -> DeadLetter {
         var letter = DeadLetter(
-            sequence: sequence, id: id, revision: revision, rule: rule, reason: reason, attempts: attempts)
+            sequence: sequence, id: id, revision: revision, rule: rule ?? self.rule, reason: reason, attempts: attempts)
         letter.replaced = letters
         return letter
     }

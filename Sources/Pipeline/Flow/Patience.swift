@@ -21,12 +21,19 @@ package struct Patience: Sendable {
         case end(RunFailure)
     }
 
+    /// So long a daemon bears that its password is refused, once it was accepted: it is changed here and there one after
+    /// the other, and CouchDB refuses everybody for about a second when an administrator's password is set.
+    private static let longestRefusal: Duration = .seconds(10)
+    /// Asked again sooner, it would be refused for the same reason.
+    private static let waitAfterRefusal: Duration = .seconds(2)
+
     private let settings: Settings
     private var backoff: Backoff
     private var hasSucceeded: Bool
     private var troubleSince: ContinuousClock.Instant?
     private var lastCode: GatewayError.Code?
     private var sameCodeInARow = 0
+    private var sameCodeSince: ContinuousClock.Instant?
 
     /// - Parameter hasSucceeded: Another task has had a proper answer from this gateway already.
     package init(_ settings: Settings, hasSucceeded: Bool = false, backoff: Backoff = Backoff()) {
@@ -39,7 +46,7 @@ package struct Patience: Sendable {
     package mutating func succeed() {
         hasSucceeded = true
         troubleSince = nil
-        lastCode = nil
+        (lastCode, sameCodeSince) = (nil, nil)
         sameCodeInARow = 0
         backoff.reset()
     }
@@ -54,14 +61,14 @@ package struct Patience: Sendable {
     }
 
     package mutating func verdict(on error: GatewayError, now: ContinuousClock.Instant = .now) -> Verdict {
-        sameCodeInARow = error.code == lastCode ? sameCodeInARow + 1 : 1
+        (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
         lastCode = error.code
         let since = troubleSince ?? now
         troubleSince = since
 
         switch error.code {
         // A password may have been changed a moment ago, or a session have ended: once more, then no.
-        case .unauthorized where hasSucceeded && sameCodeInARow == 1: break
+        case .unauthorized where hasSucceeded && (sameCodeInARow == 1 || mayBePassing(since: sameCodeSince, now)): break
         // So Sync Gateway says of a database that is gone, and one that is made anew was gone for a while.
         case .unauthorized where hasSucceeded && settings.isDaemon && error.cause == .unknownDatabaseOrLogin: break
         case .forbidden where hasSucceeded && settings.isDaemon && sameCodeInARow < 3: break
@@ -86,9 +93,14 @@ package struct Patience: Sendable {
         if !settings.isDaemon, trouble >= settings.retryFor {
             return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
         }
-        let wait = backoff.next(atLeast: error.retryAfter)
+        let shortest = error.code == .unauthorized ? Self.waitAfterRefusal : nil
+        let wait = backoff.next(atLeast: error.retryAfter ?? shortest)
         guard !settings.isDaemon else { return .retry(after: wait) }
         // The last attempt is made when patience ends, not after it.
         return .retry(after: min(wait, settings.retryFor - since.duration(to: now)))
+    }
+
+    private func mayBePassing(since first: ContinuousClock.Instant?, _ now: ContinuousClock.Instant) -> Bool {
+        settings.isDaemon && first.map { $0.duration(to: now) < Self.longestRefusal } ?? false
     }
 }

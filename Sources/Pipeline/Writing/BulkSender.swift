@@ -8,6 +8,8 @@ package struct BulkSender {
     private static let failuresBeforeHalving = 3
     /// Failures of a single document that speak against it, after which it is given up.
     private static let failuresBeforeRejecting = 10
+    /// The same where the gateway's words tell that it is the document.
+    private static let ownFailuresBeforeRejecting = 3
     /// For how long a document may hold up a writer where nothing tells whether it is to blame.
     private static let longestDoubt: Duration = .seconds(600)
 
@@ -46,6 +48,9 @@ package struct BulkSender {
             }
         }
     }
+
+    /// Documents that the gateway fell over, and how often, while it was there for others.
+    private var falls: [DocumentID: Int] = [:]
 
     private enum Advice {
         case halve, reject, wait
@@ -99,8 +104,9 @@ package struct BulkSender {
             try await pauses.wait(until: await pace.turn(for: part.writes.count))
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
-                outcomes = try await write(part.writes)
-                if let failure = Self.failure(of: outcomes) { throw failure }
+                let answers = try await write(part.writes)
+                if let failure = failure(of: answers, part.writes) { throw failure }
+                outcomes = judged(answers, part.writes)
             } catch {
                 part.note(error, bytes: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
@@ -120,14 +126,37 @@ package struct BulkSender {
         }
     }
 
-    /// Rows that all tell of a gateway that fell over them are no better than an answer that does.
-    private static func failure(of outcomes: [BulkOutcome]) -> GatewayError? {
+    /// Rows that all tell of a gateway that fell over them are no better than an answer that does, unless it is known
+    /// that it falls over these documents only.
+    private func failure<Subject>(
+        of outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>
+    ) -> GatewayError? {
         var words: String?
-        for outcome in outcomes {
-            guard case .failed(let reason) = outcome else { return nil }
+        for (write, outcome) in zip(writes, outcomes) {
+            guard case .failed(let reason) = outcome, !outcome.isOwnFailure, falls[write.document.id] == nil else {
+                return nil
+            }
             words = reason
         }
         return words.map { GatewayError(.serverError, $0, status: 500) }
+    }
+
+    /// The outcomes of an answer that is no outage's. Documents over which the gateway falls again and again are given up.
+    private mutating func judged<Subject>(
+        _ outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>
+    ) -> [BulkOutcome] {
+        zip(writes, outcomes).map { write, outcome in
+            let id = write.document.id
+            guard case .failed(let reason) = outcome else {
+                falls[id] = nil
+                return outcome
+            }
+            falls[id, default: 0] += 1
+            let limit = outcome.isOwnFailure ? Self.ownFailuresBeforeRejecting : Self.failuresBeforeRejecting
+            guard falls[id, default: 0] >= limit else { return outcome }
+            falls[id] = nil
+            return .rejected(status: 500, reason: reason)
+        }
     }
 
     private static func rejection(_ error: GatewayError) -> BulkOutcome {
@@ -164,8 +193,10 @@ package struct BulkSender {
     /// Whether a single document, and no outage, is why it fails time after time.
     private func isToBlame<Subject>(_ part: inout Part<Subject>, _ error: GatewayError) async throws -> Bool {
         guard part.failures > 1 else { return false }
-        // One that hangs up on this document only. What fails to write may well answer other questions.
-        if error.code != .serverError, part.blame < part.failures - 1, await gatewayAnswers() { part.blame += 1 }
+        // One that hangs up on this document only. What fails to write may well answer other questions, unless it writes
+        // others.
+        let tellsOfIt = error.code != .serverError || part.othersPass
+        if tellsOfIt, part.blame < part.failures - 1, await gatewayAnswers() { part.blame += 1 }
         if part.blame >= Self.failuresBeforeRejecting { return true }
         guard part.failures >= Self.failuresBeforeRejecting, let begun = part.begun,
             begun.duration(to: .now) >= Self.longestDoubt
@@ -173,7 +204,11 @@ package struct BulkSender {
         return await gatewayAnswers()
     }
 
-    private func gatewayAnswers() async -> Bool { (try? await gateway.databaseInfo()) != nil }
+    /// CouchDB 3.5 may send stray bytes behind an answer to a bad id: the next request on that connection fails.
+    private func gatewayAnswers() async -> Bool {
+        for _ in 0..<3 where (try? await gateway.databaseInfo()) != nil { return true }
+        return false
+    }
 
     /// Reads documents as they are now, one lookup per id.
     ///

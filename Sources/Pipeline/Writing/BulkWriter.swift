@@ -30,6 +30,7 @@ package struct BulkWriter: Sendable {
     let budget: MemoryBudget
     let allowance: ChangeAllowance
     let pace: WritePace
+    let turns: Turns<OtherDocuments.Place>
     let settings: Delivery.Settings
     let logger: Logger
 
@@ -92,7 +93,8 @@ package struct BulkWriter: Sendable {
             planner: Planner(
                 ruleSet: ruleSet, decider: ruleSet.makeDecider(), progress: progress, now: settings.now),
             sender: sender(gateway),
-            others: OtherDocuments(ledger: ledger, progress: progress, limits: limits, senders: senders),
+            others: OtherDocuments(
+                ledger: ledger, progress: progress, limits: limits, senders: senders, turns: turns),
             patience: patience)
     }
 

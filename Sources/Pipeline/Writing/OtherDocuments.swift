@@ -25,11 +25,11 @@ struct OtherDocuments {
         }
     }
 
-    private struct Place: Hashable {
-        let keyspace: String?
-        let id: DocumentID
+    struct Place: Hashable, Sendable {
+        private let keyspace: String?
+        private let id: DocumentID
 
-        init(_ order: Order) {
+        fileprivate init(_ order: Order) {
             keyspace = order.keyspace
             id = DocumentID(order.effect.id)
         }
@@ -40,6 +40,8 @@ struct OtherDocuments {
     let limits: BulkWriter.Limits
     /// One for the followed keyspace (nil) and one for each other that rules name.
     var senders: [String?: BulkSender]
+    /// Of all writers: one that is beaten by another of the same run would have to begin anew.
+    let turns: Turns<Place>
 
     /// Writes what is wanted, in order where several want the same document.
     ///
@@ -52,7 +54,7 @@ struct OtherDocuments {
             var again: [Order] = []
             for (keyspace, orders) in Self.takeRound(of: &waiting) {
                 for group in orders.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-                    again += try await settle(group, in: keyspace, &failures)
+                    again += try await settleInTurn(group, in: keyspace, &failures)
                 }
             }
             waiting = again + waiting
@@ -107,6 +109,20 @@ struct OtherDocuments {
         } catch {
             return .impossible(error.description)
         }
+    }
+
+    private mutating func settleInTurn(
+        _ orders: ArraySlice<Order>, in keyspace: String?, _ failures: inout [Int: String]
+    ) async throws -> [Order] {
+        let places = Set(orders.map { Place($0) })
+        await turns.take(places)
+        let again: [Order]
+        do { again = try await settle(orders, in: keyspace, &failures) } catch {
+            await turns.giveBack(places)
+            throw error
+        }
+        await turns.giveBack(places)
+        return again
     }
 
     /// Returns those that met another revision and are to be looked at again.

@@ -44,7 +44,9 @@ struct Planner {
         let decisions = await decider.decide(on: inputs, now: now())
         await count(zip(decidable, decisions))
         return zip(decidable, zip(inputs, decisions)).map { candidate, decided in
-            Plan(
+            var candidate = candidate
+            candidate.rule = decided.1.fired.last.map { ruleSet.names[$0] }
+            return Plan(
                 candidate: candidate,
                 report: DecisionReport(decided.0.document, decided.1, names: ruleSet.names))
         }

@@ -88,6 +88,10 @@ struct PutAction: Sendable {
         guard let id = givenID ?? ownID, !id.isEmpty else {
             throw .failed("put: the document has no '_id' and the rule no 'id'")
         }
+        // There the bots keep their marks; an id may be made of what a document says.
+        guard !id.hasPrefix("_local/") else {
+            throw .failed("put writes no local documents ('\(id)')")
+        }
         if let ownID, let givenID, !ownID.utf8.elementsEqual(givenID.utf8) {
             throw .failed("put: 'id' says '\(givenID)', the document's '_id' says '\(ownID)'")
         }

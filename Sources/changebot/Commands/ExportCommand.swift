@@ -29,7 +29,7 @@ struct ExportCommand: AsyncParsableCommand {
         help: ArgumentHelp("A file, packed if its name ends in .gz, or - for stdout. Default: -.", valueName: "file"))
     var output: String?
 
-    @Option(help: "ndjson, json (one array) or csv. Default: csv for a file that is named so, else ndjson.")
+    @Option(help: "ndjson, json (one array) or csv. Default: as the file is named, else ndjson.")
     var format: ExportSettings.Format?
 
     @Option(
@@ -107,10 +107,9 @@ struct ExportCommand: AsyncParsableCommand {
     private func settings(_ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
-        let isTable = InputFormat(fileName: path(environment)) == .csv
+        let named = InputFormat(fileName: path(environment)).flatMap { ExportSettings.Format(rawValue: $0.rawValue) }
         settings.format =
-            try environment.value(format, "format", parse: ExportSettings.Format.init(rawValue:))
-            ?? (isTable ? .csv : .ndjson)
+            try environment.value(format, "format", parse: ExportSettings.Format.init(rawValue:)) ?? named ?? .ndjson
         switch attachments ?? environment["attachments"] {
         case nil, "none": settings.attachments = .none
         case "": throw CommandFailure(.usage, "--attachments: the folder's name is empty")

@@ -30,6 +30,17 @@ import Testing
         }
     }
 
+    @Test func namesThatOnlyLookTheSameAreTwoAttachments() async throws {
+        try await Workspace.with { workspace in
+            let id = workspace.id("accents")
+            let names = ["\u{E9}", "e\u{301}"]
+            let members = names.map { "\"\($0)\":{\"content_type\":\"image/png\",\"data\":\"QUJD\"}" }
+            try await workspace.put(id, "{\"_attachments\":{\(members.joined(separator: ","))}}")
+            let stored = try await workspace.attachments(of: id)?.members.map { Array($0.name.string?.utf8 ?? "".utf8) }
+            #expect(Set(stored ?? []) == Set(names.map { Array($0.utf8) }))
+        }
+    }
+
     @Test func aPartOfAnAttachmentCanBeRead() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()

@@ -60,7 +60,9 @@ struct DocumentAdmission: Sendable {
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
             throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
         }
-        if text.utf8.contains(0) { throw Refusal(reason: "its _id holds U+0000") }
+        if dialect == .syncGateway, text.utf8.contains(0) {
+            throw Refusal(reason: "its _id holds U+0000, which Sync Gateway does not take")
+        }
         if !value.isText { throw Refusal(reason: "its _id holds half a surrogate pair") }
         if dialect == .syncGateway, text.hasPrefix("_design/") {
             throw Refusal(reason: "Sync Gateway takes no design documents")

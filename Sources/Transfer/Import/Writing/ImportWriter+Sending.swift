@@ -13,7 +13,9 @@ extension ImportWriter {
     /// Sends what is to be written: together what can be, alone what has large attachments.
     ///
     /// - Parameter doubtful: Gets the documents of requests that broke off: they may have been written.
-    func send(_ planned: [(open: Open, need: Need)], _ doubtful: inout Set<DocumentID>) async throws -> [Answer] {
+    func send(
+        _ planned: [(open: Open, need: Need)], _ doubtful: inout Set<DocumentID>, _ sender: inout BulkSender
+    ) async throws -> [Answer] {
         var together: [PlannedWrite<Planned>] = []
         var alone: [PlannedWrite<Planned>] = []
         for (position, plan) in planned.enumerated() {
@@ -34,7 +36,7 @@ extension ImportWriter {
         }
         var answers: [(position: Int, outcome: BulkOutcome)] = []
         for writes in [together[...]] + alone.map({ [$0][...] }) where !writes.isEmpty {
-            try await send(writes, &doubtful, &answers)
+            try await send(writes, &doubtful, &sender, &answers)
         }
         let written = answers.count {
             if case .written = $0.outcome { return true }
@@ -49,10 +51,9 @@ extension ImportWriter {
     }
 
     private func send(
-        _ writes: ArraySlice<PlannedWrite<Planned>>, _ doubtful: inout Set<DocumentID>,
+        _ writes: ArraySlice<PlannedWrite<Planned>>, _ doubtful: inout Set<DocumentID>, _ sender: inout BulkSender,
         _ answers: inout [(position: Int, outcome: BulkOutcome)]
     ) async throws {
-        var sender = makeSender()
         try await sender.send(
             writes,
             by: { part async throws(GatewayError) in

@@ -79,10 +79,11 @@ struct ImportWriter: Sendable {
         var doubtful: Set<DocumentID> = []
         var attempts = 0
         var open = documents
+        var sender = makeSender()
         while !open.isEmpty {
             try Task.checkCancellation()
             attempts += 1
-            try await lookUp(&open, isFirst: attempts == 1)
+            try await lookUp(&open, isFirst: attempts == 1, &sender)
             var planned: [(open: Open, need: Need)] = []
             for document in open {
                 switch try await need(document, isTolerant: isTolerant(document.document, doubtful)) {
@@ -96,7 +97,7 @@ struct ImportWriter: Sendable {
                 for (open, need) in planned { outcomes[open.index] = need.outcome }
                 return
             }
-            let answers = try await send(planned, &doubtful)
+            let answers = try await send(planned, &doubtful, &sender)
             open = book(answers, isLast: attempts >= Self.attemptLimit, &doubtful, &outcomes)
             if attempts == 1, settings.mode == .upsert { learn(documents, open) }
         }
@@ -108,7 +109,7 @@ struct ImportWriter: Sendable {
     }
 
     /// Reads the documents where what is there decides, and those that met another revision.
-    private func lookUp(_ open: inout [Open], isFirst: Bool) async throws {
+    private func lookUp(_ open: inout [Open], isFirst: Bool, _ sender: inout BulkSender) async throws {
         let needsAll = !isFirst || settings.preview != nil || [.merge, .delete].contains(settings.mode)
         let isExpected = settings.mode == .upsert && looksFirst.withLock { $0 }
         // Nor are large attachments sent for nothing.
@@ -117,7 +118,6 @@ struct ImportWriter: Sendable {
             return needsAll || isExpected || document.hasBareStubs || document.isStreamed || document.isDeletion
         }
         guard !wanted.isEmpty else { return }
-        var sender = makeSender()
         let lookups = try await sender.lookUp(
             wanted.map { open[$0].document.id }[...], includesBodies: settings.mode != .delete,
             limit: Self.answerLimit)
