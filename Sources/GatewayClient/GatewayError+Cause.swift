@@ -129,7 +129,8 @@ extension GatewayError.Cause {
         case .documentExists, .documentConflict, .localDocumentConflict: "read it again and send its current revision"
         case .attachmentConflict: "send the document's current revision"
         case .missingStub: "send the attachment itself, or leave it out"
-        case .documentTooLarge, .attachmentTooLarge: "keep it below the gateway's limit, 20 MiB on Sync Gateway"
+        case .documentTooLarge, .attachmentTooLarge:
+            "keep it below the gateway's limit: 20 MiB on Sync Gateway, max_document_size on CouchDB"
         case .requestTooLarge: "send less at a time"
         case .badSequence: "the sequence belongs to another gateway: begin from the start"
         case .proxyLoginRequired: "write user name and password into the address of the proxy"

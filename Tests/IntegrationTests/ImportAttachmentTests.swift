@@ -170,6 +170,10 @@ import Transfer
             #expect(try await bench.phone.attachment("new", of: "a") == Array("z?".utf8))
             #expect(try await bench.phone.attachment("more", of: "a") == [0xFF])
             #expect(try await bench.load(lines: [patch]) { $0.mode = .merge }.counts == ImportCounts(unchanged: 1))
+            // All of them.
+            let none = try await bench.load(lines: [#"{"_id":"a","_attachments":null}"#]) { $0.mode = .merge }
+            #expect(none.counts == ImportCounts(changed: 1), bench.complaint)
+            #expect(try await bench.stored("a")?.root["_attachments"] == nil)
         }
     }
 

@@ -67,16 +67,21 @@ extension Gateway {
     public func openAttachment(
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil
     ) async throws(GatewayError) -> AttachmentAnswer? {
-        var request = GatewayRequest(
-            place: place(of: id, attachment: name), deadline: settings.deadlines.stream,
-            silence: settings.deadlines.silence)
-        if let revision { request.query = [("rev", revision.text)] }
         do throws(GatewayError) {
-            return AttachmentAnswer(try await open(request), expected: digest, url: url)
+            let response = try await open(attachmentRequest(name, of: id, revision: revision))
+            return AttachmentAnswer(response, expected: digest, url: url)
         } catch {
             if try await isAbsence(error) { return nil }
             throw error
         }
+    }
+
+    func attachmentRequest(_ name: String, of id: DocumentID, revision: RevisionID?) -> GatewayRequest {
+        var request = GatewayRequest(
+            place: place(of: id, attachment: name), deadline: settings.deadlines.stream,
+            silence: settings.deadlines.silence)
+        if let revision { request.query = [("rev", revision.text)] }
+        return request
     }
 
     /// Writes an attachment: a new revision of its document.

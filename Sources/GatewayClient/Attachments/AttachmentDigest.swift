@@ -20,6 +20,9 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
         self.init(text.count == 24 && text.hasSuffix("==") && !text.contains("-") ? "md5-\(text)" : text)
     }
 
+    /// Whether it is of CouchDB's kind: of bytes that may be packed, while those that it sends are not.
+    public var mayBeOfPackedBytes: Bool { algorithm == .md5 }
+
     public var description: String { "\(algorithm.rawValue)-\(base64)" }
 }
 

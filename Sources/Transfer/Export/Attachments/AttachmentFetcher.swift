@@ -58,17 +58,62 @@ struct AttachmentFetcher: Sendable {
     private func fetchOnce(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> AttachmentBody? {
-        guard
-            var answer = try await gateway.openAttachment(
-                stub.name, of: id, revision: revision, digest: stub.digest)
-        else { return nil }
+        do { return try await fetchPlain(stub, of: id, revision: revision, into: file) } catch {
+            guard let error = error as? GatewayError, stub.digest?.mayBeOfPackedBytes == true,
+                Self.comesOfUnpacking(error)
+            else { throw error }
+            return try await fetchStored(stub, of: id, revision: revision, into: file)
+        }
+    }
+
+    /// CouchDB unpacks what was uploaded as gzip while it sends it: digest and length are those of the packed bytes, and
+    /// it breaks off where it can't go on.
+    private static func comesOfUnpacking(_ error: GatewayError) -> Bool {
+        [.digestMismatch, .connectionLost, .malformedAnswer].contains(error.code)
+    }
+
+    private func fetchPlain(
+        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
+    ) async throws -> AttachmentBody? {
+        let opened = try await gateway.openAttachment(stub.name, of: id, revision: revision, digest: stub.digest)
+        guard let opened else { return nil }
+        return try await read(opened, of: stub, into: file)
+    }
+
+    /// Fetches the bytes that the digest is made of, and unpacks them.
+    private func fetchStored(
+        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
+    ) async throws -> AttachmentBody? {
+        let opened = try await gateway.openStoredAttachment(
+            stub.name, of: id, revision: revision, digest: stub.digest)
+        guard let opened else { return nil }
+        guard opened.contentEncoding == "gzip" else { return try await read(opened, of: stub, into: file) }
+        try await file.begin()
+        var unpacked = UnpackedAttachment(opened)
+        while let bytes = try await unpacked.next() { try await file.append(bytes) }
+        let body = await file.body
+        // Of text that CouchDB itself has packed, it tells the length before that.
+        guard [nil, unpacked.packedByteCount, body.byteCount].contains(stub.byteCount) else {
+            throw Self.mismatch(unpacked.packedByteCount, stub)
+        }
+        return body
+    }
+
+    private func read(
+        _ opened: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
+    ) async throws -> AttachmentBody {
+        var answer = opened
         try await file.begin()
         while let bytes = try await answer.next() { try await file.append(bytes) }
         let body = await file.body
         if answer.contentEncoding == nil, let expected = stub.byteCount, body.byteCount != expected {
-            throw GatewayError(
-                .digestMismatch, "an attachment has \(body.byteCount) bytes where its document says \(expected)")
+            throw Self.mismatch(body.byteCount, stub)
         }
         return body
+    }
+
+    private static func mismatch(_ byteCount: Int, _ stub: AttachmentStub) -> GatewayError {
+        GatewayError(
+            .digestMismatch, "an attachment has \(byteCount) bytes where its document says \(stub.byteCount ?? 0)")
     }
 }

@@ -6,10 +6,14 @@ struct AttachmentStub: Sendable {
     let name: String
     let digest: AttachmentDigest?
     let byteCount: Int?
+    /// Whether it is told apart how long the packed bytes are: then ``byteCount`` is not of those that are handed out.
+    let hasEncoding: Bool
     /// Where the stub stands in the document's text: the object with its brackets.
     let range: Range<Int>
     /// Its member `"stub":true`.
     let markRange: Range<Int>
+    /// The number behind `"length":`.
+    private let byteCountRange: Range<Int>?
 
     /// The stubs of a document, in the order of the text; none if it has no attachments, or they are inline.
     static func all(of document: JSONValue) -> [AttachmentStub] {
@@ -25,8 +29,22 @@ struct AttachmentStub: Sendable {
         else { return nil }
         self.name = name
         digest = value["digest"]?.string.flatMap { AttachmentDigest($0) }
-        byteCount = value["length"]?.integer
+        let length = value["length"]
+        byteCount = length?.integer
+        byteCountRange = length?.kind == .number ? length?.range : nil
+        hasEncoding = value["encoding"] != nil
         range = value.range
         markRange = mark.range
+    }
+
+    /// Appends a stretch of the document that reaches no further than this stub. Where the gateway tells how long the
+    /// packed bytes are, as CouchDB does of what was uploaded as gzip, the length becomes that of `body`.
+    func append(_ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]) {
+        guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
+            byteCount != body.byteCount
+        else { return ExportFraming.append(text[stretch], to: &output) }
+        ExportFraming.append(text[stretch.lowerBound..<length.lowerBound], to: &output)
+        output.append(contentsOf: String(body.byteCount).utf8)
+        ExportFraming.append(text[length.upperBound..<stretch.upperBound], to: &output)
     }
 }

@@ -50,6 +50,9 @@ extension ImportAttachment {
         self.name = name
         guard value.kind == .object || value.kind == .null else { throw AttachmentFault(name, "is no object") }
         contentType = value["content_type"]?.string
+        guard contentType != nil || value["content_type"].map({ $0.kind == .null }) ?? true else {
+            throw AttachmentFault(name, "has a content_type that is no text")
+        }
         revisionPosition = value["revpos"]?.integer
         digest = value["digest"]?.string
         encoding = value["encoding"]?.string
@@ -111,6 +114,11 @@ extension ImportAttachment {
             throw AttachmentFault(name, "is missing: there is no file \(store.path)/\(path)")
         }
         return AttachmentBody(byteCount: byteCount, sha256: sha256)
+    }
+
+    /// In modes that keep nothing that is there.
+    static func bareStub(_ name: String) -> AttachmentFault {
+        AttachmentFault(name, "comes as a stub without its bytes; export with --attachments")
     }
 
     static func withoutBytes(_ name: String) -> AttachmentFault {

@@ -127,7 +127,7 @@ struct DocumentAdmission: Sendable {
         if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
         switch (attachment.body, mode) {
         case (.stub, .insert), (.stub, .restore):
-            throw Refusal(reason: ImportAttachment.withoutBytes(attachment.name).reason)
+            throw Refusal(reason: ImportAttachment.bareStub(attachment.name).reason)
         case (.removed, .merge): break
         case (.removed, _): throw Refusal(reason: AttachmentFault(attachment.name, "is null").reason)
         default: break

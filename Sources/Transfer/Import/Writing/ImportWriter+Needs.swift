@@ -54,8 +54,10 @@ extension ImportWriter {
             isMerge
             ? try Self.plain(current).merging(
                 try Self.patch(document.text).root, numbersAsWritten: numbersAsWritten) : document.text
+        // RFC 7396: what is null is removed.
+        let keepsOthers = isMerge && document.text.root["_attachments"]?.kind != .null
         let attachments = try await AttachmentComparison(
-            document: document, current: current, keepsOthers: isMerge, reading: reading, dialect: gateway.dialect,
+            document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
             digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
         ).run()
         var patch = JSONPatch.difference(

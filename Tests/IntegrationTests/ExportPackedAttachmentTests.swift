@@ -1,0 +1,150 @@
+import Compression
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import TestKit
+import Testing
+import Transfer
+
+/// CouchDB keeps what was uploaded as gzip as it came: its digest and length are those of the packed bytes, and it
+/// unpacks them for whoever does not ask for gzip.
+@Suite(.timeLimit(.minutes(5))) struct ExportPackedAttachmentTests {
+    private static let plain = [UInt8](repeating: UInt8(ascii: "a"), count: 4_000)
+    private static let packed = Gzip.pack(plain)
+    private static let folder = "files"
+
+    /// What a server says of an attachment, and what it sends.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var type = "application/x-thing"
+        var stored = ExportPackedAttachmentTests.packed
+        var digest: String?
+        var length: Int?
+        /// For those who do not ask for gzip. Nil: breaks off.
+        var unpacked: [UInt8]? = ExportPackedAttachmentTests.plain
+        var takesAcceptEncoding = true
+    }
+
+    @Test(
+        arguments: [
+            Case(testDescription: "packed"), Case(testDescription: "packed text", type: "text/plain"),
+            Case(testDescription: "CouchDB breaks off unpacking", unpacked: nil),
+            Case(
+                testDescription: "CouchDB unpacks one of two",
+                stored: Gzip.pack(Array(plain.prefix(1_000))) + Gzip.pack(Array(plain.dropFirst(1_000))),
+                unpacked: Array(plain.prefix(1_000))),
+        ], [false, true])
+    func whatWasUploadedAsGzipIsExportedUnpacked(_ sent: Case, isInline: Bool) async throws {
+        try await export(sent, isInline: isInline) { attachment, bytes, manifest in
+            #expect(bytes == Self.plain)
+            #expect(manifest.counts.bodies == 1)
+            #expect(manifest.counts.missingBodies == 0)
+            #expect(manifest.counts.bodyBytes == Self.plain.count)
+            #expect(attachment["digest"]?.string == Self.digest(of: sent.stored))
+        }
+    }
+
+    @Test(
+        arguments: [
+            Case(testDescription: "other digest", digest: digest(of: plain + [0])),
+            Case(testDescription: "text of another digest", type: "text/plain", digest: digest(of: plain + [0])),
+            Case(testDescription: "other length", length: packed.count + 1),
+            Case(testDescription: "cut", stored: Array(packed.dropLast())),
+            Case(testDescription: "no gzip", stored: Array("no gzip at all".utf8), unpacked: nil),
+            Case(testDescription: "never packed", takesAcceptEncoding: false),
+        ], [false, true])
+    func whatCannotBeVerifiedLeavesItsStub(_ sent: Case, isInline: Bool) async throws {
+        try await export(sent, isInline: isInline) { attachment, bytes, manifest in
+            #expect(bytes == nil)
+            #expect(attachment["stub"]?.bool == true)
+            #expect(attachment["length"]?.integer == sent.length ?? sent.stored.count)
+            #expect(manifest.counts.bodies == 0)
+            #expect(manifest.counts.missingBodies == 1)
+        }
+    }
+
+    /// More comes out of each of its pieces than memory should hold.
+    @Test func whatIsPackedVeryWellComesWhole() async throws {
+        let plain = [UInt8](repeating: 0, count: 8 << 20)
+        let sent = Case(testDescription: "zeros", stored: Gzip.pack(plain), unpacked: plain)
+        try await export(sent, isInline: false) { _, bytes, _ in #expect(bytes == plain) }
+    }
+
+    // MARK: - A server with one document
+
+    /// - Parameter check: Gets the attachment as it is exported, and its bytes if there are any.
+    private func export(
+        _ sent: Case, isInline: Bool, check: (JSONValue, [UInt8]?, ExportManifest) throws -> Void
+    ) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let server = try TestServer { connection in
+            try connection.serve { try Self.answer($0, with: sent, on: connection) }
+        }
+        var settings = ExportSettings()
+        settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
+        let exporter = Exporter(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
+            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotBench.logger)
+        try await exporter.run()
+        let text = try JSONText(try String(contentsOfFile: directory + "/o", encoding: .utf8))
+        let attachment = try #require(text.root["_attachments"]?["p"])
+        try check(
+            attachment, try Self.bytes(of: attachment, in: directory),
+            try ExportManifest.read(directory + "/o.manifest.json"))
+    }
+
+    private static func bytes(of attachment: JSONValue, in directory: String) throws -> [UInt8]? {
+        if let data = attachment["data"]?.string { return Array(try #require(Data(base64Encoded: data))) }
+        guard let file = attachment["file"]?.string else { return nil }
+        return Array(try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(folder)/\(file)")))
+    }
+
+    private static func digest(of bytes: [UInt8]) -> String {
+        var digest = AttachmentDigest.Calculation(for: .couchDB)
+        digest.update(bytes)
+        return digest.digest().description
+    }
+
+    private static func answer(_ request: TestRequest, with sent: Case, on connection: TestConnection) throws {
+        let server = "Server: CouchDB/3.5.0 (Erlang OTP/25)"
+        let json = [server, "Content-Type: application/json"]
+        switch request.path {
+        case "/todo/": try connection.answer(headers: json, body: #"{"db_name":"todo","update_seq":"9-x"}"#)
+        case "/todo/_all_docs":
+            let isBehind = request.target.contains("startkey=%22a%22") && request.target.contains("skip=1")
+            try connection.answer(headers: json, body: #"{"rows":[\#(isBehind ? "" : row(sent))]}"#)
+        case "/todo/a/p":
+            try answer(attachment: request, with: sent, [server, "Content-Type: \(sent.type)"], connection)
+        default: try connection.answer(404, headers: json, body: #"{"error":"not_found","reason":"missing"}"#)
+        }
+    }
+
+    private static func row(_ sent: Case) -> String {
+        let digest = sent.digest ?? digest(of: sent.stored)
+        let stub =
+            #"{"content_type":"\#(sent.type)","digest":"\#(digest)","length":\#(sent.length ?? sent.stored.count),"stub":true}"#
+        return
+            #"{"id":"a","key":"a","value":{"rev":"1-a"},"doc":{"_id":"a","_rev":"1-a","_attachments":{"p":\#(stub)}}}"#
+    }
+
+    private static func answer(
+        attachment request: TestRequest, with sent: Case, _ headers: [String], _ connection: TestConnection
+    ) throws {
+        let isPacked = sent.takesAcceptEncoding && request.values(of: "Accept-Encoding") == ["gzip"]
+        // Of what it unpacks, CouchDB does not tell the length.
+        let own =
+            isPacked
+            ? ["Content-Encoding: gzip", "Content-Length: \(sent.stored.count)"] : ["Transfer-Encoding: chunked"]
+        try connection.write((["HTTP/1.1 200 OK"] + headers + own).joined(separator: "\r\n") + "\r\n\r\n")
+        if isPacked { return try connection.write(sent.stored) }
+        guard let unpacked = sent.unpacked else { throw BrokenOff() }
+        try connection.write(String(unpacked.count, radix: 16) + "\r\n")
+        try connection.write(unpacked)
+        try connection.write("\r\n0\r\n\r\n")
+    }
+
+    private struct BrokenOff: Error {}
+}
