@@ -22,6 +22,8 @@ struct GatewayRequest {
     /// For how long nothing may move.
     var silence: Duration?
     var accept = "application/json"
+    /// How the answer may be packed; nil: not at all.
+    var acceptEncoding: String?
     var contentType = "application/json"
     /// Whether gateways take it as gzip.
     var mayCompress = false
@@ -52,6 +54,7 @@ extension GatewayRequest {
 
     func httpRequest(to address: String, as authorization: Authorization) -> HTTPRequest {
         var headers = [(name: "Accept", value: accept)]
+        if let acceptEncoding { headers.append((name: "Accept-Encoding", value: acceptEncoding)) }
         if body != nil || source != nil { headers.append((name: "Content-Type", value: contentType)) }
         if isCompressed { headers.append((name: "Content-Encoding", value: "gzip")) }
         var credentials: HTTPCredentials?

@@ -38,6 +38,7 @@ import Transfer
     func whatWasUploadedAsGzipIsExportedUnpacked(_ sent: Case, isInline: Bool) async throws {
         try await export(sent, isInline: isInline) { attachment, bytes, manifest in
             #expect(bytes == Self.plain)
+            #expect(attachment["length"]?.integer == Self.plain.count)
             #expect(manifest.counts.bodies == 1)
             #expect(manifest.counts.missingBodies == 0)
             #expect(manifest.counts.bodyBytes == Self.plain.count)

@@ -5,6 +5,10 @@ import Testing
 @testable import Transfer
 
 @Suite struct ExportDocumentTests {
+    private static func attached(_ members: String, _ type: String = "image/png", length: Int = 3) -> String {
+        #"{"_attachments":{"i":{"content_type":"\#(type)","length":\#(length),\#(members)}}}"#
+    }
+
     @Test(arguments: [
         (#"{"_id":"a"}"#, []), (#"{"_attachments":{}}"#, []), (#"{"_attachments":7}"#, []),
         (#"{"_attachments":{"a":{"stub":true,"length":3}}}"#, ["a"]),
@@ -43,6 +47,18 @@ import Testing
                 "/_attachments/i/length"
             ),
             (#"{"a":1,"a":2}"#, #"{"a":2}"#, nil),
+            (attached(#""digest":"sha1-A""#), attached(#""digest":"sha1-B""#), "/_attachments/i/digest"),
+            (attached(#""digest":"md5-A""#), attached(#""digest":"md5-B""#), "/_attachments/i/digest"),
+            (attached(#""digest":"md5-A""#), attached(#""digest":"sha1-B""#), nil),
+            // CouchDB may have packed it in another way.
+            (attached(#""digest":"md5-A""#, "text/plain"), attached(#""digest":"md5-B""#, "text/plain"), nil),
+            // Uploaded as gzip: of the same digest, with the length of the packed bytes; elsewhere of another one.
+            (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-A""#, length: 2), nil),
+            (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#), nil),
+            (
+                attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#, length: 2),
+                "/_attachments/i/length"
+            ),
         ] as [(String, String, String?)])
     func documentsAreComparedByWhatTheySay(left: String, right: String, path: String?) throws {
         let difference = DocumentComparison().difference(try JSONText(left).root, try JSONText(right).root)

@@ -49,7 +49,7 @@ public struct AttachmentAnswer {
 
     /// CouchDB compresses such attachments when it stores them; the digest is that of the compressed bytes then, and not
     /// of those that it sends.
-    private static func isStoredCompressed(_ type: String?) -> Bool {
+    static func isStoredCompressed(_ type: String?) -> Bool {
         guard let type = type?.lowercased() else { return false }
         return ["text/", "application/json", "application/xml", "application/javascript"].contains {
             type.hasPrefix($0)
@@ -63,25 +63,24 @@ extension Gateway {
     /// - Parameters:
     ///   - revision: Nil for the winning one.
     ///   - digest: That of the attachment's stub. Nil: the one that the answer names, if it does.
-    /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
+    ///   - isAsStored: Asks CouchDB for the bytes that it keeps, which its digest is made of: packed if the attachment was
+    ///     uploaded so, or CouchDB has packed it. ``AttachmentAnswer/contentEncoding`` is `gzip` then.
+    /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`; with `Accept-Encoding`, CouchDB 3.5.
     public func openAttachment(
-        _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil
+        _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil,
+        isAsStored: Bool = false
     ) async throws(GatewayError) -> AttachmentAnswer? {
-        do throws(GatewayError) {
-            let response = try await open(attachmentRequest(name, of: id, revision: revision))
-            return AttachmentAnswer(response, expected: digest, url: url)
-        } catch {
-            if try await isAbsence(error) { return nil }
-            throw error
-        }
-    }
-
-    func attachmentRequest(_ name: String, of id: DocumentID, revision: RevisionID?) -> GatewayRequest {
         var request = GatewayRequest(
             place: place(of: id, attachment: name), deadline: settings.deadlines.stream,
             silence: settings.deadlines.silence)
         if let revision { request.query = [("rev", revision.text)] }
-        return request
+        if isAsStored { request.acceptEncoding = "gzip" }
+        do throws(GatewayError) {
+            return AttachmentAnswer(try await open(request), expected: digest, url: url)
+        } catch {
+            if try await isAbsence(error) { return nil }
+            throw error
+        }
     }
 
     /// Writes an attachment: a new revision of its document.

@@ -23,6 +23,14 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is of CouchDB's kind: of bytes that may be packed, while those that it sends are not.
     public var mayBeOfPackedBytes: Bool { algorithm == .md5 }
 
+    /// Whether attachments of a type with these two digests are the same. Nil if that can't be told: the servers are of
+    /// different kinds, or CouchDB has packed the bytes, which it may do in more than one way.
+    package func isSame(as other: AttachmentDigest, contentType: String?) -> Bool? {
+        guard algorithm == other.algorithm else { return nil }
+        if base64 == other.base64 { return true }
+        return mayBeOfPackedBytes && AttachmentAnswer.isStoredCompressed(contentType) ? nil : false
+    }
+
     public var description: String { "\(algorithm.rawValue)-\(base64)" }
 }
 

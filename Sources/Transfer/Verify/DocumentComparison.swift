@@ -1,9 +1,10 @@
+internal import GatewayClient
 package import LosslessJSON
 
 /// Whether two documents say the same: members in any order, strings by their characters, and numbers as written.
 ///
 /// What gateways say about a document, and not the document, is left out: how its revision came to be, and where the
-/// bytes of its attachments are.
+/// bytes of its attachments are. Their digests count where both name them in the same way.
 package struct DocumentComparison: Sendable {
     /// CouchDB writes floats in its own way: there, numbers are the same if their values are.
     package var comparesNumbersByValue = false
@@ -14,7 +15,12 @@ package struct DocumentComparison: Sendable {
 
     private static let aboutRevisions: Set<String> = ["_rev", "_revisions"]
     private static let aboutStorage: Set<String> = ["_cv", "_exp"]
-    private static let aboutAttachments: Set<String> = ["revpos", "stub", "follows", "data", "file", "digest"]
+    private static let aboutAttachments: Set<String> = [
+        "revpos", "stub", "follows", "data", "file", "digest", "unpacked",
+    ]
+    private static let digestName = "digest"
+    /// Nor does it matter what a gateway takes for the length of what is the same: CouchDB tells that of packed bytes.
+    private static let aboutSameBytes = aboutAttachments.union(["length", "encoding", "encoded_length"])
 
     private struct Pair {
         let left: JSONValue
@@ -53,8 +59,11 @@ package struct DocumentComparison: Sendable {
     }
 
     private func pushMembers(of pair: Pair, to pairs: inout [Pair]) -> JSONPointer? {
-        let left = members(of: pair.left, at: pair.path)
-        let right = members(of: pair.right, at: pair.path)
+        let isSame = isAttachment(pair.path) ? haveSameBytes(pair.left, pair.right) : nil
+        if isSame == false { return JSONPointer(tokens: pair.path.tokens + [Self.digestName]) }
+        let leftOut = isSame == true ? Self.aboutSameBytes : namesLeftOut(at: pair.path)
+        let left = members(of: pair.left, without: leftOut)
+        let right = members(of: pair.right, without: leftOut)
         for (name, value) in left {
             let path = JSONPointer(tokens: pair.path.tokens + [String(decoding: name, as: UTF8.self)])
             guard let other = right[name] else { return path }
@@ -68,8 +77,7 @@ package struct DocumentComparison: Sendable {
     }
 
     /// Of duplicates the last one counts.
-    private func members(of object: JSONValue, at path: JSONPointer) -> [[UInt8]: JSONValue] {
-        let leftOut = namesLeftOut(at: path)
+    private func members(of object: JSONValue, without leftOut: Set<String>) -> [[UInt8]: JSONValue] {
         var members: [[UInt8]: JSONValue] = [:]
         for member in object.members {
             guard let name = member.name.utf8 else { continue }
@@ -83,6 +91,18 @@ package struct DocumentComparison: Sendable {
         if path.tokens.isEmpty {
             return comparesRevisions ? Self.aboutStorage : Self.aboutStorage.union(Self.aboutRevisions)
         }
-        return path.tokens.count == 2 && path.tokens[0] == "_attachments" ? Self.aboutAttachments : []
+        return isAttachment(path) ? Self.aboutAttachments : []
+    }
+
+    private func isAttachment(_ path: JSONPointer) -> Bool {
+        path.tokens.count == 2 && path.tokens[0] == "_attachments"
+    }
+
+    /// Nil if their digests don't tell.
+    private func haveSameBytes(_ left: JSONValue, _ right: JSONValue) -> Bool? {
+        let digests = [left, right].compactMap { $0[Self.digestName]?.string.flatMap { AttachmentDigest($0) } }
+        guard digests.count == 2 else { return nil }
+        let isSame = digests[0].isSame(as: digests[1], contentType: right["content_type"]?.string)
+        return isSame == false && left["unpacked"]?.bool == true ? nil : isSame
     }
 }

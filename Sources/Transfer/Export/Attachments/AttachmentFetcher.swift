@@ -84,8 +84,8 @@ struct AttachmentFetcher: Sendable {
     private func fetchStored(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> AttachmentBody? {
-        let opened = try await gateway.openStoredAttachment(
-            stub.name, of: id, revision: revision, digest: stub.digest)
+        let opened = try await gateway.openAttachment(
+            stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: true)
         guard let opened else { return nil }
         guard opened.contentEncoding == "gzip" else { return try await read(opened, of: stub, into: file) }
         try await file.begin()

@@ -38,13 +38,14 @@ struct AttachmentStub: Sendable {
     }
 
     /// Appends a stretch of the document that reaches no further than this stub. Where the gateway tells how long the
-    /// packed bytes are, as CouchDB does of what was uploaded as gzip, the length becomes that of `body`.
+    /// packed bytes are, as CouchDB does of what was uploaded as gzip, the length becomes that of `body`, and `unpacked`
+    /// tells that the digest is of other bytes.
     func append(_ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]) {
         guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
             byteCount != body.byteCount
         else { return ExportFraming.append(text[stretch], to: &output) }
         ExportFraming.append(text[stretch.lowerBound..<length.lowerBound], to: &output)
-        output.append(contentsOf: String(body.byteCount).utf8)
+        output.append(contentsOf: "\(body.byteCount),\"unpacked\":true".utf8)
         ExportFraming.append(text[length.upperBound..<stretch.upperBound], to: &output)
     }
 }

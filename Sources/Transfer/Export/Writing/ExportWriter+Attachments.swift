@@ -61,18 +61,19 @@ extension ExportWriter {
             guard let fetched else { continue }
             switch fetched {
             case .stored(let body):
-                ExportFraming.append(text[copied..<stub.range.upperBound - 1], to: &buffer)
+                stub.append(copied..<stub.range.upperBound - 1, of: text, with: body, to: &buffer)
                 copied = stub.range.upperBound - 1
                 buffer.append(contentsOf: #","file":""#.utf8)
                 buffer.append(contentsOf: body.file.utf8)
                 buffer.append(UInt8(ascii: "\""))
-            case .spooled(let spool, _):
-                ExportFraming.append(text[copied..<stub.markRange.lowerBound], to: &buffer)
-                copied = stub.markRange.upperBound
+            case .spooled(let spool, let body):
+                stub.append(copied..<stub.markRange.lowerBound, of: text, with: body, to: &buffer)
                 buffer.append(contentsOf: #""data":""#.utf8)
                 try flush()
                 try await writeBase64(of: spool)
                 buffer.append(UInt8(ascii: "\""))
+                stub.append(stub.markRange.upperBound..<stub.range.upperBound, of: text, with: body, to: &buffer)
+                copied = stub.range.upperBound
             }
             journal.manifest.counts.bodies += 1
             journal.manifest.counts.bodyBytes += fetched.body.byteCount
