@@ -48,7 +48,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let choice = try (against ?? environment["against"]).map { text throws(CommandFailure) in
             try GatewayChoice(text, option: "--against")
         }
-        let patience = try patience(environment)
+        let patience = try environment.patience(retryFor: retryFor)
         let export = try ExportFile(file)
         var count = 0
         func report(_ finding: VerificationFinding) throws {
@@ -69,20 +69,13 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         if count > limit { Console.complain("changebot: \(count - limit) findings more, not printed; see --limit") }
         if damaged > 0 {
-            throw CommandFailure(.invalidData, "\(file) is not as its manifest says: \(damaged) findings")
+            throw CommandFailure(.invalidData, "\(file) is not as its manifest says: \(Self.findings(damaged))")
         }
         guard count == 0 else {
-            throw CommandFailure(.invalidData, "\(file) and the gateway are not the same: \(count) findings")
+            throw CommandFailure(.invalidData, "\(file) and the gateway are not the same: \(Self.findings(count))")
         }
         logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
     }
 
-    private func patience(_ environment: Environment) throws(CommandFailure) -> Patience.Settings {
-        var patience = Patience.Settings()
-        if let span = try environment.value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
-            patience.retryFor = span.duration
-            patience.waitsForFirstContact = true
-        }
-        return patience
-    }
+    private static func findings(_ count: Int) -> String { count == 1 ? "1 finding" : "\(count) findings" }
 }

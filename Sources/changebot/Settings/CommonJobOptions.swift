@@ -34,18 +34,26 @@ struct CommonJobOptions: ParsableArguments {
     func patience(
         _ environment: Environment, isDaemon: Bool = false
     ) throws(CommandFailure) -> Patience.Settings {
-        var patience = Patience.Settings()
+        var patience = try environment.patience(retryFor: retryFor)
         patience.isDaemon = isDaemon
-        if let span = try environment.value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
-            patience.retryFor = span.duration
-            patience.waitsForFirstContact = true
-        }
         return patience
     }
 
     func progress(_ environment: Environment, _ log: LogOptions) throws(CommandFailure) -> ProgressPacing {
         let style = try color.style(environment, of: .standardError)
         return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet"))
+    }
+}
+
+extension Environment {
+    /// What `--retry-for` asks for.
+    func patience(retryFor: TimeSpan?) throws(CommandFailure) -> Patience.Settings {
+        var patience = Patience.Settings()
+        if let span = try value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
+            patience.retryFor = span.duration
+            patience.waitsForFirstContact = true
+        }
+        return patience
     }
 }
 

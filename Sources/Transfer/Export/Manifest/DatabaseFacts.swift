@@ -76,8 +76,13 @@ package struct DatabaseFacts: Sendable, Equatable {
         return nil
     }
 
-    /// What can't be told apart from a reset; nil if there is nothing.
+    /// What can't be told apart from a reset, or what changes don't tell of; nil if there is nothing.
     package func doubt(about current: DatabaseFacts) -> String? {
+        // Behind the number other things change too.
+        let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
+        if dialect == .couchDB, purges[0] != purges[1] {
+            return "documents were purged since then, which no change tells of: a full export has them no more"
+        }
         guard dialect == .syncGateway, let instance, let other = current.instance, instance != other else { return nil }
         return "the database was offline, or reset, since then; which of the two, the gateway does not tell"
     }
