@@ -97,9 +97,15 @@ import Testing
         }
     }
 
-    /// What CouchDB says of a document over which a validation function throws something that is no refusal. A job waited
-    /// for that to pass, gave up, and did so again the next time.
-    @Test(arguments: [[3], [1, 2, 3, 4]]) func aDocumentThatTheGatewayAloneFailsOnIsSetAside(rows: [Int]) async throws {
+    /// What CouchDB and Sync Gateway say of a document over which the function that validates it fails. A job waited for
+    /// that to pass, gave up, and did so again the next time.
+    @Test(
+        arguments: [[3], [1, 2, 3, 4]],
+        [
+            #""error":"unknown_error","reason":"no fives""#,
+            #""error":"Internal Server Error","reason":"Exception in JS sync function","status":500"#,
+        ])
+    func aDocumentThatTheGatewayAloneFailsOnIsSetAside(rows: [Int], failure: String) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -110,7 +116,7 @@ import Testing
                 default:
                     let answers = ScriptedServer.ids(in: request).map { id in
                         id == "t3"
-                            ? #"{"id":"t3","error":"unknown_error","reason":"no fives"}"#
+                            ? #"{"id":"t3",\#(failure)}"#
                             : #"{"ok":true,"id":"\#(id)","rev":"2-b"}"#
                     }
                     return .init(status: 201, body: "[" + answers.joined(separator: ",") + "]")
@@ -119,8 +125,35 @@ import Testing
             let (counters, letters) = try await server.runOnce(directory)
             #expect(counters.written == rows.count - 1)
             #expect(letters.map(\.id) == ["t3"])
-            #expect(letters.first?.reason.contains("no fives") == true)
+            #expect(letters.first?.reason.contains("the gateway refuses it (500)") == true)
             #expect(letters.first?.rule?.isEmpty == false)
+        }
+    }
+
+    /// What fell beside others that were written is written again with nothing else, and then it is an outage.
+    @Test func anOutageThatBeginsWithinAnAnswerCostsNoDocument() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                switch request.path {
+                case "/todo/_changes": return Self.fourRows
+                case "/todo/_all_docs":
+                    let rows = (2...4).map { id in
+                        #"{"key":"t\#(id)","id":"t\#(id)","value":{"rev":"1-a"},"#
+                            + #""doc":{"_id":"t\#(id)","_rev":"1-a","type":"task"}}"#
+                    }
+                    return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
+                default:
+                    let answers = ScriptedServer.ids(in: request).map { id in
+                        number > 3 || number == 0 && id == "t1"
+                            ? #"{"id":"\#(id)","rev":"2-b"}"#
+                            : #"{"id":"\#(id)","error":"Internal Server Error","reason":"kv","status":500}"#
+                    }
+                    return .init(status: 201, body: "[" + answers.joined(separator: ",") + "]")
+                }
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 4)
+            #expect(letters.isEmpty)
         }
     }
 

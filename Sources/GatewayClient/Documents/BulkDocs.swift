@@ -65,11 +65,11 @@ extension Gateway {
 }
 
 extension BulkOutcome {
-    /// Whether the gateway falls over this document by itself, and over no other: so CouchDB calls what a validation
-    /// function throws that is no refusal.
+    /// Whether the gateway falls over this document by itself, and over no other: its validation function throws something
+    /// that is no refusal (CouchDB), or its sync function fails (Sync Gateway).
     public var isOwnFailure: Bool {
         guard case .failed(let reason) = self else { return false }
-        return reason.prefix { $0 != ":" } == Self.unknownError
+        return reason.prefix { $0 != ":" } == Self.unknownError || reason.hasSuffix("Exception in JS sync function")
     }
 
     private static let unknownError = "unknown_error"

@@ -49,8 +49,17 @@ package struct BulkSender {
         }
     }
 
-    /// Documents that the gateway fell over, and how often, while it was there for others.
-    private var falls: [DocumentID: Int] = [:]
+    /// How often the gateway fell over a document while it wrote others.
+    private struct Fall {
+        var count = 0
+        /// Bytes of the run that had got through by the last time.
+        var bytes = 0
+        var last = ContinuousClock.now
+    }
+
+    private static let mostFalls = 1000
+
+    private var falls: [DocumentID: Fall] = [:]
 
     private enum Advice {
         case halve, reject, wait
@@ -105,8 +114,10 @@ package struct BulkSender {
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
                 let answers = try await write(part.writes)
-                if let failure = failure(of: answers, part.writes) { throw failure }
-                outcomes = judged(answers, part.writes)
+                if let failure = failure(of: answers, part.writes, bytes: await progress.counters.bytesOut) {
+                    throw failure
+                }
+                outcomes = await judged(answers, part.writes)
             } catch {
                 part.note(error, bytes: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
@@ -119,8 +130,6 @@ package struct BulkSender {
             }
             patience.succeed()
             await pace.noteWritten(part.writes.count)
-            let bytes = part.writes.reduce(0) { $0 + $1.document.byteCount }
-            await progress.count { $0.bytesOut += bytes }
             try await answered(part.writes, outcomes)
             try await pause(after: outcomes)
         }
@@ -129,34 +138,56 @@ package struct BulkSender {
     /// Rows that all tell of a gateway that fell over them are no better than an answer that does, unless it is known
     /// that it falls over these documents only.
     private func failure<Subject>(
-        of outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>
+        of outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>, bytes: Int
     ) -> GatewayError? {
         var words: String?
         for (write, outcome) in zip(writes, outcomes) {
-            guard case .failed(let reason) = outcome, !outcome.isOwnFailure, falls[write.document.id] == nil else {
-                return nil
-            }
-            words = reason
+            guard case .failed(let reason) = outcome else { return nil }
+            let isKnown = outcome.isOwnFailure || fell(write.document.id).map { $0.bytes < bytes } ?? false
+            if !isKnown { words = reason }
         }
-        return words.map { GatewayError(.serverError, $0, status: 500) }
+        let isOwn = outcomes.contains { $0.isOwnFailure }
+        return isOwn ? nil : words.map { GatewayError(.serverError, $0, status: 500) }
     }
 
-    /// The outcomes of an answer that is no outage's. Documents over which the gateway falls again and again are given up.
+    /// The outcomes of an answer that is no outage's. Documents over which the gateway falls again and again, while it
+    /// writes others, are given up.
     private mutating func judged<Subject>(
         _ outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>
-    ) -> [BulkOutcome] {
-        zip(writes, outcomes).map { write, outcome in
+    ) async -> [BulkOutcome] {
+        let before = await progress.counters.bytesOut
+        let written = zip(writes, outcomes).reduce(0) { $0 + ($1.1.isWritten ? $1.0.document.byteCount : 0) }
+        await progress.count { $0.bytesOut += written }
+        var counted: Set<DocumentID> = []
+        return zip(writes, outcomes).map { write, outcome in
             let id = write.document.id
             guard case .failed(let reason) = outcome else {
-                falls[id] = nil
+                if outcome.isWritten { falls[id] = nil }
                 return outcome
             }
-            falls[id, default: 0] += 1
+            var fall = fell(id) ?? Fall()
+            guard written > 0 || outcome.isOwnFailure || fall.count > 0 && fall.bytes < before else {
+                // Beside failures that are the documents' own there may be those of an outage.
+                return outcomes.contains(where: \.isOwnFailure) ? .undecided(reason: reason) : outcome
+            }
+            if counted.insert(id).inserted { fall.count += 1 }
+            (fall.bytes, fall.last) = (before + written, .now)
             let limit = outcome.isOwnFailure ? Self.ownFailuresBeforeRejecting : Self.failuresBeforeRejecting
-            guard falls[id, default: 0] >= limit else { return outcome }
-            falls[id] = nil
-            return .rejected(status: 500, reason: reason)
+            note(fall.count < limit ? fall : nil, id)
+            return fall.count < limit ? outcome : .rejected(status: 500, reason: reason)
         }
+    }
+
+    /// Nil if that is long ago.
+    private func fell(_ id: DocumentID) -> Fall? {
+        falls[id].flatMap { $0.last.duration(to: .now) < Self.longestDoubt ? $0 : nil }
+    }
+
+    /// Documents may be done with in other ways: what is old goes.
+    private mutating func note(_ fall: Fall?, _ id: DocumentID) {
+        falls[id] = fall
+        guard falls.count > Self.mostFalls else { return }
+        falls = falls.filter { $0.value.last.duration(to: .now) < Self.longestDoubt }
     }
 
     private static func rejection(_ error: GatewayError) -> BulkOutcome {
@@ -183,8 +214,10 @@ package struct BulkSender {
         }
         do { try await wait(after: error) } catch let failure as RunFailure {
             // Others passed, and the gateway is there: it is this one that can't be written.
-            let isAlone = isOne && part.othersPass && Self.mayBeOfDocuments(error)
+            let hasFallen = part.writes.first.flatMap { fell($0.document.id) } != nil
+            let isAlone = isOne && (part.othersPass || hasFallen) && Self.mayBeOfDocuments(error)
             guard isAlone, await gatewayAnswers() else { throw failure }
+            patience.succeed()
             return .reject
         }
         return .wait
@@ -193,10 +226,8 @@ package struct BulkSender {
     /// Whether a single document, and no outage, is why it fails time after time.
     private func isToBlame<Subject>(_ part: inout Part<Subject>, _ error: GatewayError) async throws -> Bool {
         guard part.failures > 1 else { return false }
-        // One that hangs up on this document only. What fails to write may well answer other questions, unless it writes
-        // others.
-        let tellsOfIt = error.code != .serverError || part.othersPass
-        if tellsOfIt, part.blame < part.failures - 1, await gatewayAnswers() { part.blame += 1 }
+        // One that hangs up on this document only. What fails to write may well answer other questions.
+        if error.code != .serverError, part.blame < part.failures - 1, await gatewayAnswers() { part.blame += 1 }
         if part.blame >= Self.failuresBeforeRejecting { return true }
         guard part.failures >= Self.failuresBeforeRejecting, let begun = part.begun,
             begun.duration(to: .now) >= Self.longestDoubt
@@ -206,7 +237,14 @@ package struct BulkSender {
 
     /// CouchDB 3.5 may send stray bytes behind an answer to a bad id: the next request on that connection fails.
     private func gatewayAnswers() async -> Bool {
-        for _ in 0..<3 where (try? await gateway.databaseInfo()) != nil { return true }
+        for _ in 0..<3 {
+            do throws(GatewayError) {
+                _ = try await gateway.databaseInfo()
+                return true
+            } catch {
+                guard [.malformedAnswer, .connectionLost].contains(error.code) else { return false }
+            }
+        }
         return false
     }
 
@@ -273,5 +311,11 @@ package struct BulkSender {
             await progress.count { $0.retries += 1 }
             try await pauses.wait(delay)
         }
+    }
+}
+
+extension BulkOutcome {
+    fileprivate var isWritten: Bool {
+        if case .written = self { true } else { false }
     }
 }

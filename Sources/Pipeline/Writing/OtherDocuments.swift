@@ -114,20 +114,26 @@ struct OtherDocuments {
     private mutating func settleInTurn(
         _ orders: ArraySlice<Order>, in keyspace: String?, _ failures: inout [Int: String]
     ) async throws -> [Order] {
-        let places = Set(orders.map { Place($0) })
-        await turns.take(places)
+        var held = Set(orders.map { Place($0) })
+        await turns.take(held)
         let again: [Order]
-        do { again = try await settle(orders, in: keyspace, &failures) } catch {
-            await turns.giveBack(places)
+        do { again = try await settle(orders, in: keyspace, &held, &failures) } catch {
+            await turns.giveBack(held)
             throw error
         }
-        await turns.giveBack(places)
+        await turns.giveBack(held)
         return again
+    }
+
+    /// Others need not wait for those that are done with.
+    private static func letGo(_ places: Set<Place>, _ held: inout Set<Place>, _ turns: Turns<Place>) async {
+        held.subtract(places)
+        await turns.giveBack(places)
     }
 
     /// Returns those that met another revision and are to be looked at again.
     private mutating func settle(
-        _ orders: ArraySlice<Order>, in keyspace: String?, _ failures: inout [Int: String]
+        _ orders: ArraySlice<Order>, in keyspace: String?, _ held: inout Set<Place>, _ failures: inout [Int: String]
     ) async throws -> [Order] {
         var writes: [PlannedWrite<Order>] = []
         for (order, lookup) in zip(orders, try await lookUp(orders, in: keyspace)) {
@@ -141,10 +147,13 @@ struct OtherDocuments {
             case .impossible(let reason): failures[order.plan] = Self.failure(order, reason)
             }
         }
+        let turns = turns
+        await Self.letGo(held.subtracting(writes.map { Place($0.subject) }), &held, turns)
         var outcomes: [(order: Order, outcome: BulkOutcome)] = []
         for request in PlannedWrite.requests(writes, limits: limits) {
             try await senders[keyspace]?.send(request) { writes, answers in
                 outcomes += zip(writes, answers).map { ($0.subject, $1) }
+                await Self.letGo(Set(writes.map { Place($0.subject) }), &held, turns)
             }
         }
         return try await book(outcomes, in: keyspace, &failures)

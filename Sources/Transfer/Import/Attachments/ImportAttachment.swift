@@ -16,6 +16,8 @@ struct ImportAttachment: Sendable {
 
     let name: String
     let contentType: String?
+    /// What stands for the type is no text.
+    let hasBadType: Bool
     let revisionPosition: Int?
     let digest: String?
     /// Of the bytes that are stored: packed ones if there is an ``encoding``.
@@ -50,9 +52,7 @@ extension ImportAttachment {
         self.name = name
         guard value.kind == .object || value.kind == .null else { throw AttachmentFault(name, "is no object") }
         contentType = value["content_type"]?.string
-        guard contentType != nil || value["content_type"].map({ $0.kind == .null }) ?? true else {
-            throw AttachmentFault(name, "has a content_type that is no text")
-        }
+        hasBadType = value["content_type"].map { $0.kind != .string && $0.kind != .null } ?? false
         revisionPosition = value["revpos"]?.integer
         digest = value["digest"]?.string
         encoding = value["encoding"]?.string

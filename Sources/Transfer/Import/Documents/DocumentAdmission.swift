@@ -125,6 +125,9 @@ struct DocumentAdmission: Sendable {
     /// What can only be kept where it is there already.
     private func check(_ attachment: ImportAttachment) throws(Refusal) {
         if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
+        if attachment.hasBadType {
+            throw Refusal(reason: AttachmentFault(attachment.name, "has a content_type that is no text").reason)
+        }
         switch (attachment.body, mode) {
         case (.stub, .insert), (.stub, .restore):
             throw Refusal(reason: ImportAttachment.bareStub(attachment.name).reason)

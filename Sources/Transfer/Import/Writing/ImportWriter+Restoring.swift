@@ -22,10 +22,12 @@ extension ImportWriter {
         }
         guard settings.preview == nil else { return }
         var attempts = 0
+        var sender = makeSender()
         while !open.isEmpty {
             try Task.checkCancellation()
             attempts += 1
-            open = try await store(open, differences, isLast: attempts >= Self.attemptLimit, &outcomes)
+            open = try await store(
+                open, differences, isLast: attempts >= Self.attemptLimit, &sender, &outcomes)
         }
     }
 
@@ -47,7 +49,7 @@ extension ImportWriter {
     /// - Returns: Those that the gateway could not decide about.
     private func store(
         _ open: [Open], _ differences: [DocumentID: RevisionDifference], isLast: Bool,
-        _ outcomes: inout [ImportOutcome?]
+        _ sender: inout BulkSender, _ outcomes: inout [ImportOutcome?]
     ) async throws -> [Open] {
         var writes: [PlannedWrite<(open: Open, revision: RevisionID)>] = []
         for open in open {
@@ -58,7 +60,6 @@ extension ImportWriter {
             }
         }
         var answers: [(open: Open, outcome: BulkOutcome)] = []
-        var sender = makeSender()
         try await sender.send(
             writes[...],
             by: { part async throws(GatewayError) in
