@@ -19,6 +19,15 @@ package struct Decision: Sendable {
         package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
     }
 
+    /// A rule of `on_error: skip` that failed: the decision was made as if it were not there.
+    package struct Skip: Sendable, Equatable, CustomStringConvertible {
+        /// The name of the rule.
+        package let rule: String
+        package let reason: String
+
+        package var description: String { "rule '\(rule)': \(reason)" }
+    }
+
     /// The rules whose conditions held, by their index in ``RuleSet/names``, each once, in the order in which they
     /// first did. Also those that changed nothing.
     package internal(set) var fired: [Int] = []
@@ -35,6 +44,8 @@ package struct Decision: Sendable {
     /// Whether a mapping made it: what it gives is ``mapped``.
     package internal(set) var isMapping = false
     package internal(set) var fault: Fault?
+    /// The rules that failed and were skipped, in the order in which they failed, each once.
+    package internal(set) var skipped: [Skip] = []
 
     init(_ document: JSONText) { self.document = document }
 }

@@ -7,6 +7,8 @@ package struct DecisionReport: Sendable {
     /// The names of the rules that fired.
     package let fired: [String]
     private let names: [String]
+    /// The action that stands for a rule that failed and was skipped.
+    static let skip = "skip"
 
     /// - Parameters:
     ///   - document: As it came.
@@ -38,9 +40,9 @@ package struct DecisionReport: Sendable {
         }
     }
 
-    /// The other documents, and attachments that are taken away: `{rule, action, …}` each. Of a mapping, all documents
-    /// that it gives.
-    package func writeEffects(to writer: inout JSONWriter) {
+    /// The other documents, attachments that are taken away, and rules that failed and were skipped:
+    /// `{rule, action, …}` each. Of a mapping, all documents that it gives.
+    package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in
             for put in decision.puts {
@@ -57,6 +59,13 @@ package struct DecisionReport: Sendable {
                 writer.object { writer in
                     writer.member("action", string: "detach")
                     writer.member("name", string: name)
+                }
+            }
+            for skip in withSkips ? decision.skipped : [] {
+                writer.object { writer in
+                    writer.member("rule", string: skip.rule)
+                    writer.member("action", string: Self.skip)
+                    writer.member("reason", string: skip.reason)
                 }
             }
         }

@@ -26,6 +26,8 @@ struct DecisionRun {
     private var changing: [Int] = []
     private var passes: [[Int]] = []
     private var attempt: RuleAttempt?
+    /// The rules that failed and are not tried again.
+    private var skipped: Set<Int> = []
 
     init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int) {
         self.input = input
@@ -50,13 +52,7 @@ struct DecisionRun {
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
                             now: now, scratch))
                 }
-                switch try attempt.proceed(outcomes) {
-                case .goesOn: self.attempt = attempt
-                case .fires:
-                    try commit(attempt)
-                    self.attempt = nil
-                case .doesNotFire: self.attempt = nil
-                }
+                try proceed(&attempt, outcomes)
                 outcomes = []
             }
             return .decided(try finished())
@@ -64,6 +60,41 @@ struct DecisionRun {
             decision.fault = error
             return .decided(decision)
         }
+    }
+
+    /// Takes the attempt one step further.
+    private mutating func proceed(_ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]) throws(Decision.Fault) {
+        self.attempt = nil
+        do throws(Decision.Fault) {
+            switch try attempt.proceed(outcomes) {
+            case .goesOn: self.attempt = attempt
+            case .fires: try commit(attempt)
+            case .doesNotFire: break
+            }
+        } catch {
+            try skip([attempt.index], after: error)
+        }
+    }
+
+    /// Goes on without the rules that failed, if all of them may be skipped.
+    ///
+    /// What they did in earlier passes is undone: the decision begins again without them.
+    private mutating func skip(_ failed: [Int], after fault: Decision.Fault) throws(Decision.Fault) {
+        guard !failed.isEmpty, !fault.isPassing, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw fault }
+        for rule in failed where skipped.insert(rule).inserted {
+            decision.skipped.append(Decision.Skip(rule: ruleSet.rules[rule].name, reason: fault.reason))
+        }
+        if decision.fired.contains(where: failed.contains) { startAgain() }
+    }
+
+    private mutating func startAgain() {
+        draft = Draft(document: input.document)
+        decision.fired = []
+        attempt = nil
+        changing = []
+        passes = []
+        next = 0
+        findCandidates()
     }
 
     /// The next rule whose selectors hold, in this pass or the next; nil when a pass has changed nothing. A mapping has
@@ -77,22 +108,31 @@ struct DecisionRun {
         while !draft.isDeleted {
             while let index = candidates.next(from: next) {
                 next = index + 1
+                guard !skipped.contains(index) else { continue }
                 let rule = ruleSet.rules[index]
                 do throws(MatchFault) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }
                 } catch {
-                    throw Decision.Fault(rule: rule.name, reason: error.description)
+                    try skip([index], after: Decision.Fault(rule: rule.name, reason: error.description))
+                    continue
                 }
                 return RuleAttempt(rule, index, draft)
             }
             if changing.isEmpty || ruleSet.kind == .mapping { return nil }
-            passes.append(changing)
-            guard passes.count < Self.passLimit else { throw loop() }
-            changing = []
-            next = 0
-            findCandidates()
+            try beginPass()
         }
         return nil
+    }
+
+    private mutating func beginPass() throws(Decision.Fault) {
+        passes.append(changing)
+        changing = []
+        next = 0
+        findCandidates()
+        guard passes.count == Self.passLimit else { return }
+        let rules = loopingRules
+        let skippable = rules.filter(ruleSet.skipsErrors(of:))
+        try skip(skippable, after: loop(of: rules))
     }
 
     private func isWanted(_ scratch: MatchScratch) throws(Decision.Fault) -> Bool {
@@ -141,9 +181,10 @@ struct DecisionRun {
         return decision
     }
 
-    /// Names the rules that changed the document in the last two passes.
-    private func loop() -> Decision.Fault {
-        let rules = Set(passes.suffix(2).joined()).sorted()
+    /// The rules that changed the document in the last two passes.
+    private var loopingRules: [Int] { Set(passes.suffix(2).joined()).sorted() }
+
+    private func loop(of rules: [Int]) -> Decision.Fault {
         let names = rules.map { ruleSet.rules[$0].name }
         return Decision.Fault(rule: nil, reason: "rule loop: " + names.joined(separator: " ↔ "))
     }

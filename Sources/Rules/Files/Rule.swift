@@ -11,6 +11,14 @@ final class Rule: Sendable {
         static let delete = Changes(rawValue: 2)
     }
 
+    /// What becomes of a decision in which the rule fails.
+    enum ErrorPolicy: String, Sendable {
+        /// There is none: the document is a dead letter.
+        case setAside = "set-aside"
+        /// It is made without the rule.
+        case skip
+    }
+
     let name: String
     let kind: RuleFileKind
     let on: Changes
@@ -19,6 +27,7 @@ final class Rule: Sendable {
     /// The jq program that must give true as well, by its index in the ``ProgramList``.
     let condition: Int?
     let then: [Action]
+    let onError: ErrorPolicy
     /// The rule as the file has it.
     let source: SourceNode
     /// The file, as people know it.
@@ -28,7 +37,7 @@ final class Rule: Sendable {
 
     private init(
         name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, condition: Int?,
-        then: [Action], source: SourceNode, path: String
+        then: [Action], onError: ErrorPolicy, source: SourceNode, path: String
     ) {
         self.name = name
         self.kind = kind
@@ -37,9 +46,10 @@ final class Rule: Sendable {
         self.unless = unless
         self.condition = condition
         self.then = then
+        self.onError = onError
         self.source = source
         self.path = path
-        canonical = Self.canonical(source, on, then)
+        canonical = Self.canonical(source, on, then, onError)
     }
 
     /// Where the rule begins in its file.
@@ -56,7 +66,7 @@ final class Rule: Sendable {
 // MARK: - Reading
 
 extension Rule {
-    private static let keys = ["name", "when", "unless", "if", "on", "then"]
+    private static let keys = ["name", "when", "unless", "if", "on", "then", "on_error"]
 
     /// Nil, with faults, if the node is not a rule.
     convenience init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -73,10 +83,11 @@ extension Rule {
         let then = object.required("then", "say what to do; then: [] only counts").flatMap {
             Self.actions($0, reading)
         }
+        let onError = Self.errorPolicy(object, reading.kind)
         guard faults.faults.count == before, let name, let when, let then else { return nil }
         self.init(
             name: name, kind: reading.kind, on: on, when: when, unless: unless, condition: condition, then: then,
-            source: node, path: faults.path)
+            onError: onError, source: node, path: faults.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {
@@ -95,6 +106,19 @@ extension Rule {
             }
         }
         return changes
+    }
+
+    private static func errorPolicy(_ object: SourceObject, _ kind: RuleFileKind) -> ErrorPolicy {
+        guard let node = object.node("on_error") else { return .setAside }
+        guard kind == .rules else {
+            object.faults.report(
+                at: node.position,
+                "'on_error' has no meaning in a mapping: a document that a rule fails for is rejected; remove it")
+            return .setAside
+        }
+        if case .string(let text) = node.content, let policy = ErrorPolicy(rawValue: text) { return policy }
+        object.faults.report(at: node.position, "'on_error' knows set-aside (the default) and skip; write one of them")
+        return .setAside
     }
 
     /// `if: PROGRAM`, or `if: { jq: PROGRAM }` as everywhere else.
@@ -120,10 +144,13 @@ extension Rule {
     }
 
     /// - Precondition: `source` was read into `then` without a fault.
-    private static func canonical(_ source: SourceNode, _ on: Changes, _ then: [Action]) -> [UInt8] {
+    private static func canonical(_ source: SourceNode, _ on: Changes, _ then: [Action], _ onError: ErrorPolicy)
+        -> [UInt8]
+    {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("on", integer: on.rawValue)
+            if onError != .setAside { writer.member("on_error", string: onError.rawValue) }
             for name in ["name", "when", "unless", "if"] {
                 if let node = source.member(name) { writer.member(name, raw: node.json) }
             }

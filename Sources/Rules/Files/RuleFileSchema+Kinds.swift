@@ -34,6 +34,7 @@ extension RuleFileSchema {
                 "rules": {
                   "items": {
                     "properties": {
+                      "on_error": false,
                       "then": {
                         "items": {
                           "properties": { "put": { "properties": { "keyspace": false, "if_exists": false } } }

@@ -119,6 +119,12 @@ package enum RuleFileSchema {
                   "description": "Actions, in order; [] only counts. The document is written once, if it is different.",
                   "type": "array",
                   "items": { "$ref": "#/definitions/action" }
+                },
+                "on_error": {
+                  "title": "On error",
+                  "description": "If the rule fails. set-aside: a dead letter, no write. skip: the other rules go on.",
+                  "enum": ["set-aside", "skip"],
+                  "default": "set-aside"
                 }
               },
               "defaultSnippets": [

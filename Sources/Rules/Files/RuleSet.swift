@@ -62,6 +62,9 @@ package final class RuleSet: Sendable {
     /// The rules' names, unique. A rule's place in this list is its index in a ``Decision``.
     package var names: [String] { rules.map(\.name) }
 
+    /// Whether a rule, by its index, says `on_error: skip`: if it fails, other rules' effects stand.
+    package func skipsErrors(of rule: Int) -> Bool { rules[rule].onError == .skip }
+
     /// What a task decides with. Not to be shared between tasks.
     package func makeDecider() -> Decider { Decider(self) }
 }

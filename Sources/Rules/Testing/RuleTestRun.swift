@@ -88,7 +88,8 @@ extension RuleExpectation {
     private func effectsMismatch(_ report: DecisionReport) -> Mismatch? {
         guard let effects else { return nil }
         var writer = JSONWriter()
-        report.writeEffects(to: &writer)
+        let namesSkips = effects.root.elements.contains { $0["action"]?.string == DecisionReport.skip }
+        report.writeEffects(to: &writer, withSkips: namesSkips)
         guard let actual = try? JSONText(writer.bytes) else { return nil }
         let expected = Array(effects.root.elements)
         let found = Array(actual.root.elements)
@@ -113,8 +114,11 @@ extension RuleExpectation {
     private func errorMismatch(_ report: DecisionReport) -> Mismatch? {
         let actual = report.decision.fault?.description
         if let error {
-            if let actual, error.isEmpty || actual.contains(error) { return nil }
-            return Mismatch(what: "error", expected: [error.isEmpty ? "any" : error], actual: [actual ?? "none"])
+            let skips = report.decision.skipped.map(\.description)
+            let errors = actual.map { [$0] } ?? skips
+            if errors.contains(where: { error.isEmpty || $0.contains(error) }) { return nil }
+            return Mismatch(
+                what: "error", expected: [error.isEmpty ? "any" : error], actual: errors.isEmpty ? ["none"] : errors)
         }
         return actual.map { Mismatch(what: "error", expected: ["none"], actual: [$0]) }
     }
