@@ -73,7 +73,7 @@ struct AttachAction: Sendable {
     }
 
     private static func fault(ofName name: String) -> String? {
-        name.hasPrefix("_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
+        name.begins(with: "_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
     }
 
     /// Does nothing if a program gives no name, no file, or null for one of them.
@@ -110,12 +110,12 @@ struct AttachAction: Sendable {
                 var writer = JSONWriter()
                 writer.object { $0.member(name, raw: attachment.stub) }
                 draft.document = try draft.document.setting(attachments, to: writer.bytes)
-                draft.attachments[name] = attachment
+                draft.attachments[ExactString(name)] = attachment
                 return
             }
             if let stub = existing[name], attachment.isContent(of: stub) { return }
             draft.document = try draft.document.setting(attachments.appending(name), to: attachment.stub)
-            draft.attachments[name] = attachment
+            draft.attachments[ExactString(name)] = attachment
         } catch {
             throw ActionFault(error)
         }

@@ -2,8 +2,8 @@
 final class AttachmentFiles {
     /// Read by other rule files of the same set as well.
     final class Shared {
-        fileprivate var contents: [String: AttachmentContent] = [:]
-        fileprivate var folders: [String: AttachmentFolder] = [:]
+        fileprivate var contents: [ExactString: AttachmentContent] = [:]
+        fileprivate var folders: [ExactString: AttachmentFolder] = [:]
     }
 
     /// Bytes that a file may have. More than gateways take, so that it is they who say no.
@@ -20,18 +20,20 @@ final class AttachmentFiles {
 
     func content(_ file: String) throws(FileFault) -> AttachmentContent {
         let path = RulePath.join(folder, file)
-        if let content = shared.contents[path] { return content }
+        let key = ExactString(path)
+        if let content = shared.contents[key] { return content }
         let content = AttachmentContent(try FileBytes.read(path, limit: Self.lengthLimit))
-        shared.contents[path] = content
+        shared.contents[key] = content
         return content
     }
 
     /// A folder whose files are named by documents.
     func folder(_ name: String) throws(FileFault) -> AttachmentFolder {
         let path = RulePath.join(folder, name)
-        if let folder = shared.folders[path] { return folder }
+        let key = ExactString(path)
+        if let folder = shared.folders[key] { return folder }
         let folder = try AttachmentFolder(path)
-        shared.folders[path] = folder
+        shared.folders[key] = folder
         return folder
     }
 }

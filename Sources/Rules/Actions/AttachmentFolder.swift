@@ -18,7 +18,7 @@ final class AttachmentFolder: Sendable {
     private static let listedFiles = 10_000
 
     private let path: String
-    private let cache = Locked<[String: Entry]>([:])
+    private let cache = Locked<[ExactString: Entry]>([:])
 
     /// - Throws: ``FileFault`` if it is no folder.
     init(_ path: String) throws(FileFault) {
@@ -29,20 +29,25 @@ final class AttachmentFolder: Sendable {
     /// - Parameter name: Relative to the folder, of any origin.
     /// - Throws: ``FileFault`` also if the name leads out of the folder, through links or not.
     func content(_ name: String) throws(FileFault) -> AttachmentContent {
-        guard !name.hasPrefix("/"), !name.utf8.contains(0), !name.split(separator: "/").contains("..") else {
+        guard !name.begins(with: "/"), !name.utf8.contains(0), !Self.leadsUp(name) else {
             throw .outside(name, folder: path)
         }
         let file = try FileBytes.realPath(path + "/" + name)
-        guard file.hasPrefix(path == "/" ? path : path + "/") else { throw .outside(name, folder: path) }
+        guard file.begins(with: path == "/" ? path : path + "/") else { throw .outside(name, folder: path) }
         let version = try FileBytes.version(of: file)
-        if let entry = cache.withLock({ $0[file] }), entry.version == version { return entry.content }
+        if let entry = cache.withLock({ $0[ExactString(file)] }), entry.version == version { return entry.content }
         let content = AttachmentContent(try FileBytes.read(file, limit: AttachmentFiles.lengthLimit))
         cache.withLock { cache in
             let held = cache.values.reduce(content.base64.count) { $0 + $1.content.base64.count }
             if held > Self.cacheLimit { cache = [:] }
-            cache[file] = Entry(version: version, content: content)
+            cache[ExactString(file)] = Entry(version: version, content: content)
         }
         return content
+    }
+
+    /// Whether one of the name's parts is `..`.
+    private static func leadsUp(_ name: String) -> Bool {
+        name.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) }
     }
 
     /// What decisions depend on: the files' names, sizes and times of change, as far as they are not too many to look

@@ -28,6 +28,6 @@ struct DetachAction: Sendable {
         } catch {
             throw ActionFault(error)
         }
-        draft.attachments[name] = nil
+        draft.attachments[ExactString(name)] = nil
     }
 }

@@ -3,12 +3,12 @@ internal import LosslessJSON
 /// A document as `_bulk_docs` takes it: its bytes, with the content of attachments where their placeholders are.
 package struct DocumentBody: Sendable {
     private let document: JSONText
-    private let attachments: [String: Attachment]
+    private let attachments: [ExactString: Attachment]
 
     /// - Parameters:
     ///   - document: With a placeholder for each of the attachments.
     ///   - attachments: By name.
-    init(_ document: JSONText, _ attachments: [String: Attachment]) {
+    init(_ document: JSONText, _ attachments: [ExactString: Attachment]) {
         self.document = document
         self.attachments = attachments
     }
@@ -45,7 +45,7 @@ package struct DocumentBody: Sendable {
     /// In the order of the text.
     private var placeholders: [(range: Range<Int>, attachment: Attachment)] {
         guard !attachments.isEmpty, let members = document.root["_attachments"] else { return [] }
-        return attachments.compactMap { name, attachment in members[name].map { ($0.range, attachment) } }
+        return attachments.compactMap { name, attachment in members[name.text].map { ($0.range, attachment) } }
             .sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 }

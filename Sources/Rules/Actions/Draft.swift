@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct Draft {
     var document: JSONText
     /// What the document's placeholders stand for, by attachment name.
-    var attachments: [String: Attachment] = [:]
+    var attachments: [ExactString: Attachment] = [:]
     /// Other documents, in the order in which rules first asked for them.
     var puts: [PutEffect] = []
     /// The document is a tombstone now: nothing more can happen to it.

@@ -92,7 +92,7 @@ struct PatchAction: Sendable {
         guard let first = pointer.tokens.first else {
             return "patch can't replace the whole document; name what is to change"
         }
-        guard first.hasPrefix("_") else { return nil }
+        guard first.begins(with: "_") else { return nil }
         return "patch can't touch '\(first)': "
             + (first == "_attachments" ? "use attach and detach" : "members that begin with '_' are the gateway's")
     }

@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// Writes another document.
 struct PutAction: Sendable {
-    private static let keys = ["id", "document", "keyspace", "if_exists"]
+    private static let keys = ["id", "document", "keyspace", "if_exists", "allow_design"]
 
     private let id: TextTemplate?
     private let document: Template
@@ -10,6 +10,8 @@ struct PutAction: Sendable {
     let keyspace: String?
     private let ifExists: PutEffect.Existing
     private let kind: RuleFileKind
+    /// The id where the rule file spells it out. Only such a one may begin with `_`.
+    private let literalID: String?
 
     var programs: [Int] { (id?.programs ?? []) + document.programs }
 
@@ -35,6 +37,9 @@ struct PutAction: Sendable {
                 at: member.position,
                 "put can't set '\(member.name)': members that begin with '_' are the gateway's; remove it")
         }
+        let idNodes = [object.node("id"), documentNode.isComputed ? nil : documentNode.member("_id")].compactMap(\.self)
+        literalID = idNodes.lazy.compactMap(\.text).first
+        ReservedID.check(idNodes, of: object)
         if id == nil, !documentNode.isComputed, !members.contains(where: { $0.name == "_id" }) {
             reading.faults.report(
                 at: documentNode.position, "'id' is missing; say which document to write: id: { jq: '…' }")
@@ -88,10 +93,7 @@ struct PutAction: Sendable {
         guard let id = givenID ?? ownID, !id.isEmpty else {
             throw .failed("put: the document has no '_id' and the rule no 'id'")
         }
-        // There the bots keep their marks; an id may be made of what a document says.
-        guard !id.hasPrefix("_local/") else {
-            throw .failed("put writes no local documents ('\(id)')")
-        }
+        if id.begins(with: "_"), literalID?.isSame(as: id) != true { throw .failed(ReservedID.refusal(ofComputed: id)) }
         if let ownID, let givenID, !ownID.utf8.elementsEqual(givenID.utf8) {
             throw .failed("put: 'id' says '\(givenID)', the document's '_id' says '\(ownID)'")
         }

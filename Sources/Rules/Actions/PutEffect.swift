@@ -20,6 +20,11 @@ package struct PutEffect: Sendable {
     /// The rule that wants it, by its index.
     package internal(set) var rule = 0
 
+    /// Whether the two are to be written to one document.
+    func isOfSameDocument(as other: PutEffect) -> Bool {
+        id.isSame(as: other.id) && keyspace.map { ExactString($0) } == other.keyspace.map { ExactString($0) }
+    }
+
     /// What to write where there is no such document.
     package var newDocument: JSONText {
         get throws(JSONEditFault) {

@@ -36,7 +36,7 @@ package struct Decision: Sendable {
     /// Whether the document has to be written.
     package internal(set) var isChanged = false
     /// What the rules attached, by name. What was there before is not in it.
-    package internal(set) var attachments: [String: Attachment] = [:]
+    package internal(set) var attachments: [ExactString: Attachment] = [:]
     /// Other documents that are to be written before this one is, in this order.
     package internal(set) var puts: [PutEffect] = []
     /// Whether the document is to become a tombstone; in a mapping, whether it is dropped.

@@ -29,7 +29,7 @@ package struct DecisionReport: Sendable {
     }
 
     /// The names of attachments that are there afterwards with another content than before, sorted.
-    package var attached: [String] { decision.attachments.keys.sorted() }
+    package var attached: [ExactString] { decision.attachments.keys.sorted() }
 
     /// The names of attachments that are not there any more, in the document's order.
     package var detached: [String] {
@@ -97,7 +97,7 @@ package struct DecisionReport: Sendable {
             writer.array { writer in for name in fired { writer.string(name) } }
             writer.member("patch", raw: patch.json)
             writer.name("attachments")
-            writer.array { writer in for name in attached { writer.string(name) } }
+            writer.array { writer in for name in attached { writer.string(name.text) } }
             writer.member("deleted", bool: decision.isDeletion)
             writer.name("effects")
             writeEffects(to: &writer)

@@ -176,9 +176,15 @@ struct DecisionRun {
         if decision.isMapping {
             decision.dropLostAttachments()
             let names = decision.fired.map { ruleSet.rules[$0].name }
-            if let fault = decision.mappingFault(fired: names) { throw fault }
+            if let fault = mappedIDFault ?? decision.mappingFault(fired: names) { throw fault }
         }
         return decision
+    }
+
+    private var mappedIDFault: Decision.Fault? {
+        guard !draft.isDeleted else { return nil }
+        return ReservedID.fault(
+            inMapping: draft.document.root["_id"]?.string, was: input.document.root["_id"]?.string)
     }
 
     /// The rules that changed the document in the last two passes.

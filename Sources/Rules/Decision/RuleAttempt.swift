@@ -78,7 +78,7 @@ struct RuleAttempt {
             return put
         }
         let replaced = draft.puts.filter { old in
-            !(old.rule == index && wanted.contains { $0.id == old.id && $0.keyspace == old.keyspace })
+            !(old.rule == index && wanted.contains { $0.isOfSameDocument(as: old) })
         }
         result.puts = replaced + wanted
         return result

@@ -18,5 +18,5 @@ extension RuleFileKind {
 
     /// Whether a rule may write the member of the document: those that begin with `_` are the gateway's, but a document
     /// on its way into a database is still nobody's.
-    func mayWrite(_ member: String) -> Bool { self == .mapping || !member.hasPrefix("_") }
+    func mayWrite(_ member: String) -> Bool { self == .mapping || !member.begins(with: "_") }
 }

@@ -194,6 +194,12 @@ extension RuleFileSchema {
                   "description": "keep it (the default), replace all but its attachments, or merge into it.",
                   "enum": ["keep", "replace", "merge"],
                   "default": "keep"
+                },
+                "allow_design": {
+                  "title": "Allow a design document",
+                  "description": "true: the id, written out, may begin with _design/. A computed one never may.",
+                  "type": "boolean",
+                  "default": false
                 }
               },
               "anyOf": [

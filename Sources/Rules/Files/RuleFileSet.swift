@@ -19,10 +19,11 @@ package struct RuleFileSet: Sendable {
         var files: [RuleFile] = []
         let shared = RuleReading.Shared()
         // A file may be named twice: by itself, and by its folder.
-        var seen: Set<String> = []
+        var seen: Set<ExactString> = []
         for path in paths {
             do throws(FileFault) {
-                for path in try RulePath.files(at: path) where seen.insert(try FileBytes.realPath(path)).inserted {
+                for path in try RulePath.files(at: path)
+                where seen.insert(ExactString(try FileBytes.realPath(path))).inserted {
                     let bytes = try FileBytes.read(path, limit: RuleFile.lengthLimit)
                     let file = RuleFile(path: path, bytes: bytes, shared: shared)
                     let faultsOfFile = file.faults + file.faults(unless: kind)

@@ -7,7 +7,7 @@ package struct MappedDocument: Sendable {
     /// With placeholders for the ``attachments``.
     package let document: JSONText
     /// What the mapping attached, by name.
-    package let attachments: [String: Attachment]
+    package let attachments: [ExactString: Attachment]
 
     /// As `_bulk_docs` takes it, with the content of the attachments.
     package var body: DocumentBody { DocumentBody(document, attachments) }
@@ -29,7 +29,7 @@ extension Decision {
     mutating func dropLostAttachments() {
         let members = document.root["_attachments"]
         attachments = attachments.filter { name, attachment in
-            members?[name]?.bytes.elementsEqual(attachment.stub) == true
+            members?[name.text]?.bytes.elementsEqual(attachment.stub) == true
         }
     }
 

@@ -50,11 +50,11 @@ struct JSONSource {
 
     private mutating func object(_ value: JSONValue, at position: SourcePosition) -> SourceNode? {
         var members: [SourceNode.Member] = []
-        var names: Set<String> = []
+        var names: Set<ExactString> = []
         for member in value.members {
             let position = advance(to: member.name.range.lowerBound)
             guard let name = string(member.name, at: position) else { return nil }
-            guard names.insert(name).inserted else {
+            guard names.insert(ExactString(name)).inserted else {
                 faults.report(at: position, "the key '\(name)' is there twice; remove one of the two")
                 return nil
             }

@@ -67,14 +67,14 @@ struct YAMLSource {
     private mutating func object(_ mapping: Node.Mapping, at position: SourcePosition, depth: Int) -> SourceNode? {
         guard accepts(mapping.tag, or: .map, at: position) else { return nil }
         var members: [SourceNode.Member] = []
-        var names: Set<String> = []
+        var names: Set<ExactString> = []
         for (key, value) in mapping {
             let keyPosition = Self.position(key.mark)
             guard case .scalar(let scalar) = key else {
                 faults.report(at: keyPosition, "a key must be text, not a list or an object; put it in quotes")
                 return nil
             }
-            guard names.insert(scalar.string).inserted else {
+            guard names.insert(ExactString(scalar.string)).inserted else {
                 faults.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
                 return nil
             }

@@ -89,7 +89,7 @@ struct RuleExpectation: Sendable {
     var document: JSONText?
     var patch: JSONText?
     /// All that are added, by name.
-    var attachments: [String: File]?
+    var attachments: [ExactString: File]?
     var isDeleted: Bool?
     var effects: JSONText?
     /// All that a mapping gives, in order.
@@ -156,13 +156,13 @@ extension RuleExpectation {
         return nil
     }
 
-    private static func attachments(_ node: SourceNode, _ reading: RuleReading) -> [String: File]? {
+    private static func attachments(_ node: SourceNode, _ reading: RuleReading) -> [ExactString: File]? {
         guard case .object(let members) = node.content else {
             reading.faults.report(
                 at: node.position, "'attachments' must be an object, a name and what is expected each; correct it")
             return nil
         }
-        return Dictionary(members.map { ($0.name, File($0.value, reading)) }) { first, _ in first }
+        return Dictionary(members.map { (ExactString($0.name), File($0.value, reading)) }) { first, _ in first }
     }
 }
 

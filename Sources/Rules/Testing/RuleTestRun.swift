@@ -103,9 +103,9 @@ extension RuleExpectation {
 
     private func attachmentsMismatch(_ report: DecisionReport) -> Mismatch? {
         guard let attachments else { return nil }
-        let expected = attachments.sorted { $0.key < $1.key }.map { $1.line(named: $0) }
+        let expected = attachments.sorted { $0.key < $1.key }.map { $1.line(named: $0.text) }
         let actual = report.decision.attachments.sorted { $0.key < $1.key }.map { name, attachment in
-            attachments[name].map { $0.line(named: name, of: attachment) }
+            attachments[name].map { $0.line(named: name.text, of: attachment) }
                 ?? "\(name): \(attachment.contentType), \(attachment.content.length) bytes"
         }
         return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)

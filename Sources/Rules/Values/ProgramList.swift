@@ -12,7 +12,7 @@ final class ProgramList {
 
     /// A text means the same everywhere where the same names are known.
     private struct Key: Hashable {
-        let text: String
+        let text: ExactString
         let variables: [String]
     }
 
@@ -20,13 +20,13 @@ final class ProgramList {
     private var indexes: [Key: Int] = [:]
     private var uses: [Use] = []
 
-    var texts: [String] { programs.map(\.text) }
+    var texts: [String] { programs.map(\.text.text) }
 
     /// The index of a program in ``texts``.
     ///
     /// - Parameter variables: What it knows as `$NAME` beside what all know.
     func add(_ text: String, variables: [String] = [], path: String, at position: SourcePosition) -> Int {
-        let key = Key(text: text, variables: variables)
+        let key = Key(text: ExactString(text), variables: variables)
         let index = indexes[key] ?? programs.count
         if index == programs.count {
             programs.append(key)
@@ -61,7 +61,7 @@ final class ProgramList {
         var faults: [Int: JQCompileFault] = [:]
         for variables in Set(programs.map(\.variables)) {
             let indexes = programs.indices.filter { programs[$0].variables == variables }
-            let results = try JQCompiler.check(indexes.map { programs[$0].text }, variables: variables)
+            let results = try JQCompiler.check(indexes.map { programs[$0].text.text }, variables: variables)
             for (index, fault) in zip(indexes, results) { faults[index] = fault }
         }
         return faults

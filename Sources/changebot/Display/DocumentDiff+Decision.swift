@@ -16,7 +16,7 @@ extension DocumentDiff {
         attached = report.attached.compactMap { name in
             decision.attachments[name].map { attachment in
                 NewAttachment(
-                    name: name, contentType: attachment.contentType, byteCount: attachment.content.length,
+                    name: name.text, contentType: attachment.contentType, byteCount: attachment.content.length,
                     sha256: attachment.content.sha256)
             }
         }

@@ -2,15 +2,15 @@ internal import LosslessJSON
 
 /// What is certain about a document: clauses that hold for it, clauses that do not, and what rules did to it since.
 struct Knowledge {
-    private var holding: [String: Selector] = [:]
-    private var refuted: [String: Selector] = [:]
+    private var holding: [ExactString: Selector] = [:]
+    private var refuted: [ExactString: Selector] = [:]
     private var conditions: [FieldPath: [Condition]] = [:]
     /// Later than the clauses, none of which it touches.
     private var effects = RuleOutlook()
 
     /// A document for which the rule's `when` holds.
     init(matching rule: CheckedRule) {
-        for clause in rule.when { holding[clause.text] = clause.selector }
+        for clause in rule.when { holding[ExactString(clause.text)] = clause.selector }
         indexConditions()
     }
 
@@ -48,7 +48,7 @@ struct Knowledge {
     }
 
     private func holds(_ clause: LocatedClause) -> Certainty {
-        if holding[clause.text] != nil { return .yes }
+        if holding[ExactString(clause.text)] != nil { return .yes }
         if case .field(let path, let condition) = clause.selector { return holds(condition, at: path) }
         return holds(clause.selector)
     }
@@ -83,7 +83,9 @@ struct Knowledge {
         return .unknown
     }
 
-    private static func text(_ selector: Selector) -> String { SelectorText(literalLimit: .max).clause(selector) }
+    private static func text(_ selector: Selector) -> ExactString {
+        ExactString(SelectorText(literalLimit: .max).clause(selector))
+    }
 }
 
 extension Condition {

@@ -1,0 +1,68 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct ReservedIDTests {
+    private static func put(_ body: String, head: String = "version: 1\n") -> String {
+        head + "rules: [{name: a, when: {}, then: [{put: {\(body)}}]}]\n"
+    }
+
+    /// `_design/` with an accent behind it begins with `_design/` to a gateway, but not to `hasPrefix`.
+    @Test(arguments: [
+        "_design/x", "_design/\u{301}x", "_local/changebot.x", "_\u{301}", "_", "_security", "_all_docs",
+    ])
+    func aComputedIDNeverBeginsWithAnUnderscore(id: String) async throws {
+        let document = try JSONText(Array(#"{"_id":"a","key":"\#(id)"}"#.utf8)).string
+        for body in [
+            "id: {jq: .key}, document: {x: 1}", "document: {jq: '{_id: .key}'}", "document: {_id: {jq: .key}}",
+            "id: {jq: .key}, document: {x: 1}, keyspace: other",
+        ] {
+            let decision = try await ruleSet(Self.put(body)).decided(document)
+            #expect(decision.puts.isEmpty)
+            #expect(decision.fault?.reason.hasPrefix("put: a computed id can't begin with '_'") == true, "\(body)")
+        }
+    }
+
+    @Test(arguments: [
+        ("id: _design/x, document: {y: 1}", "2:47: '_design/x' is a design document"),
+        ("document: {_id: _design/x}", "2:59: '_design/x' is a design document"),
+        ("id: _local/x, document: {}, allow_design: true", "2:47: gateways refuse ids that begin with '_'"),
+        ("id: _design/, document: {}, allow_design: true", "2:47: gateways refuse ids that begin with '_'"),
+        ("id: _x, document: {}", "2:47: gateways refuse ids that begin with '_'"),
+        ("id: x, document: {}, allow_design: true", "2:78: 'allow_design' is for an id that is written out"),
+        ("id: {jq: .x}, document: {}, allow_design: true", "2:85: 'allow_design' is for an id that is written out"),
+        ("id: x, document: {}, allow_design: 1", "2:78: 'allow_design' must be true or false"),
+    ])
+    func idsInTheFileAreCheckedWhenItIsLoaded(body: String, fault: String) {
+        let found = faults(Self.put(body))
+        #expect(found.contains { $0.hasPrefix("r.yaml:" + fault) }, "\(found)")
+        #expect(faults(Self.put(body, head: "version: 1\nkind: mapping\n")).isEmpty == false)
+    }
+
+    @Test func aDesignDocumentThatIsWrittenOutMayBePut() throws {
+        let set = try ruleSet(Self.put("id: _design/x, document: {views: {}}, allow_design: true"))
+        #expect(try set.decide(#"{"_id":"a"}"#).puts.map(\.id) == ["_design/x"])
+        let inside = try ruleSet(Self.put("document: {_id: _design/x}, allow_design: true"))
+        #expect(try inside.decide(#"{"_id":"a"}"#).puts.map(\.id) == ["_design/x"])
+    }
+
+    private static func mapping(_ actions: String) throws -> RuleSet {
+        let text = "version: 1\nkind: mapping\nrules: [{name: a, when: {}, then: [\(actions)]}]\n"
+        let shared = RuleReading.Shared()
+        let file = RuleFile(path: "m.yaml", bytes: Array(text.utf8), shared: shared)
+        let found = file.faults + shared.programs.compile()
+        guard found.isEmpty else { throw RuleFilesError(kind: .invalid, faults: found) }
+        return RuleSet(file.rules, kind: .mapping, programs: shared.programs.texts)
+    }
+
+    @Test func aMappingMakesNoDesignDocumentButKeepsOne() async throws {
+        let set = try Self.mapping("{merge: {_id: {jq: .key}}}")
+        let fault = try await set.decided(#"{"key":"_design/x"}"#).fault
+        #expect(fault?.reason.contains("can't make ids that begin with '_'") == true)
+        let put = try Self.mapping("{put: {id: {jq: .key}, document: {x: 1}}}, {delete: }")
+        #expect(try await put.decided(#"{"key":"_design/x"}"#).fault != nil)
+        let kept = try await Self.mapping("{merge: {x: 1}}").decided(#"{"_id":"_design/x"}"#)
+        #expect(kept.fault == nil && kept.mapped.map(\.id) == ["_design/x"])
+    }
+}
