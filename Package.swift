@@ -155,7 +155,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TransferTests",
-            dependencies: ["Transfer", "Compression", "GatewayClient", "LosslessJSON", "TestKit"],
+            dependencies: ["Transfer", "Compression", "GatewayClient", "Locking", "LosslessJSON", "TestKit"],
             swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],

@@ -103,12 +103,6 @@ struct JSONObjectEdit {
 }
 
 extension JSONValue {
-    /// The UTF-8 of a string, copied only if there are escapes to resolve. Empty for what is not a string.
-    var characters: ArraySlice<UInt8> {
-        guard kind == .string else { return [] }
-        return isEscaped ? unescaped[...] : rawContent
-    }
-
     /// Where among the members each name stands; of duplicates the last one.
     var lastMemberPositions: [ArraySlice<UInt8>: Int] {
         var positions: [ArraySlice<UInt8>: Int] = [:]

@@ -4,7 +4,7 @@ extension JSONPatch {
     /// Values that are equivalent are no difference, however they are spelled; new values keep their bytes. Of an
     /// object: removals and changes in the order of the old members, additions in the order of the new ones. Of an
     /// array: what begins and ends the same stays, the rest is compared element by element. An object that names a
-    /// member twice is replaced as a whole. The same two documents always give the same patch. Does not recurse.
+    /// member twice, or by a lone surrogate, is replaced as a whole. The same two documents always give the same patch. Does not recurse.
     ///
     /// - Parameters:
     ///   - leavingOut: Members of the two root objects that are not looked at.
@@ -120,11 +120,12 @@ private struct JSONDifferenceSearch {
 }
 
 extension JSONValue {
-    /// The members by name; nil if two share one.
+    /// The members by name; nil if two share one, or no pointer can name one because of a lone surrogate.
     fileprivate var uniqueMembers: [ArraySlice<UInt8>: JSONValue]? {
         var values: [ArraySlice<UInt8>: JSONValue] = [:]
         for member in members {
-            guard values.updateValue(member.value, forKey: member.name.characters) == nil else { return nil }
+            guard member.name.isText, values.updateValue(member.value, forKey: member.name.characters) == nil
+            else { return nil }
         }
         return values
     }

@@ -61,9 +61,10 @@ extension JSONValue {
     package var duplicateMemberName: String? {
         let end = Int(node.next)
         for at in index..<end where text.nodes[at].kind == .object {
-            var names: Set<[UInt8]> = []
-            for member in JSONValue(text: text, index: at).members {
-                guard let name = member.name.utf8, names.insert(name).inserted else { return member.name.string }
+            var names: Set<ArraySlice<UInt8>> = []
+            for member in JSONValue(text: text, index: at).members
+            where !names.insert(member.name.characters).inserted {
+                return member.name.string
             }
         }
         return nil

@@ -10,7 +10,7 @@ extension JSONValue {
     /// The UTF-8 of a string, escapes resolved; nil if the value is not a string.
     public var utf8: [UInt8]? {
         guard kind == .string else { return nil }
-        return isEscaped ? unescaped : Array(rawContent)
+        return isEscaped ? unescaped(keepingHalves: false) : Array(rawContent)
     }
 
     /// A string with at least one escape: ``rawContent`` is not its characters.
@@ -25,13 +25,32 @@ extension JSONValue {
         return text.bytes[range.lowerBound + 1..<range.upperBound - 1]
     }
 
-    /// Whether this is a string of exactly these characters.
+    /// Whether this is a string of exactly these characters, given as UTF-8. A string with a lone surrogate is none.
     public func isString(_ characters: some Collection<UInt8>) -> Bool {
         guard kind == .string else { return false }
-        return isEscaped ? unescaped.elementsEqual(characters) : rawContent.elementsEqual(characters)
+        return self.characters.elementsEqual(characters)
     }
 
-    var unescaped: [UInt8] {
+    /// What strings are compared by: two have the same bytes here exactly if they have the same code units.
+    ///
+    /// UTF-8 with escapes resolved, but a lone surrogate is the three bytes of its code point (WTF-8), which no UTF-8 text
+    /// has. Copied only if there are escapes to resolve. Empty for what is not a string.
+    package var characters: ArraySlice<UInt8> {
+        guard kind == .string else { return [] }
+        return isEscaped ? unescaped(keepingHalves: true)[...] : rawContent
+    }
+
+    /// Whether this is a string that text can hold: one without lone surrogates.
+    package var isText: Bool {
+        guard kind == .string else { return false }
+        guard isEscaped else { return true }
+        let bytes = characters
+        // In UTF-8 no byte from A0 on follows ED.
+        return !zip(bytes, bytes.dropFirst()).contains { $0 == 0xED && $1 >= 0xA0 }
+    }
+
+    /// - Parameter keepingHalves: Whether a lone surrogate stays what it is (WTF-8), or becomes U+FFFD.
+    private func unescaped(keepingHalves: Bool) -> [UInt8] {
         var result: [UInt8] = []
         let content = rawContent
         result.reserveCapacity(content.count)
@@ -50,7 +69,14 @@ extension JSONValue {
             case UInt8(ascii: "t"): result.append(0x09)
             case UInt8(ascii: "u"):
                 let (scalar, end) = Self.unicodeEscape(in: content, at: at)
-                result.append(contentsOf: String(scalar).utf8)
+                if let scalar {
+                    result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+                } else if keepingHalves {
+                    let unit = Self.codeUnit(in: content, at: at + 2)
+                    result += [0xED, UInt8(0x80 | unit >> 6 & 0x3F), UInt8(0x80 | unit & 0x3F)]
+                } else {
+                    result.append(contentsOf: UTF8.encodedReplacementCharacter)
+                }
                 at = end
                 continue
             case let byte: result.append(byte)
@@ -60,8 +86,8 @@ extension JSONValue {
         return result
     }
 
-    /// The scalar of `\uXXXX`, or of a surrogate pair of two, and the index behind it.
-    private static func unicodeEscape(in content: ArraySlice<UInt8>, at start: Int) -> (Unicode.Scalar, end: Int) {
+    /// The scalar of `\uXXXX`, or of a surrogate pair of two, nil for a lone surrogate; and the index behind it.
+    private static func unicodeEscape(in content: ArraySlice<UInt8>, at start: Int) -> (Unicode.Scalar?, end: Int) {
         let unit = codeUnit(in: content, at: start + 2)
         let end = start + 6
         if let scalar = Unicode.Scalar(unit) { return (scalar, end) }
@@ -71,10 +97,10 @@ extension JSONValue {
             let low = codeUnit(in: content, at: end + 2)
             if (0xDC00...0xDFFF).contains(low) {
                 let value = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
-                return (Unicode.Scalar(value) ?? "\u{FFFD}", end + 6)
+                return (Unicode.Scalar(value), end + 6)
             }
         }
-        return ("\u{FFFD}", end)
+        return (nil, end)
     }
 
     private static func codeUnit(in content: ArraySlice<UInt8>, at start: Int) -> UInt16 {

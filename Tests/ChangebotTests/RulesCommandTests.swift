@@ -112,6 +112,36 @@ import Testing
         }
     }
 
+    /// Whatever import reads.
+    @Test(arguments: [
+        ("in.ndjson", "{\"_id\":\"a\",\"task\":\"tea!\"}\n", []), ("in.json", #"[{"_id":"a","task":"tea!"}]"#, []),
+        ("in.json", "{\n\"_id\":\"a\",\n\"task\":\"tea!\"}", []),
+        ("answer.json", #"{"rows":[{"doc":{"_id":"a","task":"tea!"}}]}"#, []), ("in.csv", "_id,task\na,tea!\n", []),
+        ("in.txt", "_id;task\na;tea!\n", ["--format", "csv", "--delimiter", ";"]),
+        ("in.csv", "_id\ttask\na\ttea!\n", ["--delimiter", "tab"]),
+        ("in", #"{"_id":"a","task":{"$symbol":"tea!"}}"#, ["--format", "ejson"]),
+    ])
+    func tryReadsWhatImportReads(name: String, text: String, options: [String]) async throws {
+        try await withFile { folder, file in
+            let input = folder + "/" + name
+            try Data(text.utf8).write(to: URL(fileURLWithPath: input))
+            let result = try await Program.run(["rules", "try", file, "--input", input] + options)
+            #expect(result.code == 0, "\(result.errors)")
+            #expect(result.output.hasPrefix(#"{"id":"a","fired":["shout"],"#), "\(result.output)")
+        }
+    }
+
+    @Test func tryRefusesADelimiterWhereThereIsNoTable() async throws {
+        try await withFile { folder, file in
+            try Data("{}".utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
+            let run = ["rules", "try", file, "--input", folder + "/in.ndjson", "--delimiter"]
+            let noTable = try await Program.run(run + [";"])
+            #expect(noTable.code == 64 && noTable.errors.contains("--format csv"), "\(noTable.errors)")
+            let noDelimiter = try await Program.run(run + ["ab", "--format", "csv"])
+            #expect(noDelimiter.code == 64 && noDelimiter.errors.contains("--delimiter"), "\(noDelimiter.errors)")
+        }
+    }
+
     @Test func explainNamesTheClauseThatFailed() async throws {
         try await withFile { folder, file in
             try Data(#"{"_id":"a","task":"tea","done":true,"at":20}"#.utf8).write(

@@ -29,6 +29,46 @@ import Transfer
         }
     }
 
+    /// What was there as it should be is unchanged, whether the request came in or not, and what was made is not.
+    @Test(arguments: troubles, [ImportMode.upsert, .merge])
+    func countsAreRightAlsoAfterLostAnswers(trouble: String, mode: ImportMode) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            let (there, other) = (Self.lines[..<100], (100..<200).map { #"{"_id":"d\#($0)","n":0}"# })
+            try await bench.load(lines: there + other)
+            try embedded.misbehave(trouble)
+            let state = try await bench.load(lines: Self.lines) { settings in
+                settings.mode = mode
+                settings.batchDocuments = 25
+            }
+            embedded.behave()
+            #expect(state.counts == ImportCounts(inserted: 200, changed: 100, unchanged: 100), bench.complaint)
+        }
+    }
+
+    @Test(arguments: troubles) func deletionsAreCountedAsSuchAlsoAfterLostAnswers(trouble: String) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try await bench.load(lines: Array(Self.lines[..<300]))
+            try embedded.misbehave(trouble)
+            let state = try await bench.load(lines: Self.lines) { settings in
+                settings.mode = .delete
+                settings.batchDocuments = 25
+            }
+            embedded.behave()
+            #expect(state.counts == ImportCounts(changed: 300, unchanged: 100), bench.complaint)
+        }
+    }
+
+    /// Also where it is equal.
+    @Test(arguments: troubles) func whatWasThereBeforeIsNotInserted(trouble: String) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try await bench.load(lines: Array(Self.lines[..<100]))
+            try embedded.misbehave(trouble)
+            let state = try await bench.load(lines: Self.lines) { $0.batchDocuments = 25 }
+            embedded.behave()
+            #expect(state.counts == ImportCounts(inserted: 300, rejected: 100), bench.complaint)
+        }
+    }
+
     /// An answer that was lost does not make a document that was there before one's own.
     @Test func whatWasThereBeforeIsRejectedAlsoAfterLostAnswers() async throws {
         try await BotBench.withTrouble { bench, embedded in

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import Rules
 import Testing
 import Transfer
 
@@ -20,10 +21,12 @@ import Transfer
     private func actions(_ said: [JSONText]) -> [String] { said.map { $0.root["action"]?.string ?? "none" } }
 
     /// Nothing but the input is there afterwards, and nothing was written.
-    private func expectNothingDone(_ bench: BotBench, _ before: [DocumentID: String]) async throws {
+    private func expectNothingDone(
+        _ bench: BotBench, _ before: [DocumentID: String], _ more: String...
+    ) async throws {
         #expect(try await bench.contents() == before)
         let names = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
-        #expect(Set(names).isSubset(of: ["in.ndjson", "contents.ndjson", "contents.ndjson.manifest.json"]))
+        #expect(Set(names).isSubset(of: ["in.ndjson", "contents.ndjson", "contents.ndjson.manifest.json"] + more))
     }
 
     private func withStored(_ body: (BotBench, _ before: [DocumentID: String]) async throws -> Void) async throws {
@@ -63,6 +66,37 @@ import Transfer
             #expect(content(of: patched.root) == content(of: new.root))
             #expect(new.root["deep"]?["gone"] == nil || mode == .merge)
             #expect(try await bench.revision(of: "other")?.hasPrefix("2-") == true)
+        }
+    }
+
+    @Test(arguments: [ImportMode.insert, .upsert, .merge])
+    func withAMappingItShowsTheDocumentsThatWouldBeWritten(mode: ImportMode) async throws {
+        try await withStored { bench, before in
+            try bench.write(
+                "map.yaml",
+                [
+                    "version: 1", "kind: mapping", "rules:", "- name: all", "  when: {n: {$exists: true}}", "  then:",
+                    "  - put: {id: list, document: {type: list}}", "  - merge: {type: item, extra: null}",
+                ])
+            let mapping = try await Mapping.load(paths: [bench.path("map.yaml")])
+            let line =
+                #"{"_id":"new","_rev":"1-abc","extra":0,"n":1.10,"#
+                + #""_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}"#
+            let said = try await bench.preview(lines: [line, "{", #"{"_id":"other","n":1}"#]) { settings in
+                settings.mode = mode
+                settings.mapping = mapping
+            }
+            let documents = said.map { $0.root["document"] }
+            #expect(said.count == 4 && documents[0]?["type"]?.string == "list")
+            let item = try #require(documents[1])
+            #expect(item["_id"]?.string == "new" && item["n"]?.bytes.elementsEqual("1.10".utf8) == true)
+            #expect(item["type"]?.string == "item" && item["extra"] == nil && item["_rev"] == nil)
+            #expect(item["_attachments"]?["x"]?["length"]?.integer == 5)
+            #expect(item["_attachments"]?["x"]?["data"] == nil)
+            #expect(documents[2] == nil)
+            #expect((documents[3] == nil) == (mode == .insert))
+            #expect((documents[3]?["deep"] != nil) == (mode == .merge))
+            try await expectNothingDone(bench, before, "map.yaml")
         }
     }
 

@@ -63,7 +63,9 @@ import Testing
         #expect(try json(#"{"a":{"b":1},"a":{"b":2}}"#).value(at: JSONPointer("/a/b"))?.integer == 2)
     }
 
-    @Test func aLoneSurrogateInANameReadsAsItsReplacement() throws {
-        #expect(try json(#"{"\ud800":1}"#).value(at: JSONPointer("/\u{FFFD}"))?.integer == 1)
+    /// A pointer is text, and no text is half a surrogate pair.
+    @Test func aLoneSurrogateIsNotItsReplacementCharacter() throws {
+        #expect(try json(#"{"\ud800":1}"#).value(at: JSONPointer("/\u{FFFD}")) == nil)
+        #expect(try json(#"{"\ud800":1,"\ufffd":2}"#).value(at: JSONPointer("/\u{FFFD}"))?.integer == 2)
     }
 }

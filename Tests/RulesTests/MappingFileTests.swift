@@ -12,6 +12,12 @@ import Testing
         ("version: 1\nkind: rules\nrules: []\n", "r.yaml:2:7: 'kind' knows only mapping"),
         ("version: 1\nkind: 1\nrules: []\n", "'kind' knows only mapping"),
         ("version: 1\nslurp: [a]\nrules: []\n", "only mappings have 'slurp'; write 'kind: mapping', or remove it"),
+        (
+            head + "otherwise: skip\nrules: []\n",
+            "r.yaml:3:12: 'otherwise' must be pass (the default), drop or reject, not 'skip'"
+        ),
+        (head + "otherwise: [drop]\nrules: []\n", "'otherwise' must be pass (the default), drop or reject, not a list"),
+        ("version: 1\notherwise: drop\nrules: []\n", "r.yaml:2:12: only mappings have 'otherwise'"),
         (head + "slurp: a\nrules: []\n", "r.yaml:3:8: 'slurp' must be a list of names, not text"),
         (head + "slurp: [a, a]\nrules: []\n", "r.yaml:3:12: 'a' is there twice"),
         (head + "slurp: [now]\nrules: []\n", "a name in 'slurp' has letters"),

@@ -4,6 +4,35 @@ import Testing
 @testable import Rules
 
 @Suite struct MappingTests {
+    private static let onlyTasks = "- {name: a, when: {type: task}, if: .n != 1, then: [merge: {b: 1}]}"
+
+    @Test(arguments: [
+        ("", [#"{"_id":"d","type":"list"}"#]), ("otherwise: pass", [#"{"_id":"d","type":"list"}"#]),
+        ("otherwise: drop", []),
+        ("otherwise: reject", ["no rule of the mapping is for it, and the mapping says 'otherwise: reject'"]),
+    ])
+    func documentsThatNoRuleIsForAreWhatOtherwiseSays(line: String, expected: [String]) async throws {
+        let found = try await map(
+            Self.onlyTasks, slurp: line, #"{"_id":"d","type":"list"}"#, #"{"_id":"t","type":"task"}"#,
+            #"{"_id":"d","type":"list"}"#)
+        #expect(found == [expected, [#"{"_id":"t","type":"task","b":1}"#], expected])
+    }
+
+    /// That `if` is false is as if `when` did not hold; that a rule changes nothing is not.
+    @Test func aRuleIsForADocumentIfItFires() async throws {
+        let found = try await map(
+            Self.onlyTasks, slurp: "otherwise: drop", #"{"_id":"t","type":"task","n":1}"#,
+            #"{"_id":"t","type":"task","b":1}"#)
+        #expect(found == [[], [#"{"_id":"t","type":"task","b":1}"#]])
+    }
+
+    @Test func anotherOtherwiseIsAnotherMapping() throws {
+        let hashes = try ["", "otherwise: pass", "otherwise: drop", "otherwise: reject"].map { line in
+            try ruleFileSet("version: 1\nkind: mapping\n\(line)\nrules:\n\(Self.onlyTasks)").ruleSet().hash
+        }
+        #expect(hashes[0] == hashes[1] && Set(hashes).count == 3)
+    }
+
     /// What comes of documents, as JSON texts; the fault's description where there is one.
     private func map(_ rules: String, slurp: String = "", slurps: [String: [UInt8]] = [:], _ documents: String...)
         async throws -> [[String]]

@@ -14,7 +14,7 @@ enum CanonicalJSON {
     static func object(_ object: JSONValue, without names: Set<String>, tombstone: Bool) -> [UInt8] {
         var members: [[UInt8]: Step] = [:]
         for member in object.members {
-            guard let name = member.name.utf8 else { continue }
+            let name = Array(member.name.characters)
             if name.first == UInt8(ascii: "_"), names.contains(String(decoding: name, as: UTF8.self)) { continue }
             members[name] = .value(member.value)
         }
@@ -44,7 +44,7 @@ enum CanonicalJSON {
         case .object:
             var members: [[UInt8]: Step] = [:]
             for member in value.members {
-                if let name = member.name.utf8 { members[name] = .value(member.value) }
+                members[Array(member.name.characters)] = .value(member.value)
             }
             push(members, onto: &steps)
         case .array:

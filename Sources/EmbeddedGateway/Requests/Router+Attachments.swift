@@ -75,8 +75,10 @@ extension Router {
             throw GatewayFault(409, "Cannot modify attachments without a specific rev ID")
         }
         var attachments = try current?.attachments.map { try JSONText($0).root.members.compactMap(\.name.string) } ?? []
-        guard adding || attachments.contains(name) else { throw GatewayFault.missing }
-        attachments.removeAll { $0 == name }
+        // By their bytes: Swift takes texts for equal that differ in their composition.
+        let isNamed = { (other: String) in other.utf8.elementsEqual(name.utf8) }
+        guard adding || attachments.contains(where: isNamed) else { throw GatewayFault.missing }
+        attachments.removeAll(where: isNamed)
         var entries = attachments.map(IncomingAttachment.init(keeping:))
         if adding {
             let type = request.field("Content-Type") ?? "application/octet-stream"

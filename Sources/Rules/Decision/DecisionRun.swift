@@ -174,6 +174,7 @@ struct DecisionRun {
         decision.isChanged =
             draft.document !== input.document && draft.document.bytes != input.document.bytes
         if decision.isMapping {
+            if decision.fired.isEmpty { try decision.finishUnmatched(ruleSet.otherwise) }
             decision.dropLostAttachments()
             let names = decision.fired.map { ruleSet.rules[$0].name }
             if let fault = mappedIDFault ?? decision.mappingFault(fired: names) { throw fault }

@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// The rules of one file and their tests, as far as they could be read.
 struct RuleFile {
     /// `$schema` is for editors: JSON files have no comments to name it in.
-    private static let keys = ["version", "kind", "slurp", "rules", "tests", "$schema"]
+    private static let keys = ["version", "kind", "slurp", "otherwise", "rules", "tests", "$schema"]
     private static let version = "1"
     /// Bytes that a rule file may have.
     static let lengthLimit = JSONLimits.files.length
@@ -14,6 +14,8 @@ struct RuleFile {
     private(set) var kindPosition = SourcePosition.start
     /// What a mapping's programs know as `$NAME`: the documents of other files.
     private(set) var slurps: [SlurpName] = []
+    /// What a mapping says of documents that no rule is for, and where; nil if it says nothing.
+    private(set) var otherwise: (value: UnmatchedDocuments, position: SourcePosition)?
     private(set) var rules: [Rule] = []
     private(set) var tests: [RuleTest] = []
     private(set) var faults: [RuleFileFault] = []
@@ -60,6 +62,7 @@ struct RuleFile {
             }
         }
         readKind(object)
+        readOtherwise(object)
         reading.kind = kind
         reading.variables = slurps.map(\.text)
         if let node = object.required("rules", "add 'rules:' with a list of rules") {
@@ -86,6 +89,16 @@ struct RuleFile {
             return
         }
         slurps = SlurpName.read(node, object.faults)
+    }
+
+    private mutating func readOtherwise(_ object: SourceObject) {
+        guard let node = object.node("otherwise") else { return }
+        guard kind == .mapping else {
+            object.faults.report(
+                at: node.position, "only mappings have 'otherwise'; write 'kind: mapping', or remove it")
+            return
+        }
+        otherwise = UnmatchedDocuments.read(node, object.faults).map { ($0, node.position) }
     }
 
     private static func list(_ node: SourceNode, _ demand: String, _ faults: SourceFaults) -> [SourceNode] {

@@ -5,6 +5,7 @@ extension RuleFileSchema {
             "changesFile": {
               "properties": {
                 "slurp": false,
+                "otherwise": false,
                 "rules": {
                   "items": {
                     "properties": {

@@ -34,6 +34,12 @@ package enum RuleFileSchema {
               "uniqueItems": true,
               "items": { "type": "string", "pattern": "^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$" }
             },
+            "otherwise": {
+              "title": "Otherwise",
+              "description": "Documents that no rule of a mapping is for: pass (the default), drop or reject them.",
+              "enum": ["pass", "drop", "reject"],
+              "default": "pass"
+            },
             "rules": {
               "title": "Rules",
               "description": "Each sees the document as the ones before left it; again until nothing changes.",

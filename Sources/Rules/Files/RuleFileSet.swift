@@ -59,8 +59,11 @@ package struct RuleFileSet: Sendable {
         let strange = files.flatMap { $0.faults(unless: kind) }
         guard strange.isEmpty else { throw RuleFilesError(kind: .invalid, faults: strange) }
         let bindings = try bindings(slurps)
+        let otherwise = try otherwise()
         let make = { (rules: [Rule]) in
-            RuleSet(rules, kind: kind, programs: programs, bindings: bindings, filter: filter, jq: settings)
+            RuleSet(
+                rules, kind: kind, otherwise: otherwise, programs: programs, bindings: bindings, filter: filter,
+                jq: settings)
         }
         let rules = files.flatMap(\.rules)
         guard let names else { return make(rules) }

@@ -5,6 +5,8 @@ internal import LosslessJSON
 package final class RuleSet: Sendable {
     let rules: [Rule]
     let kind: RuleFileKind
+    /// What becomes of documents that no rule of a mapping is for.
+    let otherwise: UnmatchedDocuments
     let index: RuleIndex
     let filter: DocumentFilter?
     /// The rules' jq programs, in helper processes that start with the first use. Nil if there are none.
@@ -20,11 +22,12 @@ package final class RuleSet: Sendable {
     ///   - programs: The texts that the rules' program indexes mean.
     ///   - bindings: What the programs know by name.
     init(
-        _ rules: [Rule], kind: RuleFileKind = .rules, programs: [String] = [], bindings: [JQBinding] = [],
-        filter: DocumentFilter? = nil, jq settings: JQPool.Settings = JQPool.Settings()
+        _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [String] = [],
+        bindings: [JQBinding] = [], filter: DocumentFilter? = nil, jq settings: JQPool.Settings = JQPool.Settings()
     ) {
         self.rules = rules
         self.kind = kind
+        self.otherwise = otherwise
         self.filter = filter
         index = RuleIndex(rules)
         jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
@@ -34,6 +37,7 @@ package final class RuleSet: Sendable {
             for rule in rules { writer.raw(rule.canonical) }
             if let filter { writer.raw(filter.canonical) }
             if kind != .rules { writer.string(kind.rawValue) }
+            if otherwise != .pass { writer.string(otherwise.rawValue) }
         }
         hash = Digest.sha256.hex(writer.bytes)
     }
@@ -42,6 +46,7 @@ package final class RuleSet: Sendable {
     init(_ rule: Rule, of set: RuleSet) {
         rules = [rule]
         kind = set.kind
+        otherwise = .pass
         filter = set.filter
         index = RuleIndex([rule])
         jq = set.jq

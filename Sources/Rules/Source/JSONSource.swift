@@ -67,7 +67,7 @@ struct JSONSource {
     /// Half of a surrogate pair would silently become U+FFFD.
     private func string(_ value: JSONValue, at position: SourcePosition) -> String? {
         guard let string = value.string else { return nil }
-        if value.isEscaped, string.unicodeScalars.contains("\u{FFFD}") {
+        if !value.isText {
             faults.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is no character; remove it")
             return nil
         }

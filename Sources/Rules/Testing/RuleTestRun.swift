@@ -29,7 +29,9 @@ extension RuleFileSet {
         let bindings = file.slurps.map { name in
             slurps.first { $0.name == name.text } ?? JQBinding(nameOfNothing: name.text)
         }
-        return RuleSet(file.rules, kind: file.kind, programs: programs, bindings: bindings)
+        return RuleSet(
+            file.rules, kind: file.kind, otherwise: file.otherwise?.value ?? .pass, programs: programs,
+            bindings: bindings)
     }
 }
 

@@ -216,7 +216,9 @@ struct ImportPass {
     /// Guesses how many documents there are from those that were read.
     private func expect(_ size: Int?, _ chunk: InputChunk) {
         let bytesRead = chunk.bytesRead
+        let told = job.settings.format == nil ? chunk.format : nil
         job.report.update { state in
+            state.format = told
             if purpose != .check { state.counters.bytesIn = max(state.counters.bytesIn, bytesRead) }
             switch purpose {
             case .check: break

@@ -11,6 +11,10 @@ package final class ImportReport: Sendable {
         package var counts = ImportCounts()
         /// How many documents there are, as far as can be told from what was read.
         package var expected: Int?
+        /// How the documents are written down, where the input told and no option.
+        var format: InputFormat?
+        /// The folder of attachments, where the manifest told and no option.
+        var attachments: String?
         /// Asked to stop before the end.
         package var isStopped = false
         /// Of `counters.retries` those of writes; the others are those of questions.
@@ -43,8 +47,26 @@ extension ImportReport: TransferReport {
         let rejected = state.counts.rejected
         guard rejected > 0 else { return nil }
         let count = rejected == 1 ? "1 document was rejected" : "\(rejected) documents were rejected"
-        return rejectPath.map { "\(count); they are in \($0), and why is in \($0).reasons" }
-            ?? "\(count); --reject FILE keeps them, to be mended and imported"
+        guard let rejectPath else { return "\(count); --reject FILE keeps them, to be corrected and imported" }
+        return
+            "\(count); they are in \(rejectPath), and why is in \(rejectPath).reasons; correct them there, and import "
+            + "\(rejectPath) with the same options\(moreOptions(for: rejectPath))"
+    }
+
+    /// What this import was told by its input, and the next one is not told by the reject file.
+    private func moreOptions(for rejectPath: String) -> String {
+        let state = state
+        let named = InputFormat(fileName: rejectPath)
+        let format: InputFormat? =
+            switch state.format {
+            case .csv?: named == .csv ? nil : .csv
+            // A single document may not tell.
+            case .ejson?: .ejson
+            case .json?, .ndjson?: named == .json || named == .ndjson ? nil : .ndjson
+            case nil: nil
+            }
+        let options = [format.map { "--format \($0.rawValue)" }, state.attachments.map { "--attachments \($0)" }]
+        return options.compactMap { $0.map { " and \($0)" } }.joined()
     }
 
     /// As the summary of every run, with `inserted` and `changed`.

@@ -26,6 +26,8 @@ package struct ImportSettings: Sendable {
     package var path = "-"
     /// Nil: the file's name tells, or its first byte.
     package var format: InputFormat?
+    /// Between the cells of a table.
+    package var delimiter = CSVDelimiter.comma
     package var mode = ImportMode.insert
     /// What is made of each document before it is written.
     package var mapping: Mapping?
@@ -34,11 +36,12 @@ package struct ImportSettings: Sendable {
     /// The filter's text: another one is another import.
     package var selector: String?
     package var schema: Schema?
-    /// The folder of an export's attachments.
+    /// The folder of an export's attachments. Nil: the one that the manifest names, if it is there.
     package var attachments: String?
-    /// Whether a file with a manifest beside it must be what that tells of.
+    /// Whether a file with a manifest beside it must be what that tells of, with its attachments.
     package var checksManifest = true
-    /// Where documents go that can't be written. Their reasons go into the file beside it.
+    /// Where documents go that can't be written. Their reasons go into the file beside it. It may be the input: the
+    /// reject file of an earlier import, which is replaced at the end.
     package var rejectPath: String?
     /// How far the import is, beside the input unless it is named. Nil: nobody is to go on with this import.
     package var progressPath: String?

@@ -15,7 +15,7 @@ internal import TodoData
 /// Killed at any instant, the next run goes on from what was remembered last.
 package struct Importer: Service {
     private let gateway: Gateway
-    private let settings: ImportSettings
+    private var settings: ImportSettings
     private let report: ImportReport
     private let logger: Logger
     private let asking: PatientAsking
@@ -45,18 +45,39 @@ package struct Importer: Service {
     }
 
     private func work(_ isStopped: Locked<Bool>) async throws {
-        let reader = ImportReader(path: settings.path, format: settings.format, isStopped: isStopped)
+        let reader = ImportReader(settings, isStopped: isStopped)
         // Whether there is an input is known before anybody is asked.
         _ = try await reader.begin()
-        if settings.checksManifest { try await reader.checkManifest() }
-        let input = try await reader.fingerprint()
-        if let folder = settings.attachments, !WholeFile.exists(folder) {
+        let exported = try await reader.exportedAttachments(checksInput: settings.checksManifest)
+        var prepared = self
+        prepared.settings.attachments = try attachments(exported)
+        try await prepared.work(reader, isStopped)
+    }
+
+    /// The folder with the attachments; nil if there is none, and no need of one.
+    ///
+    /// - Throws: ``TransferError``: `.missing`.
+    private func attachments(_ exported: ExportedAttachments?) throws(TransferError) -> String? {
+        if let folder = settings.attachments {
+            if WholeFile.exists(folder) { return folder }
             throw TransferError(.missing, "there is no folder \(folder); --attachments names that of the export")
         }
+        guard let exported, settings.mode != .delete else { return nil }
+        guard let folder = exported.found else {
+            if exported.count > 0, settings.checksManifest { throw exported.absence }
+            return nil
+        }
+        logger.info("the manifest names the folder of the attachments", metadata: ["attachments": "\(folder)"])
+        report.update { $0.attachments = folder }
+        return folder
+    }
+
+    private func work(_ reader: ImportReader, _ isStopped: Locked<Bool>) async throws {
+        let input = try await reader.fingerprint()
         let progressPath = settings.preview == nil ? settings.progressPath : nil
         let lock = try progressPath.map { path throws(TransferError) in try ImportLock(path) }
         defer { withExtendedLifetime(lock) {} }
-        let database = try await cancelWhenGracefulShutdown { try await meet() }
+        let (database, newest) = try await cancelWhenGracefulShutdown { try await meet() }
         if settings.schema != nil { try await reader.keep() }
         let identity = ImportIdentity(
             input: input, target: gateway.url.description, mode: settings.mode,
@@ -64,13 +85,13 @@ package struct Importer: Service {
         let (progress, isResumed) = try beginning(identity, database)
         let rejects =
             try settings.preview == nil
-            ? settings.rejectPath.map { try RejectFiles($0, from: progress.rejects) } : nil
+            ? settings.rejectPath.map { try RejectFiles($0, input: settings.path, from: progress.rejects) } : nil
         let journal = try ImportJournal(
             progress, at: progressPath, rejects: rejects, settings: settings,
             report: report, logger: logger)
         let run = ImportRun(
             settings: settings, reader: reader, admission: DocumentAdmission(settings, gateway: gateway),
-            writer: writer(isResumed: isResumed), journal: journal, report: report, isStopped: isStopped,
+            writer: writer(isResumed: isResumed, newest), journal: journal, report: report, isStopped: isStopped,
             beginning: progress)
         do { try await run.run() } catch {
             // What was written is worth remembering, whatever comes.
@@ -82,14 +103,16 @@ package struct Importer: Service {
         try await finish(journal, isStopped: isStopped.withLock { $0 })
     }
 
-    private func meet() async throws -> ImportProgress.DatabaseState {
+    /// - Returns: The database as it is known again, and its newest sequence.
+    private func meet() async throws -> (ImportProgress.DatabaseState, SequenceID?) {
         let info = try await asking.first { try await gateway.databaseInfo() }
         try await asking.findDialect(of: gateway)
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
         let isCouchDB = gateway.dialect == .couchDB
-        return .init(
+        let state = ImportProgress.DatabaseState(
             instance: isCouchDB ? info.instance : nil,
             newest: isCouchDB ? nil : info.newestSequence.flatMap { Int($0.description) })
+        return (state, info.newestSequence)
     }
 
     /// Where the run begins.
@@ -116,9 +139,9 @@ package struct Importer: Service {
         return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
     }
 
-    private func writer(isResumed: Bool) -> ImportWriter {
+    private func writer(isResumed: Bool, _ newest: SequenceID?) -> ImportWriter {
         ImportWriter(
-            gateway: gateway, settings: settings, isResumed: isResumed,
+            gateway: gateway, settings: settings, isResumed: isResumed, newestAtStart: newest,
             progress: RunProgress(start: .start), pace: WritePace(),
             reading: AttachmentReading(settings.attachments.map { AttachmentStore($0) }), asking: asking,
             logger: logger)

@@ -80,7 +80,7 @@ package struct DocumentComparison: Sendable {
     private func members(of object: JSONValue, without leftOut: Set<String>) -> [[UInt8]: JSONValue] {
         var members: [[UInt8]: JSONValue] = [:]
         for member in object.members {
-            guard let name = member.name.utf8 else { continue }
+            let name = Array(member.name.characters)
             if !leftOut.isEmpty, leftOut.contains(String(decoding: name, as: UTF8.self)) { continue }
             members[name] = member.value
         }

@@ -5,8 +5,7 @@ internal import Transfer
 
 /// What `import` makes of its input.
 struct ImportOptions: ParsableArguments {
-    @Option(help: "ndjson, json (one array), csv or ejson. Default: what the file's name and its first byte tell.")
-    var format: InputFormat?
+    @OptionGroup var input: InputOptions
 
     @Option(
         help: ArgumentHelp(
@@ -28,12 +27,15 @@ struct ImportOptions: ParsableArguments {
     @Option(help: "todo: check documents before any is written, and write lists before their tasks.")
     var schema: ImportSettings.Schema?
 
-    @Option(help: ArgumentHelp("The folder with the attachments of an export.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "The folder with the attachments of an export. Default: the one that the manifest names.", valueName: "dir")
+    )
     var attachments: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where rejected documents go, as they came; mended, they can be imported. The reasons go to FILE.reasons.",
+            "Where rejected documents go, as they came: correct them, and import them. The reasons go to FILE.reasons.",
             valueName: "file"))
     var reject: String?
 
@@ -55,7 +57,8 @@ struct ImportOptions: ParsableArguments {
     ) throws(CommandFailure) -> ImportSettings {
         var settings = ImportSettings()
         settings.path = file
-        settings.format = try environment.value(format, "format", parse: InputFormat.init(rawValue:))
+        settings.format = try input.format(environment)
+        settings.delimiter = try input.delimiter(for: file, environment)
         settings.mode = try environment.value(mode, "mode", parse: ImportMode.init(rawValue:)) ?? settings.mode
         settings.schema = try environment.value(schema, "schema", parse: ImportSettings.Schema.init(rawValue:))
         settings.selector = selector ?? environment["selector"]
@@ -71,7 +74,8 @@ struct ImportOptions: ParsableArguments {
             throw CommandFailure(.usage, "--schema: of documents that are deleted only the ids count; leave it out")
         }
         let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
-        let reject = settings.rejectPath
+        // The reject file of an earlier import is replaced by what of it is rejected again.
+        let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: file) ? nil : $0 }
         try DistinctFiles.check([
             ("the input", file), ("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" }),
             ("--progress-file", file == "-" ? nil : progressPath),
@@ -79,6 +83,14 @@ struct ImportOptions: ParsableArguments {
         ])
         settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
         return settings
+    }
+
+    private static func isRejectFile(_ path: String, input: String) -> Bool {
+        var (file, other) = (stat(), stat())
+        guard stat(path, &file) == 0, stat(input, &other) == 0, access(path + ".reasons", F_OK) == 0 else {
+            return false
+        }
+        return file.st_dev == other.st_dev && file.st_ino == other.st_ino
     }
 
     private func filter(_ selector: String?) throws(CommandFailure) -> DocumentFilter? {
@@ -124,6 +136,5 @@ struct ImportOptions: ParsableArguments {
     }
 }
 
-extension InputFormat: ExpressibleByArgument {}
 extension ImportMode: ExpressibleByArgument {}
 extension ImportSettings.Schema: ExpressibleByArgument {}

@@ -35,6 +35,12 @@ import Testing
         (#"{"$binary":{"base64":"AQID","subType":"00"}}"#, #""AQID""#),
         (#"{"$binary":{"base64":"","subType":"80"}}"#, #""""#),
         (#"{"$binary":"Pz8\/","$type":"0"}"#, #""Pz8\/""#),
+        (#"{"$binary":{"base64":"AQ\u003d\u003d","subType":"00"}}"#, #""AQ\u003d\u003d""#),
+        (#"{"$binary":{"base64":"AQID\r\nBAUG\n","subType":"00"}}"#, #""AQIDBAUG""#),
+        (
+            #"{"$binary":{"base64":"c//SZESz\nTGmQ6OfR38A11A\u003d=","subType":"04"}}"#,
+            #""73ffd264-44b3-4c69-90e8-e7d1dfc035d4""#
+        ),
         (#"{"$type":2,"$binary":"AQ=="}"#, #""AQ==""#),
         (
             #"{"$binary":{"base64":"c//SZESzTGmQ6OfR38A11A==","subType":"04"}}"#,
@@ -93,8 +99,17 @@ import Testing
         (#"{"$date":"2019-02-28"}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
         (#"{"$date":{"$numberInt":"1"}}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
         (#"{"$date":9223372036854775807}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
-        (#"{"$binary":{"base64":"AQI","subType":"00"}}"#, "base64 and a subtype", 11),
-        (#"{"$binary":{"base64":"A===","subType":"00"}}"#, "base64 and a subtype", 11),
+        (
+            #"{"$binary":{"base64":"AQI","subType":"00"}}"#, "base64 and a subtype; this is \(Base64Fault.incomplete)",
+            21
+        ),
+        (
+            #"{"$binary":{"base64":"A===","subType":"00"}}"#, "base64 and a subtype; this is no base64", 21
+        ),
+        (
+            #"{"$binary":{"base64":"-_8=","subType":"00"}}"#,
+            "base64 and a subtype; this is \(Base64Fault.otherAlphabet)", 21
+        ),
         (#"{"$binary":{"base64":"AQID"}}"#, "base64 and a subtype", 11),
         (#"{"$binary":"AQID","$type":"100"}"#, "base64 and a subtype", 11),
         (#"{"$uuid":"73ffd26444b34c6990e8e7d1dfc035d4"}"#, "a UUID of 36 characters", 9),

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayClient
+import LosslessJSON
 import Testing
 
 @testable import Transfer
@@ -9,19 +10,39 @@ import Testing
     /// Around a piece, which is 98,304 bytes of content, and with all remainders.
     private static let sizes = [0, 1, 2, 3, 4, 98_303, 98_304, 98_305, 98_306, 300_001]
 
-    private static func document(_ content: [UInt8], escapingSlashes: Bool) -> (text: [UInt8], range: Range<Int>) {
-        var base64 = Data(content).base64EncodedString()
-        if escapingSlashes { base64 = base64.replacingOccurrences(of: "/", with: "\\/") }
-        let (before, after) = (Array(#"{"data":"#.utf8), Array("}".utf8))
-        let string = Array("\"\(base64)\"".utf8)
-        return (before + string + after, before.count..<before.count + string.count)
+    /// How a writer spells base64 in a JSON string.
+    enum Spelling: CaseIterable {
+        case plain, escapedSlashes, escapedPadding, mimeLines, unixLines, spaces, allEscaped
+
+        func spell(_ base64: String) -> String {
+            switch self {
+            case .plain: base64
+            case .escapedSlashes: base64.replacingOccurrences(of: "/", with: "\\/")
+            case .escapedPadding: base64.replacingOccurrences(of: "=", with: "\\u003d")
+            case .mimeLines: Self.lines(base64, "\\r\\n")
+            case .unixLines: Self.lines(base64, "\\n") + "\\n"
+            case .spaces: " " + Self.lines(base64, " \\t ")
+            case .allEscaped: base64.utf8.map { "\\u00" + String($0, radix: 16) }.joined()
+            }
+        }
+
+        private static func lines(_ text: String, _ separator: String) -> String {
+            let bytes = Array(text.utf8)
+            return stride(from: 0, to: bytes.count, by: 76)
+                .map { String(decoding: bytes[$0..<min($0 + 76, bytes.count)], as: UTF8.self) }
+                .joined(separator: separator)
+        }
     }
 
-    @Test(arguments: sizes, [false, true])
-    func thePiecesAreTheContent(size: Int, escapingSlashes: Bool) async throws {
+    private static func attachment(_ content: [UInt8], _ spelling: Spelling) throws -> InlineAttachment {
+        let text = try JSONText(#"{"data":"\#(spelling.spell(Data(content).base64EncodedString()))"}"#)
+        return InlineAttachment(text.bytes, try InlineBase64(#require(text.root["data"])))
+    }
+
+    @Test(arguments: sizes, Spelling.allCases)
+    func thePiecesAreTheContent(size: Int, spelling: Spelling) async throws {
         let content = (0..<size).map { UInt8(truncatingIfNeeded: ($0 &* 7919) >> 3) }
-        let (text, range) = Self.document(content, escapingSlashes: escapingSlashes)
-        let attachment = InlineAttachment(text, range)
+        let attachment = try Self.attachment(content, spelling)
         #expect(attachment.byteCount == size)
         var found: [UInt8] = []
         attachment.forEachPiece { piece in
@@ -30,5 +51,30 @@ import Testing
         }
         #expect(found == content)
         #expect(attachment.source.count == size)
+    }
+
+    /// Gateways get digits and padding on one line, however the document spells them.
+    @Test(arguments: Spelling.allCases) func theTextIsOneLine(spelling: Spelling) throws {
+        let content = Array("A picture of an apple?>".utf8) + [0xFF, 0xFE, 0xFB] + Array(repeating: 0x3F, count: 80)
+        let base64 = Data(content).base64EncodedString()
+        let text = try JSONText(#"{"data":"\#(spelling.spell(base64))"}"#)
+        let found = try InlineBase64(#require(text.root["data"]))
+        #expect(String(decoding: found.text(in: text.bytes), as: UTF8.self) == base64)
+        #expect(found.bytes(in: text.bytes) == content)
+    }
+
+    @Test(arguments: [
+        (#""QQ""#, Base64Fault.incomplete), (#""QQ=""#, .incomplete), (#""QUI""#, .incomplete), (#""Q""#, .incomplete),
+        (#""Q\u0051""#, .incomplete), (#""QQ\n""#, .incomplete), (#""QQ\u003d""#, .incomplete),
+        (#""-_8=""#, .otherAlphabet), (#""+/8\n-""#, .otherAlphabet), (#""QUI_""#, .otherAlphabet),
+        (#""=QQ=""#, .notBase64), (#""QQ==QQ==""#, .notBase64), (#""QQ==QUJD""#, .notBase64), (#""====""#, .notBase64),
+        (#""Q===""#, .notBase64), (#""QQ\u0000==""#, .notBase64), (#""QUJ\u00e9""#, .notBase64),
+        (#""QU\\D""#, .notBase64), (#""QU\"D""#, .notBase64), (#""QUJ\ud800""#, .notBase64),
+        ("\"QUJ\u{E9}\"", .notBase64),
+        ("1", .notAString), ("null", .notAString), ("[]", .notAString),
+    ])
+    func whatGatewaysRefuseIsNoBase64(data: String, fault: Base64Fault) throws {
+        let value = try JSONText(data).root
+        #expect(throws: fault) { try InlineBase64(value) }
     }
 }

@@ -36,6 +36,13 @@ enum WholeFile {
 
     static func remove(_ path: String) { unlink(path) }
 
+    /// Whether two names lead to one file that is there.
+    static func areSame(_ path: String, _ other: String) -> Bool {
+        var (file, another) = (stat(), stat())
+        guard stat(path, &file) == 0, stat(other, &another) == 0 else { return false }
+        return file.st_dev == another.st_dev && file.st_ino == another.st_ino
+    }
+
     /// Renames a file, and returns once that is on the disk too.
     static func rename(_ old: String, to new: String) throws(TransferError) {
         try renameUnsynced(old, to: new)

@@ -19,15 +19,15 @@ package struct ExportCounts: Sendable, Equatable {
     package init() {}
 
     init?(_ manifest: JSONValue) {
-        guard let lines = manifest["count"]?.integer else { return nil }
+        guard let lines = manifest["count"]?.count else { return nil }
         self.lines = lines
-        tombstones = manifest["tombstones"]?.integer ?? 0
-        unreadable = manifest["unreadable"]?.integer ?? 0
+        tombstones = manifest["tombstones"]?.count ?? 0
+        unreadable = manifest["unreadable"]?.count ?? 0
         let attachments = manifest["attachments"]
-        self.attachments = attachments?["stubs"]?.integer ?? 0
-        bodies = attachments?["bodies"]?.integer ?? 0
-        bodyBytes = attachments?["bytes"]?.integer ?? 0
-        missingBodies = attachments?["missing"]?.integer ?? 0
+        self.attachments = attachments?["stubs"]?.count ?? 0
+        bodies = attachments?["bodies"]?.count ?? 0
+        bodyBytes = attachments?["bytes"]?.count ?? 0
+        missingBodies = attachments?["missing"]?.count ?? 0
     }
 
     func write(to writer: inout JSONWriter) {

@@ -37,8 +37,8 @@ struct ExportJournal: Sendable, Equatable {
 
     init?(_ value: JSONValue) {
         guard let manifest = value["manifest"].flatMap(ExportManifest.init), let place = value["position"],
-            let position = Self.position(place), let byteCount = value["bytes"]?.integer,
-            let sha256 = value["sha256"]?.string, byteCount >= 0
+            let position = Self.position(place), let byteCount = value["bytes"]?.count,
+            let sha256 = value["sha256"]?.string
         else { return nil }
         self.manifest = manifest
         self.position = position

@@ -44,7 +44,7 @@ package struct ExportManifest: Sendable, Equatable {
     package init?(_ value: JSONValue) {
         guard value["version"]?.integer == Self.version, let facts = DatabaseFacts(value),
             let source = value["source"]?.string.flatMap(Source.init(rawValue:)),
-            let byteCount = value["bytes"]?.integer, let sha256 = value["sha256"]?.string,
+            let byteCount = value["bytes"]?.count, let sha256 = value["sha256"]?.string,
             let counts = ExportCounts(value), let options = value["options"].flatMap(ExportOptions.init)
         else { return nil }
         self.facts = facts
@@ -56,7 +56,7 @@ package struct ExportManifest: Sendable, Equatable {
         tool = value["tool"]?.string ?? ""
         from = value["from_sequence"].flatMap(SequenceID.init)
         to = value["to_sequence"].flatMap(SequenceID.init)
-        resumed = value["resumed"]?.integer ?? 0
+        resumed = value["resumed"]?.count ?? 0
         started = value["started"]?.string ?? ""
         ended = value["ended"]?.string ?? ""
     }

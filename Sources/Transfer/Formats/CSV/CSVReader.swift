@@ -9,14 +9,18 @@ struct CSVReader: DocumentsReader {
     private(set) var header: [UInt8]?
     private var documents: CSVDocuments?
     private let limit: Int
+    private let delimiter: CSVDelimiter
 
-    init(documentLimit: Int) { limit = documentLimit }
+    init(delimiter: CSVDelimiter, documentLimit: Int) {
+        self.delimiter = delimiter
+        limit = documentLimit
+    }
 
     mutating func next(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
         if documents == nil { documents = try readHeader(&window) }
         guard documents != nil else { return nil }
         while window.count > 0 || window.fill() {
-            var record = CSVRecord()
+            var record = CSVRecord(delimiter: delimiter)
             switch read(&record, &window) {
             case .fault(let breakage): return .fault(try skip(&window, breakage))
             case .end(let next):
@@ -33,7 +37,7 @@ struct CSVReader: DocumentsReader {
     /// Nil if there is none.
     private mutating func readHeader(_ window: inout TextWindow) throws(SourceError) -> CSVDocuments? {
         while window.count > 0 || window.fill() {
-            var record = CSVRecord()
+            var record = CSVRecord(delimiter: delimiter)
             switch read(&record, &window) {
             case .fault(let breakage):
                 throw SourceError(.header("the header: \(breakage.reason)"), at: window.place(of: breakage.offset))

@@ -24,10 +24,13 @@ struct CSVRecord {
     /// Beyond any header.
     private static let cellLimit = 2 * CSVColumns.limit
 
+    private let delimiter: UInt8
     private(set) var cells: [Cell] = []
     private(set) var reached = 0
     private var state = State.cellStart
     private var current = Cell(range: 0..<0)
+
+    init(delimiter: CSVDelimiter) { self.delimiter = delimiter.byte }
 
     /// Looks at what has come since the last call.
     ///
@@ -48,14 +51,14 @@ struct CSVRecord {
         if state == .quoted {
             while at < text.count, text[unchecked: at] != UInt8(ascii: "\"") { at += 1 }
         } else if state == .cell {
-            while at < text.count, !Self.endsCell(text[unchecked: at]) { at += 1 }
+            while at < text.count, !endsCell(text[unchecked: at]) { at += 1 }
         }
         reached = at
     }
 
     @inline(__always)
-    private static func endsCell(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    private func endsCell(_ byte: UInt8) -> Bool {
+        byte == delimiter || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 
     /// The row's end if nothing comes any more.
@@ -95,7 +98,7 @@ struct CSVRecord {
 
     private mutating func readUnquoted(_ byte: UInt8) -> Ending? {
         switch byte {
-        case UInt8(ascii: ","):
+        case delimiter:
             endCell()
             state = .cellStart
         case UInt8(ascii: "\n"):

@@ -110,11 +110,6 @@ extension CSVColumns.Member {
     }
 }
 
-extension JSONValue {
-    /// The UTF-8 of a string, escapes resolved, without a copy if there are none.
-    fileprivate var characters: ArraySlice<UInt8> { isEscaped ? (utf8 ?? [])[...] : rawContent }
-}
-
 extension [UInt8] {
     /// Quoted if a reader could take it for something else.
     fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>) {

@@ -10,9 +10,6 @@ struct StringPart {
 }
 
 extension JSONValue {
-    /// Whether the characters of a string can be written as text.
-    var isText: Bool { !isEscaped || halfSurrogates.isEmpty }
-
     /// The parts of a string; nil if this is none.
     var stringParts: [StringPart]? {
         guard let utf8 else { return nil }

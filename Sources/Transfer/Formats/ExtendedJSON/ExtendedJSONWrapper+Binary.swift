@@ -5,11 +5,16 @@ extension ExtendedJSONWrapper {
     func binary() throws(ExtendedJSONFault) -> [UInt8] {
         let value = content.value
         let (base64, subtype) = companion.map { (value, $0.value) } ?? (value["base64"], value["subType"])
-        guard companion != nil || value.childCount == 2, let base64, let characters = base64.utf8, let subtype,
-            let number = Self.subtype(subtype), let bytes = Self.decoded(characters, atMost: 16)
+        guard companion != nil || value.childCount == 2, let base64, let subtype, let number = Self.subtype(subtype)
         else { throw fault("base64 and a subtype") }
-        guard number == 4, bytes.count == 16 else { return Array(base64.bytes) }
-        return Self.literal(Self.uuid(bytes))
+        let text: InlineBase64
+        do throws(Base64Fault) { text = try InlineBase64(base64) } catch {
+            throw fault("base64 and a subtype; this is \(error)", base64)
+        }
+        let document = base64.text.bytes
+        if number == 4, text.byteCount == 16 { return Self.literal(Self.uuid(text.bytes(in: document))) }
+        let plain = text.text(in: document)
+        return base64.isString(plain) ? Array(base64.bytes) : Self.literal(plain)
     }
 
     /// One or two hexadecimal digits, or a number.
@@ -17,23 +22,6 @@ extension ExtendedJSONWrapper {
         if let number = value.integer { return UInt8(exactly: number) }
         guard let digits = value.string, (1...2).contains(digits.utf8.count) else { return nil }
         return UInt8(digits, radix: 16)
-    }
-
-    /// The first bytes of base64 text; nil if it is none. All of it is checked.
-    private static func decoded(_ characters: [UInt8], atMost limit: Int) -> [UInt8]? {
-        let padding = characters.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        guard characters.count % 4 == 0, padding <= 2 else { return nil }
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        for (index, character) in characters.dropLast(padding).enumerated() {
-            guard let value = character.base64Value else { return nil }
-            bits = bits << 6 | UInt32(value)
-            // A byte is whole with every character but the first of four.
-            if index % 4 > 0, bytes.count <= limit {
-                bytes.append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * (index % 4))))
-            }
-        }
-        return bytes
     }
 
     private static func uuid(_ bytes: [UInt8]) -> [UInt8] {
@@ -44,18 +32,5 @@ extension ExtendedJSONWrapper {
             text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return text
-    }
-}
-
-extension UInt8 {
-    fileprivate var base64Value: UInt8? {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): self - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): self - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
     }
 }

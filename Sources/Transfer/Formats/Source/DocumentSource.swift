@@ -16,6 +16,7 @@ package struct DocumentSource: ~Copyable {
     private var window: TextWindow
     private var reader: (any DocumentsReader)?
     private let limit: Int
+    private let delimiter: CSVDelimiter
     /// Whether the first document is to tell.
     private var mayBeExtended: Bool
     private var hasEnded = false
@@ -26,24 +27,27 @@ package struct DocumentSource: ~Copyable {
     ///   - path: A file, or `-` for stdin.
     ///   - format: Nil: the file's name tells, or its first byte. Documents whose `_id` is one of MongoDB's wrappers
     ///     are taken for Extended JSON then.
+    ///   - delimiter: Between the cells of a table.
     ///   - documentLimit: Bytes that a document may have. A longer one is a fault.
     /// - Throws: ``SourceError`` if the file can't be opened.
     package init(
-        path: String, format: InputFormat? = nil, documentLimit: Int = Self.documentLimit
+        path: String, format: InputFormat? = nil, delimiter: CSVDelimiter = .comma,
+        documentLimit: Int = Self.documentLimit
     ) throws(SourceError) {
         let file = try InputFile(path)
         self.init(
-            format: format, fileName: path, size: file.size, documentLimit: documentLimit
+            format: format, delimiter: delimiter, fileName: path, size: file.size, documentLimit: documentLimit
         ) { () throws(SourceError) in try file.read() }
     }
 
     /// - Parameter nextPiece: The next bytes of the input, as many or few as there are; nil at the end.
     package init(
-        format: InputFormat? = nil, fileName: String = "-", size: Int? = nil, documentLimit: Int = Self.documentLimit,
-        _ nextPiece: @escaping () throws(SourceError) -> [UInt8]?
+        format: InputFormat? = nil, delimiter: CSVDelimiter = .comma, fileName: String = "-", size: Int? = nil,
+        documentLimit: Int = Self.documentLimit, _ nextPiece: @escaping () throws(SourceError) -> [UInt8]?
     ) {
         self.format = format ?? InputFormat(fileName: fileName)
         self.size = size
+        self.delimiter = delimiter
         window = TextWindow(InputBytes(nextPiece))
         limit = max(documentLimit, 1)
         mayBeExtended = format == nil
@@ -104,7 +108,7 @@ package struct DocumentSource: ~Copyable {
     private mutating func begin() throws(SourceError) -> (any DocumentsReader)? {
         window.skipMark()
         if format == .ndjson { return LinesReader(documentLimit: limit) }
-        if format == .csv { return CSVReader(documentLimit: limit) }
+        if format == .csv { return CSVReader(delimiter: delimiter, documentLimit: limit) }
         guard let first = window.skipWhitespace() else {
             try window.finish()
             return nil

@@ -35,7 +35,8 @@ struct AttachmentComparison: Sendable {
             } else if attachment.body == .stub {
                 throw ImportAttachment.withoutBytes(attachment.name)
             } else {
-                let description = try JSONText(try await description(of: attachment))
+                let description = try JSONText(
+                    try await reading.description(of: attachment, in: document.text, for: dialect))
                 result.operations.append(old == nil ? .add(place, description) : .replace(place, description))
                 result.written.append(attachment)
             }
@@ -62,19 +63,6 @@ struct AttachmentComparison: Sendable {
         // CouchDB compresses text: its digest is of the compressed bytes, which nobody else has.
         guard dialect == .couchDB, old.isTextual else { return false }
         return try await digestOfCurrent(old.name) == digest
-    }
-
-    private func description(of attachment: ImportAttachment) async throws -> [UInt8] {
-        let known = try await reading.digest(of: attachment, in: document.text, for: dialect)
-        var writer = JSONWriter()
-        writer.object { writer in
-            if let type = attachment.contentType { writer.member("content_type", string: type) }
-            if let known {
-                writer.member("digest", string: known.digest.description)
-                writer.member("length", integer: known.byteCount)
-            }
-        }
-        return writer.bytes
     }
 }
 

@@ -20,7 +20,8 @@ actor AttachmentReading {
     /// - Throws: ``AttachmentFault`` if the bytes are not those that the file is named after.
     func base64(of body: AttachmentBody, _ name: String) throws(AttachmentFault) -> [UInt8] {
         var text: [UInt8] = []
-        text.reserveCapacity((body.byteCount + 2) / 3 * 4)
+        // A file without end, or with holes, is not made room for at once.
+        text.reserveCapacity((min(body.byteCount, 1 << 30) + 2) / 3 * 4)
         // A multiple of three: the text of each piece follows that of the one before.
         var rest: [UInt8] = []
         try read(body, name) { piece in
@@ -35,14 +36,12 @@ actor AttachmentReading {
 
     /// The same for the text that is packed in it.
     ///
+    /// - Parameter base64: Digits and padding, on one line.
     /// - Throws: ``AttachmentFault`` if it is not packed, or has more than any gateway keeps.
     func unpacked(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
-        let text = base64.filter { $0 != UInt8(ascii: "\\") }
-        guard let data = Data(base64Encoded: Data(text)) else {
-            throw AttachmentFault(name, "is no base64")
-        }
         do throws(GzipFault) {
-            return Array(Data(try Gzip.unpack(Array(data), limit: Self.unpackedLimit)).base64EncodedData())
+            let packed = Base64Digits.decode(base64.span)
+            return Array(Data(try Gzip.unpack(packed, limit: Self.unpackedLimit)).base64EncodedData())
         } catch {
             throw AttachmentFault(name, "is not packed as its encoding says: \(error)")
         }
@@ -57,11 +56,27 @@ actor AttachmentReading {
         case .stub, .removed: return nil
         case .file(let body):
             return (try fileDigest(of: body, attachment.name, for: dialect), body.byteCount)
-        case .inline(let range):
-            let attachment = InlineAttachment(document.bytes, range)
+        case .inline(let base64):
+            let attachment = InlineAttachment(document.bytes, base64)
             attachment.forEachPiece { digest.update($0) }
             return (digest.digest(), attachment.byteCount)
         }
+    }
+
+    /// A new attachment as the gateway will tell of it: `{"content_type":…,"digest":…,"length":…}`.
+    func description(
+        of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
+    ) throws(AttachmentFault) -> [UInt8] {
+        let known = try digest(of: attachment, in: document, for: dialect)
+        var writer = JSONWriter()
+        writer.object { writer in
+            if let type = attachment.contentType { writer.member("content_type", string: type) }
+            if let known {
+                writer.member("digest", string: known.digest.description)
+                writer.member("length", integer: known.byteCount)
+            }
+        }
+        return writer.bytes
     }
 
     /// The digest of a file, once its bytes have turned out to be those that it is named after.

@@ -4,8 +4,8 @@ internal import LosslessJSON
 /// An attachment of a document that is imported.
 struct ImportAttachment: Sendable {
     enum Body: Sendable, Equatable {
-        /// Base64 in the document: where the string stands, with its quotes.
-        case inline(Range<Int>)
+        /// Base64 in the document.
+        case inline(InlineBase64)
         /// A file of the folder.
         case file(AttachmentBody)
         /// Nowhere: if the gateway has not the same one already, the document can't be written.
@@ -44,7 +44,9 @@ extension ImportAttachment {
         guard let members = document.member(named: membersName), members.kind != .null else { return [] }
         guard members.kind == .object else { throw AttachmentFault("", "list is no object") }
         return try members.members.map { member throws(AttachmentFault) in
-            try ImportAttachment(member.name.string ?? "", member.value, store)
+            let name = member.name.string ?? ""
+            guard member.name.isText else { throw AttachmentFault(name, "has half a surrogate pair in its name") }
+            return try ImportAttachment(name, member.value, store)
         }
     }
 
@@ -60,10 +62,9 @@ extension ImportAttachment {
         if value.kind == .null {
             body = .removed
         } else if let data = value["data"] {
-            guard data.kind == .string, Self.isBase64(data.rawContent) else {
-                throw AttachmentFault(name, "has data that is no base64")
+            do throws(Base64Fault) { body = .inline(try InlineBase64(data)) } catch {
+                throw AttachmentFault(name, "has data that is \(error)")
             }
-            body = .inline(data.range)
         } else if let file = value["file"] {
             body = .file(try Self.file(file.string ?? "", name, store))
         } else if value["stub"]?.bool == true {
@@ -71,30 +72,6 @@ extension ImportAttachment {
         } else {
             throw AttachmentFault(
                 name, "comes without its bytes; export with --attachments inline or --attachments DIR")
-        }
-    }
-
-    /// RFC 4648, section 4; the slash may be escaped.
-    private static func isBase64(_ characters: ArraySlice<UInt8>) -> Bool {
-        let padding = characters.suffix(2).count { $0 == UInt8(ascii: "=") }
-        let digits = characters.dropLast(padding)
-        return digits.withUnsafeBytes { digits in
-            var (escapes, strangers) = (0, 0)
-            for byte in digits {
-                let kind = kinds[Int(byte)]
-                escapes &+= Int(kind & 1)
-                strangers &+= Int(kind >> 1)
-            }
-            return strangers == 0 && (digits.count - escapes + padding).isMultiple(of: 4)
-        }
-    }
-
-    /// By byte: 0 for a digit of base64, 1 for what escapes one, 2 for all others.
-    private static let kinds: [UInt8] = (0...255).map { (byte: UInt8) in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"): 0
-        case UInt8(ascii: "\\"): 1
-        default: 2
         }
     }
 
@@ -131,7 +108,7 @@ extension ImportAttachment {
         guard mayBeStreamed else { return false }
         return switch body {
         case .file(let body): body.byteCount > limit
-        case .inline(let range): range.count > limit
+        case .inline(let base64): base64.content.count > limit
         case .stub, .removed: false
         }
     }
@@ -148,6 +125,7 @@ extension ImportAttachment {
     /// - Parameter isStreamed: Whether what may be is sent while it is read.
     func addedByteCount(isStreamed: Bool) -> Int {
         guard case .file(let body) = body, !isStreamed || !mayBeStreamed else { return 0 }
-        return (body.byteCount + 2) / 3 * 4
+        // Beyond what any gateway takes there is no difference, and sums stay numbers.
+        return (min(body.byteCount, 1 << 40) + 2) / 3 * 4
     }
 }

@@ -1,36 +1,25 @@
-internal import Foundation
 internal import GatewayClient
 
 /// The bytes of an attachment that stand in a document as base64, made piece by piece: the text is there already, and
 /// should not be in memory again.
 struct InlineAttachment: Sendable {
+    /// Characters of base64.
     private static let pieceSize = 128 << 10
 
     private let document: [UInt8]
-    /// Between the quotes.
-    private let range: Range<Int>
-    private let hasEscapes: Bool
-    let byteCount: Int
+    private let base64: InlineBase64
 
-    /// - Parameters:
-    ///   - document: Its text.
-    ///   - range: Of the string, with its quotes. It must be base64.
-    init(_ document: [UInt8], _ range: Range<Int>) {
+    /// - Parameter document: The text that `base64` is part of.
+    init(_ document: [UInt8], _ base64: InlineBase64) {
         self.document = document
-        let content = range.lowerBound + 1..<range.upperBound - 1
-        self.range = content
-        // A slash may be escaped.
-        let escapes = document.withUnsafeBytes { bytes in
-            bytes[content].reduce(into: 0) { count, byte in count &+= byte == UInt8(ascii: "\\") ? 1 : 0 }
-        }
-        hasEscapes = escapes > 0
-        let padding = document[content].suffix(2).count { $0 == UInt8(ascii: "=") }
-        byteCount = max(0, (content.count - escapes) / 4 * 3 - padding)
+        self.base64 = base64
     }
+
+    var byteCount: Int { base64.byteCount }
 
     /// Calls `take` with all bytes, one piece after the other.
     func forEachPiece(_ take: ([UInt8]) -> Void) {
-        var at = range.lowerBound
+        var at = base64.content.lowerBound
         while let piece = piece(from: &at) { take(piece) }
     }
 
@@ -40,25 +29,22 @@ struct InlineAttachment: Sendable {
         return ByteSource(count: byteCount) { await reading.next() }
     }
 
-    /// The bytes from a place in the text on, which is moved behind them; nil at the end.
+    /// The bytes from a place in the text on, which is moved behind them; nil at the end. Pieces are whole groups of four
+    /// characters, whatever escapes and white space are between them.
     private func piece(from at: inout Int) -> [UInt8]? {
-        guard at < range.upperBound else { return nil }
-        guard hasEscapes else {
+        let end = base64.content.upperBound
+        guard at < end else { return nil }
+        if base64.isPlain {
             let start = at
-            at = min(range.upperBound, at + Self.pieceSize)
-            return Self.decoded(document[start..<at])
+            at = min(end, at + Self.pieceSize)
+            return Base64Digits.decode(document.span.extracting(start..<at))
         }
+        var digits = Base64Digits(document, at..<end)
         var text: [UInt8] = []
         text.reserveCapacity(Self.pieceSize)
-        while at < range.upperBound, text.count < Self.pieceSize {
-            if document[at] != UInt8(ascii: "\\") { text.append(document[at]) }
-            at += 1
-        }
-        return Self.decoded(text[...])
-    }
-
-    private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        Data(base64Encoded: Data(text)).map { Array($0) }
+        while text.count < Self.pieceSize, let digit = digits.next() { text.append(digit) }
+        at = digits.place
+        return text.isEmpty ? nil : Base64Digits.decode(text.span)
     }
 
     /// How far the text has been read. One task does.
@@ -68,7 +54,7 @@ struct InlineAttachment: Sendable {
 
         init(_ attachment: InlineAttachment) {
             self.attachment = attachment
-            place = attachment.range.lowerBound
+            place = attachment.base64.content.lowerBound
         }
 
         func next() -> [UInt8]? { attachment.piece(from: &place) }

@@ -59,8 +59,7 @@ struct ImportBody {
         let root = document.root
         var isWhole = true
         root.forEachMember { name, isEscaped, _ in
-            let isOwn = name.count > 0 && name[0] == UInt8(ascii: "_") && name.count != "_id".utf8.count
-            if isEscaped || isOwn { isWhole = false }
+            if isEscaped || Self.isOfGateway(name) { isWhole = false }
         }
         if isWhole, revision == nil, attachments.isEmpty, root.range == document.bytes.indices {
             segments = [document.bytes]
@@ -84,6 +83,12 @@ struct ImportBody {
         open.append(UInt8(ascii: "}"))
         segments.append(open)
         open = []
+    }
+
+    /// Whether a member that begins with `_` and is not `_id` has this name.
+    private static func isOfGateway(_ name: Span<UInt8>) -> Bool {
+        guard name.count > 0, name[0] == UInt8(ascii: "_") else { return false }
+        return !(name.count == 3 && name[1] == UInt8(ascii: "i") && name[2] == UInt8(ascii: "d"))
     }
 
     private mutating func append(_ member: ArraySlice<UInt8>) {

@@ -60,9 +60,11 @@ actor ImportJournal {
     }
 
     private func take(_ batch: SettledBatch) throws {
-        for (entry, outcome) in zip(batch.entries, batch.outcomes) {
+        for (index, (entry, outcome)) in zip(batch.entries, batch.results.outcomes).enumerated() {
             progress.counts.add(outcome)
-            if let preview = settings.preview { try preview(outcome.preview(of: entry)) }
+            if let preview = settings.preview {
+                try preview(outcome.preview(of: entry, document: batch.results.documents[index]))
+            }
             if case .rejected(let reason) = outcome { try reject(entry, reason) }
         }
         progress.items = batch.end
@@ -120,12 +122,13 @@ actor ImportJournal {
     /// go on.
     func end() throws(TransferError) {
         guard progress.pass == 0, progress.items == 0 else { return }
-        try complete()
+        try rejects?.save()
+        if let path { WholeFile.remove(path) }
     }
 
     /// Nobody needs to go on with this import any more.
     func complete() throws(TransferError) {
-        if let rejects { _ = try rejects.save() }
+        try rejects?.complete()
         if let path { WholeFile.remove(path) }
     }
 }

@@ -36,7 +36,9 @@ package struct ImportCounts: Sendable, Equatable {
 
 extension ImportOutcome {
     /// What a dry run says of a document, on one line without a line feed.
-    func preview(of entry: ImportEntry) -> [UInt8] {
+    ///
+    /// - Parameter document: What would be written, where that is to be shown.
+    func preview(of entry: ImportEntry, document: [UInt8]?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("line", integer: entry.origin.line)
@@ -52,6 +54,10 @@ extension ImportOutcome {
                 writer.member("action", string: "refuse")
                 writer.member("reason", string: reason)
             }
+            guard let document else { return }
+            var line: [UInt8] = []
+            ExportFraming.append(document[...], to: &line)
+            writer.member("document", raw: line)
         }
         return writer.bytes
     }

@@ -88,9 +88,9 @@ struct ImportProgress: Sendable, Equatable {
             schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)),
             selector: root["selector"]?.string)
         self.now = now
-        database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.integer)
+        database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.count)
         for (name, keyPath) in Self.numbers {
-            guard let number = root[name]?.integer, number >= 0 else { return nil }
+            guard let number = root[name]?.count else { return nil }
             self[keyPath: keyPath] = number
         }
     }
@@ -119,8 +119,9 @@ extension ImportProgress {
             return "the database was made anew since then"
         }
         // Each write took a sequence.
-        if let newest = database.newest, let other = now.newest, other < newest + counts.inserted + counts.changed {
-            return "the database was reset since then"
+        if let newest = database.newest, let other = now.newest {
+            let (least, isBeyondAll) = newest.addingReportingOverflow(counts.inserted + counts.changed)
+            if other < (isBeyondAll ? .max : least) { return "the database was reset since then" }
         }
         return nil
     }

@@ -11,31 +11,44 @@ final class RejectFiles {
         var reasonBytes = 0
     }
 
+    private static let reasonsEnding = ".reasons"
+    private static let partEnding = ".part"
+
+    private let path: String
+    /// Whether the files that were there are read still: new ones take their place at the end.
+    private let isReplacing: Bool
     private let documents: OpenFile
     private let reasons: OpenFile
     private(set) var reached = SavePoint()
     /// The document of the input that was written last: several documents may have been made of one.
     private var lastOrdinal: Int?
 
-    /// - Parameter point: What of an earlier run is kept.
+    /// - Parameters:
+    ///   - input: What is imported. If it is the reject file itself, that stays as it is until ``complete()``.
+    ///   - point: What of an earlier run is kept.
     /// - Throws: ``TransferError``: `.cannotCreate`, also if the file holds what was never rejected; `.locked`; `.foreign`
     ///   if the files are shorter than they were.
-    init(_ path: String, from point: SavePoint) throws(TransferError) {
-        let isOwn = WholeFile.exists(path + ".reasons")
-        documents = try OpenFile(creating: path)
+    init(_ path: String, input: String, from point: SavePoint) throws(TransferError) {
+        let isOwn = WholeFile.exists(path + Self.reasonsEnding)
+        self.path = path
+        isReplacing = WholeFile.areSame(path, input)
+        let ending = isReplacing ? Self.partEnding : ""
+        if isReplacing, !isOwn { throw Self.isForeign(path) }
+        documents = try OpenFile(creating: path + ending)
         try documents.lock()
         let found = try documents.byteCount
-        guard isOwn || found == 0 else {
-            throw TransferError(
-                .cannotCreate, "\(path) is there already and is no reject file; name another --reject")
-        }
-        reasons = try OpenFile(creating: path + ".reasons")
+        guard isOwn || found == 0 else { throw Self.isForeign(path) }
+        reasons = try OpenFile(creating: path + Self.reasonsEnding + ending)
         WholeFile.sync(folder: WholeFile.directory(of: path))
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
                 .foreign, "\(path) is not as the interrupted import left it; start again without --resume")
         }
         try go(back: point)
+    }
+
+    private static func isForeign(_ path: String) -> TransferError {
+        TransferError(.cannotCreate, "\(path) is there already and is no reject file; name another --reject")
     }
 
     private func go(back point: SavePoint) throws(TransferError) {
@@ -71,6 +84,14 @@ final class RejectFiles {
         text.append(UInt8(ascii: "\n"))
         try documents.write(text)
         reached.documentBytes += text.count
+    }
+
+    /// Nothing more comes: the files are what they are called, and on the disk.
+    func complete() throws(TransferError) {
+        try save()
+        guard isReplacing else { return }
+        try WholeFile.rename(path + Self.reasonsEnding + Self.partEnding, to: path + Self.reasonsEnding)
+        try WholeFile.rename(path + Self.partEnding, to: path)
     }
 
     /// Returns once all that was written is on the disk.

@@ -6,6 +6,8 @@ struct InputChunk: Sendable {
     var items: [SourceItem] = []
     /// Of the table that they are rows of.
     var header: [UInt8]?
+    /// How the documents are written down; nil as long as nothing tells.
+    var format: InputFormat?
     /// Why reading can't go on. What was read before is good.
     var failure: SourceError?
     var isAtEnd = false
@@ -26,6 +28,7 @@ actor ImportReader {
 
     private let path: String
     private let format: InputFormat?
+    private let delimiter: CSVDelimiter
     private let isStopped: Locked<Bool>
     private var source: DocumentSource?
     /// What can be read only once, and as long as nothing was read of it.
@@ -33,9 +36,10 @@ actor ImportReader {
     /// All that came from it.
     private var spool: OpenFile?
 
-    init(path: String, format: InputFormat?, isStopped: Locked<Bool>) {
-        self.path = path
-        self.format = format
+    init(_ settings: ImportSettings, isStopped: Locked<Bool>) {
+        path = settings.path
+        format = settings.format
+        delimiter = settings.delimiter
         self.isStopped = isStopped
     }
 
@@ -58,7 +62,9 @@ actor ImportReader {
             digest.update(piece)
         }
         let time = information.st_mtim
-        return .init(size: try file.byteCount, changed: time.tv_sec * 1_000_000_000 + time.tv_nsec, head: digest.hex)
+        // A number to be recognized by: of years beyond 2262, which nanoseconds can't count, what is left of it.
+        let changed = time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
+        return .init(size: try file.byteCount, changed: changed, head: digest.hex)
     }
 
     /// Keeps what can be read only once in a file without a name.
@@ -73,11 +79,16 @@ actor ImportReader {
         spool = file
     }
 
-    /// Whether what was exported is all there, and no other.
+    /// What the manifest beside the input says of its attachments; nil if there is no manifest.
     ///
+    /// - Parameter checksInput: Whether the input must be what the manifest says.
     /// - Throws: ``TransferError``.
-    func checkManifest() throws(TransferError) {
-        if Self.isRegularFile(path) { try ManifestCheck.run(path) }
+    func exportedAttachments(checksInput: Bool) throws(TransferError) -> ExportedAttachments? {
+        guard Self.isRegularFile(path), let manifest = try ManifestCheck.read(path, isStrict: checksInput) else {
+            return nil
+        }
+        if checksInput { try ManifestCheck.run(path, manifest) }
+        return ExportedAttachments(manifest.value, besides: path)
     }
 
     /// Goes to the beginning. Returns the length of the input; nil if it can't be known.
@@ -85,7 +96,9 @@ actor ImportReader {
         if let spool {
             try spool.seek(to: 0)
             let size = try spool.byteCount
-            source = DocumentSource(format: format, fileName: path, size: size) { () throws(SourceError) in
+            source = DocumentSource(
+                format: format, delimiter: delimiter, fileName: path, size: size
+            ) { () throws(SourceError) in
                 do throws(TransferError) {
                     let piece = try spool.read(upTo: Self.pieceSize)
                     return piece.isEmpty ? nil : piece
@@ -98,10 +111,12 @@ actor ImportReader {
         guard Self.isRegularFile(path) || path != "-" && access(path, F_OK) != 0 else {
             let input = try self.input ?? PolledInput(path, isStopped: isStopped)
             self.input = input
-            source = DocumentSource(format: format, fileName: path) { () throws(SourceError) in try input.read() }
+            source = DocumentSource(
+                format: format, delimiter: delimiter, fileName: path
+            ) { () throws(SourceError) in try input.read() }
             return nil
         }
-        source = try DocumentSource(path: path, format: format)
+        source = try DocumentSource(path: path, format: format, delimiter: delimiter)
         return source?.size
     }
 
@@ -122,6 +137,7 @@ actor ImportReader {
             chunk.isAtEnd = true
         }
         chunk.header = source?.header
+        chunk.format = source?.format
         chunk.bytesRead = source?.bytesRead ?? 0
         return chunk
     }

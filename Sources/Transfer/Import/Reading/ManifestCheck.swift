@@ -4,21 +4,34 @@ internal import LosslessJSON
 enum ManifestCheck {
     private static let pieceSize = 1 << 20
 
-    /// Does nothing if there is no manifest beside the file.
+    struct Manifest {
+        let path: String
+        let value: JSONValue
+    }
+
+    /// Nil if there is no manifest beside the file.
     ///
-    /// - Throws: ``TransferError``: `.invalid` if bytes are missing, or others than they were; `.missing`.
-    static func run(_ path: String) throws(TransferError) {
+    /// - Parameter isStrict: Whether a file that is no manifest is a fault; else it is none.
+    /// - Throws: ``TransferError``: `.invalid`, `.missing`.
+    static func read(_ path: String, isStrict: Bool) throws(TransferError) -> Manifest? {
         let manifestPath = ExportPlace.findManifest(path + ".manifest.json")
-        guard let bytes = try WholeFile.read(manifestPath) else { return }
-        guard let manifest = try? JSONText(bytes).root, let byteCount = manifest["bytes"]?.integer,
-            let sha256 = manifest["sha256"]?.string
-        else {
-            throw objection(path, "\(manifestPath) is no manifest")
+        guard let bytes = try WholeFile.read(manifestPath) else { return nil }
+        guard let text = try? JSONText(bytes, limits: .files) else {
+            if isStrict { throw objection(path, "\(manifestPath) is no manifest") }
+            return nil
+        }
+        return Manifest(path: manifestPath, value: text.root)
+    }
+
+    /// - Throws: ``TransferError``: `.invalid` if bytes are missing, or others than they were; `.missing`.
+    static func run(_ path: String, _ manifest: Manifest) throws(TransferError) {
+        guard let byteCount = manifest.value["bytes"]?.count, let sha256 = manifest.value["sha256"]?.string else {
+            throw objection(path, "\(manifest.path) is no manifest")
         }
         let file = try OpenFile(reading: path)
         let found = try file.byteCount
         guard found == byteCount else {
-            throw objection(path, "it has \(found) bytes where \(manifestPath) says \(byteCount)")
+            throw objection(path, "it has \(found) bytes where \(manifest.path) says \(byteCount)")
         }
         let digest = RunningDigest()
         while true {
@@ -26,7 +39,7 @@ enum ManifestCheck {
             if piece.isEmpty { break }
             digest.update(piece)
         }
-        guard digest.hex == sha256 else { throw objection(path, "its SHA-256 is not that of \(manifestPath)") }
+        guard digest.hex == sha256 else { throw objection(path, "its SHA-256 is not that of \(manifest.path)") }
     }
 
     private static func objection(_ path: String, _ what: String) -> TransferError {

@@ -13,17 +13,25 @@ struct ImportBatch: Sendable {
     /// Whether nothing of a document of the input is in it that has more to come.
     let isWhole: Bool
 
-    func settled(_ outcomes: [ImportOutcome]) -> SettledBatch {
+    func settled(_ results: ImportResults) -> SettledBatch {
         SettledBatch(
-            number: number, entries: entries, outcomes: outcomes, end: end, documents: documents, isWhole: isWhole)
+            number: number, entries: entries, results: results, end: end, documents: documents, isWhole: isWhole)
     }
 }
 
-/// What became of a batch: an outcome for each entry.
+/// What became of the entries of a batch.
+struct ImportResults: Sendable {
+    /// One for each entry.
+    let outcomes: [ImportOutcome]
+    /// What would be written, by the index of the entry, where a dry run is to show it.
+    var documents: [Int: [UInt8]] = [:]
+}
+
+/// A batch, and what became of it.
 struct SettledBatch: Sendable {
     let number: Int
     let entries: [ImportEntry]
-    let outcomes: [ImportOutcome]
+    let results: ImportResults
     let end: Int
     let documents: Int
     let isWhole: Bool

@@ -81,6 +81,7 @@ extension ImportWriter {
     ) async throws -> Need {
         var sentAlone: [StreamedAttachment] = []
         var written: [WrittenAttachment] = []
+        if showsDocuments { written = try await described(attachments, document.text, current) }
         for attachment in attachments where settings.preview == nil {
             if document.isStreamed, let streamed = try await streamed(attachment, of: document.text) {
                 sentAlone.append(streamed)
@@ -105,7 +106,7 @@ extension ImportWriter {
         ) { [reading] in
             switch body {
             case .file(let file): reading.source(of: file)
-            case .inline(let range): InlineAttachment(document.bytes, range).source
+            case .inline(let base64): InlineAttachment(document.bytes, base64).source
             case .stub, .removed: nil
             }
         }
@@ -137,7 +138,7 @@ extension ImportWriter {
     ) async throws -> WrittenAttachment {
         var data: [UInt8]
         switch attachment.body {
-        case .inline(let range): data = Array(document.bytes[range.lowerBound + 1..<range.upperBound - 1])
+        case .inline(let base64): data = base64.text(in: document.bytes)
         case .file(let body): data = try await reading.base64(of: body, attachment.name)
         case .stub, .removed:
             guard let stub = current?.root["_attachments"]?[attachment.name] else {
@@ -159,6 +160,24 @@ extension ImportWriter {
         }
         // Up to the quote that the data follows.
         return WrittenAttachment(name: attachment.name, head: Array(head.bytes.dropLast(2)), data: data)
+    }
+
+    /// Attachments as a dry run shows them: without their bytes.
+    func described(
+        _ attachments: [ImportAttachment], _ document: JSONText, _ current: JSONText?
+    ) async throws(AttachmentFault) -> [WrittenAttachment] {
+        var described: [WrittenAttachment] = []
+        for attachment in attachments {
+            let stub = attachment.body == .stub ? current?.root["_attachments"]?[attachment.name] : nil
+            let head: [UInt8]
+            if let stub {
+                head = Array(stub.bytes)
+            } else {
+                head = try await reading.description(of: attachment, in: document, for: gateway.dialect)
+            }
+            described.append(WrittenAttachment(name: attachment.name, head: head, data: nil))
+        }
+        return described
     }
 
     /// The gateway's document without what says which version it is, and without attachments.

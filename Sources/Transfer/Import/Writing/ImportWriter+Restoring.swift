@@ -5,7 +5,11 @@ internal import Pipeline
 // Revisions as they are: `new_edits:false`.
 extension ImportWriter {
     /// Stores the revisions that the gateway has not.
-    func restore(_ documents: [Open], _ outcomes: inout [ImportOutcome?]) async throws {
+    ///
+    /// - Parameter shown: Gets the documents that would be stored.
+    func restore(
+        _ documents: [Open], _ outcomes: inout [ImportOutcome?], _ shown: inout [Int: [UInt8]]
+    ) async throws {
         guard !documents.isEmpty else { return }
         let differences = try await differences(documents)
         var open: [Open] = []
@@ -19,6 +23,10 @@ extension ImportWriter {
             open.append(document)
             guard settings.preview != nil else { continue }
             outcomes[document.index] = Self.restored(difference)
+            guard showsDocuments else { continue }
+            let text = document.document.text
+            let attachments = try await described(document.document.attachments, text, nil)
+            shown[document.index] = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments).bytes
         }
         guard settings.preview == nil else { return }
         var attempts = 0

@@ -12,9 +12,9 @@ extension ImportWriter {
 
     /// Sends what is to be written: together what can be, alone what has large attachments.
     ///
-    /// - Parameter doubtful: Gets the documents of requests that broke off: they may have been written.
+    /// - Parameter lost: Gets the writes of requests that broke off.
     func send(
-        _ planned: [(open: Open, need: Need)], _ doubtful: inout Set<DocumentID>, _ sender: inout BulkSender
+        _ planned: [(open: Open, need: Need)], _ lost: inout LostAnswers, _ sender: inout BulkSender
     ) async throws -> [Answer] {
         var together: [PlannedWrite<Planned>] = []
         var alone: [PlannedWrite<Planned>] = []
@@ -36,7 +36,11 @@ extension ImportWriter {
         }
         var answers: [(position: Int, outcome: BulkOutcome)] = []
         for writes in [together[...]] + alone.map({ [$0][...] }) where !writes.isEmpty {
-            try await send(writes, &doubtful, &sender, &answers)
+            var broken: Set<Int> = []
+            defer {
+                for position in broken { lost.note(planned[position].open, wanted: planned[position].need.outcome) }
+            }
+            try await send(writes, &broken, &sender, &answers)
         }
         let written = answers.count {
             if case .written = $0.outcome { return true }
@@ -50,15 +54,16 @@ extension ImportWriter {
         return answers.map { (planned[$0.position].open, $0.outcome, planned[$0.position].need.outcome) }
     }
 
+    /// - Parameter broken: Gets the positions of writes whose request broke off: they may have been made.
     private func send(
-        _ writes: ArraySlice<PlannedWrite<Planned>>, _ doubtful: inout Set<DocumentID>, _ sender: inout BulkSender,
+        _ writes: ArraySlice<PlannedWrite<Planned>>, _ broken: inout Set<Int>, _ sender: inout BulkSender,
         _ answers: inout [(position: Int, outcome: BulkOutcome)]
     ) async throws {
         try await sender.send(
             writes,
             by: { part async throws(GatewayError) in
                 do throws(GatewayError) { return try await write(part) } catch {
-                    if error.leavesDoubt { doubtful.formUnion(part.map(\.document.id)) }
+                    if error.leavesDoubt { broken.formUnion(part.map(\.subject.position)) }
                     throw error
                 }
             },

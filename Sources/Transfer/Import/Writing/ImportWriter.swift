@@ -19,6 +19,8 @@ struct ImportWriter: Sendable {
     let settings: ImportSettings
     /// An earlier run may have written what is there.
     let isResumed: Bool
+    /// The database's newest sequence when the run began; nil if it could not be known.
+    let newestAtStart: SequenceID?
     let progress: RunProgress
     let pace: WritePace
     let reading: AttachmentReading
@@ -54,9 +56,10 @@ struct ImportWriter: Sendable {
         let source: @Sendable () -> ByteSource?
     }
 
-    /// - Returns: An outcome for each entry.
+    /// - Returns: What became of each entry, or would become of it.
     /// - Throws: `RunFailure`, `RunIsStopping`, `CancellationError`: some may have been written then.
-    func write(_ batch: ImportBatch) async throws -> [ImportOutcome] {
+    func write(_ batch: ImportBatch) async throws -> ImportResults {
+        var documents: [Int: [UInt8]] = [:]
         var outcomes: [ImportOutcome?] = []
         var open: [Open] = []
         for (index, entry) in batch.entries.enumerated() {
@@ -68,15 +71,19 @@ struct ImportWriter: Sendable {
             }
         }
         if settings.mode == .restore {
-            try await restore(open, &outcomes)
+            try await restore(open, &outcomes, &documents)
         } else {
-            try await write(open, &outcomes)
+            try await write(open, &outcomes, &documents)
         }
-        return outcomes.map { $0 ?? .rejected(reason: "nothing became of it") }
+        return ImportResults(
+            outcomes: outcomes.map { $0 ?? .rejected(reason: "nothing became of it") }, documents: documents)
     }
 
-    private func write(_ documents: [Open], _ outcomes: inout [ImportOutcome?]) async throws {
-        var doubtful: Set<DocumentID> = []
+    /// - Parameter shown: Gets the documents that would be written.
+    private func write(
+        _ documents: [Open], _ outcomes: inout [ImportOutcome?], _ shown: inout [Int: [UInt8]]
+    ) async throws {
+        var lost = LostAnswers()
         var attempts = 0
         var open = documents
         var sender = makeSender()
@@ -85,27 +92,33 @@ struct ImportWriter: Sendable {
             attempts += 1
             try await lookUp(&open, isFirst: attempts == 1, &sender)
             var planned: [(open: Open, need: Need)] = []
+            var ambiguous: [Open] = []
             for document in open {
-                switch try await need(document, isTolerant: isTolerant(document.document, doubtful)) {
-                case .nothing(.unchanged) where doubtful.contains(document.document.id):
-                    outcomes[document.index] = .inserted
+                switch try await need(document, isTolerant: isTolerant(document.document, lost)) {
+                case .nothing(.unchanged) where lost.contains(document.document.id):
+                    outcomes[document.index] = lost.outcome(of: document.document.id)
+                    if outcomes[document.index] == nil { ambiguous.append(document) }
                 case .nothing(let outcome): outcomes[document.index] = outcome
                 case let need: planned.append((document, need))
                 }
             }
+            try await settle(ambiguous, lost, &outcomes)
             guard settings.preview == nil else {
-                for (open, need) in planned { outcomes[open.index] = need.outcome }
+                for (open, need) in planned {
+                    outcomes[open.index] = need.outcome
+                    if showsDocuments { shown[open.index] = need.body?.bytes }
+                }
                 return
             }
-            let answers = try await send(planned, &doubtful, &sender)
-            open = book(answers, isLast: attempts >= Self.attemptLimit, &doubtful, &outcomes)
+            let answers = try await send(planned, &lost, &sender)
+            open = book(answers, isLast: attempts >= Self.attemptLimit, &lost, &outcomes)
             if attempts == 1, settings.mode == .upsert { learn(documents, open) }
         }
     }
 
     /// Whether a document that is there as it should be is no conflict.
-    private func isTolerant(_ document: ImportDocument, _ doubtful: Set<DocumentID>) -> Bool {
-        isResumed || document.isShared || doubtful.contains(document.id)
+    private func isTolerant(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
+        isResumed || document.isShared || lost.contains(document.id)
     }
 
     /// Reads the documents where what is there decides, and those that met another revision.
@@ -129,13 +142,13 @@ struct ImportWriter: Sendable {
     /// - Returns: Those that are to be looked at again.
     private func book(
         _ answers: [(open: Open, outcome: BulkOutcome, wanted: ImportOutcome)], isLast: Bool,
-        _ doubtful: inout Set<DocumentID>, _ outcomes: inout [ImportOutcome?]
+        _ lost: inout LostAnswers, _ outcomes: inout [ImportOutcome?]
     ) -> [Open] {
         var again: [Open] = []
         for (open, outcome, wanted) in answers {
             switch outcome {
             case .written: outcomes[open.index] = wanted
-            case .conflict where settings.mode == .insert && !isTolerant(open.document, doubtful):
+            case .conflict where settings.mode == .insert && !isTolerant(open.document, lost):
                 outcomes[open.index] = Self.isThere
             case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
             case .conflict, .undecided, .unmentioned, .failed:
@@ -144,13 +157,16 @@ struct ImportWriter: Sendable {
                         reason: "not accepted \(Self.attemptLimit) times: \(outcome.words)")
                 } else {
                     // It may have been written all the same.
-                    if outcome != .conflict { doubtful.insert(open.document.id) }
+                    if outcome != .conflict { lost.note(open, wanted: wanted) }
                     again.append(open)
                 }
             }
         }
         return again
     }
+
+    /// Whether a dry run shows what would be written: a mapping makes other documents than those of the input.
+    var showsDocuments: Bool { settings.preview != nil && settings.mapping != nil }
 
     static var isThere: ImportOutcome {
         .rejected(reason: "there is a document with this _id already; --mode upsert replaces it")
@@ -175,6 +191,13 @@ extension ImportWriter.Need {
     var outcome: ImportOutcome {
         switch self {
         case .nothing(let outcome), .write(_, let outcome), .stream(_, _, let outcome): outcome
+        }
+    }
+
+    var body: ImportBody? {
+        switch self {
+        case .nothing: nil
+        case .write(let body, _), .stream(let body, _, _): body
         }
     }
 }

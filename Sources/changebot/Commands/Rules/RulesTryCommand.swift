@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import LosslessJSON
 internal import Rules
+internal import Transfer
 
 struct RulesTryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,14 +10,17 @@ struct RulesTryCommand: AsyncParsableCommand {
         discussion: """
             Example: changebot rules try rules/ --input documents.ndjson
 
-            Each line of the input is a document. For each, in order, one object with id, fired, patch, attachments, \
-            deleted, effects and error is printed. Ends with 65 if a line is no JSON object.
+            The input is read as import reads it: NDJSON, a JSON array, CSV or MongoDB Extended JSON, plain or gzip. \
+            For each document, in order, one object with id, fired, patch, attachments, deleted, effects and error is \
+            printed. Ends with 65 if a document can't be read.
             """)
 
     @OptionGroup var files: RuleFileArguments
 
-    @Option(help: ArgumentHelp("Documents, one a line; - for stdin.", valueName: "file"))
+    @Option(help: ArgumentHelp("The documents; - for stdin.", valueName: "file"))
     var input: String
+
+    @OptionGroup var form: InputOptions
 
     @OptionGroup var now: NowOption
 
@@ -33,7 +37,9 @@ struct RulesTryCommand: AsyncParsableCommand {
     private func tryOut() async throws {
         let ruleSet = try files.load().ruleSet(slurps: slurps.load())
         let decider = ruleSet.makeDecider()
-        var lines = try InputLines(input)
+        let environment = Environment()
+        let format = try form.format(environment)
+        let delimiter = try form.delimiter(for: input, environment)
         var bad = 0
         var batch: [DecisionInput] = []
         var bytes = 0
@@ -45,32 +51,39 @@ struct RulesTryCommand: AsyncParsableCommand {
             batch = []
             bytes = 0
         }
-        while let line = try lines.next() {
-            do throws(CommandFailure) {
-                let document = try Self.document(line, input)
-                batch.append(DecisionInput(document, isDeleted: document.root["_deleted"]?.bool == true))
-                bytes += line.bytes.count
-            } catch {
+        func take(_ item: SourceItem) {
+            switch item {
+            case .document(let document):
+                let isDeleted = document.text.root["_deleted"]?.bool == true
+                batch.append(DecisionInput(document.text, isDeleted: isDeleted))
+                bytes += document.bytes.count
+            case .fault(let fault):
                 bad += 1
-                error.report()
+                CommandFailure(.invalidData, "\(input):\(fault.complaint)", isListing: true).report()
             }
-            if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
+        }
+        do {
+            var source = try DocumentSource(path: input, format: format, delimiter: delimiter)
+            while let item = try source.next() {
+                take(item)
+                if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
+            }
+        } catch let error as SourceError {
+            try await decide()
+            throw CommandFailure(error, input)
         }
         try await decide()
         if bad > 0 { throw CommandFailure(.invalidData) }
     }
+}
 
-    private static func document(_ line: InputLines.Line, _ file: String) throws(CommandFailure) -> JSONText {
-        do throws(JSONFault) {
-            let document = try JSONText(line.bytes)
-            if document.root.kind == .object { return document }
-        } catch {
-            throw CommandFailure(
-                .invalidData, "\(file):\(line.number):\(error.offset + 1): not JSON: \(error); correct the line",
-                isListing: true)
+extension SourceFault {
+    /// `LINE:COLUMN: what is wrong; what to do`.
+    fileprivate var complaint: String {
+        switch reason {
+        case .json: "\(place): not JSON: \(reason); correct it"
+        case .notAnObject: "\(place): a document must be an object; correct it"
+        default: "\(self)"
         }
-        throw CommandFailure(
-            .invalidData, "\(file):\(line.number):1: a document must be an object; correct the line",
-            isListing: true)
     }
 }

@@ -1,0 +1,56 @@
+/// What becomes of documents that no rule of a mapping is for: `otherwise` in its file.
+package enum UnmatchedDocuments: String, Sendable, CaseIterable {
+    /// They are written as they came.
+    case pass
+    /// They are left out.
+    case drop
+    /// They are rejected.
+    case reject
+}
+
+extension UnmatchedDocuments {
+    /// Nil, with a fault, if the node says none of them.
+    static func read(_ node: SourceNode, _ faults: SourceFaults) -> UnmatchedDocuments? {
+        if case .string(let text) = node.content, let value = UnmatchedDocuments(rawValue: text) { return value }
+        let found = if case .string(let text) = node.content { "'\(text)'" } else { node.kindName }
+        faults.report(
+            at: node.position, "'otherwise' must be pass (the default), drop or reject, not \(found); correct it")
+        return nil
+    }
+}
+
+extension Decision {
+    /// Decides about a document for which no rule of its mapping fired.
+    mutating func finishUnmatched(_ otherwise: UnmatchedDocuments) throws(Fault) {
+        switch otherwise {
+        case .pass: break
+        case .drop: isDeletion = true
+        case .reject:
+            throw Fault(rule: nil, reason: "no rule of the mapping is for it, and the mapping says 'otherwise: reject'")
+        }
+    }
+}
+
+extension RuleFileSet {
+    /// What the files say, each for all: the documents go through the rules of all of them.
+    ///
+    /// - Throws: ``RuleFilesError`` if two files say different things.
+    func otherwise() throws(RuleFilesError) -> UnmatchedDocuments {
+        var first: (file: RuleFile, value: UnmatchedDocuments)?
+        for file in files {
+            guard let (value, position) = file.otherwise else { continue }
+            guard let other = first else {
+                first = (file, value)
+                continue
+            }
+            guard other.value == value else {
+                let message =
+                    "'otherwise: \(value.rawValue)' here, '\(other.value.rawValue)' in \(other.file.path): "
+                    + "the mappings are applied together; correct one of the two"
+                throw RuleFilesError(
+                    kind: .invalid, faults: [RuleFileFault(path: file.path, position: position, message: message)])
+            }
+        }
+        return first?.value ?? .pass
+    }
+}

@@ -1,0 +1,86 @@
+internal import LosslessJSON
+
+/// Base64 in a JSON string of a document, checked.
+///
+/// The alphabet is that of RFC 4648, section 4, with its padding. JSON may escape any character. Space, tab and line
+/// breaks, which MIME writers add, are skipped.
+///
+/// - Note: Source: CouchDB 3.5 (Erlang's `base64:decode`) skips all four; Sync Gateway 4.1 (Go's `base64.StdEncoding`)
+///   skips line breaks. Both refuse text without padding and the alphabet of base64url.
+struct InlineBase64: Sendable, Equatable {
+    /// What stands between the string's quotes.
+    let content: Range<Int>
+    /// Bytes that it stands for.
+    let byteCount: Int
+    /// Whether ``content`` is digits and padding only: no escape and no white space.
+    let isPlain: Bool
+
+    /// - Throws: ``Base64Fault``
+    init(_ value: JSONValue) throws(Base64Fault) {
+        guard value.kind == .string else { throw .notAString }
+        let text = value.rawContent
+        let padding = text.suffix(2).count { $0 == Base64Digits.padding }
+        content = text.startIndex..<text.endIndex
+        isPlain = Base64Digits.areDigits(text.dropLast(padding))
+        if isPlain {
+            guard text.count.isMultiple(of: 4) else { throw .incomplete }
+            byteCount = (text.count - padding) * 3 / 4
+        } else {
+            byteCount = try Self.byteCount(of: Base64Digits(value.text.bytes, content))
+        }
+    }
+
+    private static func byteCount(of text: Base64Digits) throws(Base64Fault) -> Int {
+        var text = text
+        var digits = 0
+        var padding = 0
+        while let digit = text.next() {
+            if digit == Base64Digits.padding {
+                padding += 1
+            } else if Base64Digits.isDigit(digit), padding == 0 {
+                digits += 1
+            } else {
+                throw digit == UInt8(ascii: "-") || digit == UInt8(ascii: "_") ? .otherAlphabet : .notBase64
+            }
+        }
+        guard padding <= 2, digits % 4 != 1 else { throw .notBase64 }
+        guard (digits + padding).isMultiple(of: 4) else { throw .incomplete }
+        return digits * 3 / 4
+    }
+
+    /// Digits and padding on one line, as every gateway takes them.
+    ///
+    /// - Parameter document: The text that the string is part of.
+    func text(in document: [UInt8]) -> [UInt8] {
+        guard !isPlain else { return Array(document[content]) }
+        var text: [UInt8] = []
+        text.reserveCapacity((byteCount + 2) / 3 * 4)
+        var digits = Base64Digits(document, content)
+        while let digit = digits.next() { text.append(digit) }
+        return text
+    }
+
+    /// All the bytes.
+    func bytes(in document: [UInt8]) -> [UInt8] { Base64Digits.decode(text(in: document).span) }
+}
+
+/// Why a JSON value is not base64 that a gateway would take.
+enum Base64Fault: Error, Equatable {
+    case notAString
+    case notBase64
+    /// Its length, padding included, is no multiple of four.
+    case incomplete
+    /// It is base64url (RFC 4648, section 5).
+    case otherAlphabet
+}
+
+extension Base64Fault: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .notAString: "no base64: not a string"
+        case .notBase64: "no base64"
+        case .incomplete: "no base64: its length is no multiple of four, so padding ('=') or characters are missing"
+        case .otherAlphabet: "base64url, which gateways refuse; write '+' for '-', '/' for '_', and the padding ('=')"
+        }
+    }
+}

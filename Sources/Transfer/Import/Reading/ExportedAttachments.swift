@@ -1,0 +1,44 @@
+internal import Foundation
+internal import LosslessJSON
+
+/// Where an export's manifest says that its attachments are.
+struct ExportedAttachments {
+    /// As the export named it.
+    let folder: String
+    /// Attachments whose bytes are in the folder.
+    let count: Int
+    /// The export.
+    private let path: String
+
+    /// Nil if the export has no folder of attachments.
+    init?(_ manifest: JSONValue, besides path: String) {
+        guard manifest["options"]?["attachments"]?.string == "folder",
+            let folder = manifest["options"]?["folder"]?.string, !folder.isEmpty
+        else { return nil }
+        self.folder = folder
+        self.path = path
+        count = manifest["attachments"]?["bodies"]?.count ?? 0
+    }
+
+    /// The folder: as the export named it, seen from here or from the export, or of the same name beside the export. Nil
+    /// if none of these holds attachments.
+    var found: String? {
+        let directory = WholeFile.directory(of: path)
+        let name = folder.split(separator: "/").last.map(String.init) ?? folder
+        let places = folder.hasPrefix("/") ? [folder] : [folder, "\(directory)/\(folder)"]
+        return (places + ["\(directory)/\(name)"]).first { WholeFile.exists("\($0)/sha256") }
+    }
+
+    /// Why an import that needs the folder can't begin.
+    var absence: TransferError {
+        TransferError(
+            .missing,
+            "the folder with the \(count) attachments of \(path) is not there (\(folder)): name it with "
+                + "--attachments DIR, or reject the documents that need it with --ignore-manifest")
+    }
+}
+
+extension JSONValue {
+    /// A number of things or bytes in a file of ours: not negative, and small enough to be added to. Nil for others.
+    var count: Int? { integer.flatMap { (0...1 << 53).contains($0) ? $0 : nil } }
+}

@@ -1,0 +1,35 @@
+internal import ArgumentParser
+internal import Transfer
+
+/// How the documents of an input are written down.
+struct InputOptions: ParsableArguments {
+    @Option(help: "ndjson, json (one array), csv or ejson. Default: what the file's name and its first byte tell.")
+    var format: InputFormat?
+
+    @Option(
+        help: ArgumentHelp(
+            "What separates the cells of a table: one character such as ';', or tab. Default: a comma.",
+            valueName: "character"))
+    var delimiter: String?
+
+    /// - Throws: ``CommandFailure`` with 64.
+    func format(_ environment: Environment) throws(CommandFailure) -> InputFormat? {
+        try environment.value(format, "format", parse: InputFormat.init(rawValue:))
+    }
+
+    /// - Throws: ``CommandFailure`` with 64, also if the input is no table.
+    func delimiter(for file: String, _ environment: Environment) throws(CommandFailure) -> CSVDelimiter {
+        guard let text = delimiter ?? environment["delimiter"] else { return .comma }
+        guard let delimiter = CSVDelimiter(text) else {
+            throw CommandFailure(
+                .usage,
+                "--delimiter '\(text)': write one character that is no letter, digit or quote, such as ';' or tab")
+        }
+        guard try format(environment) ?? InputFormat(fileName: file) == .csv else {
+            throw CommandFailure(.usage, "--delimiter is for tables: add --format csv, or leave it out")
+        }
+        return delimiter
+    }
+}
+
+extension InputFormat: ExpressibleByArgument {}

@@ -1,0 +1,89 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Testing
+import Transfer
+
+/// Base64 as other programs write it, on each way that it takes into a gateway.
+@Suite(.timeLimit(.minutes(5))) struct ImportBase64Tests {
+    private static let content = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) }
+
+    private static let base64 = Data(content).base64EncodedString()
+
+    private static func lines(_ separator: String) -> String {
+        let bytes = Array(base64.utf8)
+        return stride(from: 0, to: bytes.count, by: 76)
+            .map { String(decoding: bytes[$0..<min($0 + 76, bytes.count)], as: UTF8.self) }
+            .joined(separator: separator)
+    }
+
+    /// As Gson, PHP and MIME writers have it.
+    private static let spellings = [
+        base64, base64.replacingOccurrences(of: "=", with: #"\u003d"#).replacingOccurrences(of: "+", with: #"\u002b"#),
+        base64.replacingOccurrences(of: "/", with: #"\/"#), lines(#"\n"#), lines(#"\r\n"#) + #"\r\n"#, lines(" "),
+    ]
+
+    private func expectContent(_ bench: BotBench, of ids: [String]) async throws {
+        for id in ids {
+            let answer = try await bench.phone.openAttachment("a", of: DocumentID(id), revision: nil)
+            var body = try #require(answer)
+            var found: [UInt8] = []
+            while let bytes = try await body.next() { found += bytes }
+            #expect(found == Self.content, "\(id)")
+        }
+    }
+
+    @Test(arguments: [0, 1 << 20], [ImportMode.insert, .upsert, .merge])
+    func escapesAndLineBreaksAreNoPartOfIt(streamedFrom: Int, mode: ImportMode) async throws {
+        try await BotBench.withEmbedded { bench in
+            let lines = Self.spellings.enumerated().map { number, data in
+                #"{"_id":"d\#(number)","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
+            }
+            let configure: (inout ImportSettings) -> Void = { settings in
+                settings.streamedFrom = streamedFrom
+                settings.mode = mode
+            }
+            let state = try await bench.load(lines: lines, configure: configure)
+            #expect(state.counts == ImportCounts(inserted: lines.count), bench.complaint)
+            try await expectContent(bench, of: lines.indices.map { "d\($0)" })
+            guard mode != .insert else { return }
+            let again = try await bench.load(lines: lines, configure: configure)
+            #expect(again.counts == ImportCounts(unchanged: lines.count), bench.complaint)
+        }
+    }
+
+    /// One column of JSON, or, as tables used to be, one for each member.
+    @Test(arguments: ["_id,_attachments:json", "_id,_attachments.a.content_type,_attachments.a.data"])
+    func soItIsInTables(header: String) async throws {
+        try await BotBench.withEmbedded { bench in
+            let rows = Self.spellings.enumerated().map { number, data in
+                let json = #"{"a":{"content_type":"image/png","data":"\#(data)"}}"#
+                guard header.hasSuffix(":json") else {
+                    let text = (try? JSONText(#""\#(data)""#).root.string) ?? ""
+                    return "d\(number),image/png,\"\(text)\""
+                }
+                return "d\(number),\"\(json.replacingOccurrences(of: "\"", with: "\"\""))\""
+            }
+            try bench.write("in.csv", [header] + rows)
+            let state = try await bench.load(file: "in.csv")
+            #expect(state.counts == ImportCounts(inserted: rows.count), bench.complaint)
+            try await expectContent(bench, of: rows.indices.map { "d\($0)" })
+        }
+    }
+
+    @Test(arguments: [
+        (#"QUI"#, "padding"), (#"-_8="#, "base64url"), (#"QU_D"#, "base64url"), (#"QQ==QQ=="#, "no base64"),
+        (#"QUJ\u00e9"#, "no base64"), (#"data:image/png;base64,QUJD"#, "no base64"),
+    ])
+    func whatIsNoBase64IsRefusedAndNotUploaded(data: String, reason: String) async throws {
+        try await BotBench.withEmbedded { bench in
+            for streamedFrom in [0, 1 << 20] {
+                let line = #"{"_id":"d","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
+                let state = try await bench.load(lines: [line]) { $0.streamedFrom = streamedFrom }
+                #expect(state.counts == ImportCounts(rejected: 1))
+                #expect(try bench.rejections().first?.reason.contains(reason) == true, bench.complaint)
+                #expect(try await bench.stored("d") == nil)
+            }
+        }
+    }
+}

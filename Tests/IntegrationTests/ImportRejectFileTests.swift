@@ -1,0 +1,78 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Testing
+import Transfer
+
+/// Rejected documents are corrected where they are, and imported with the same options.
+@Suite(.timeLimit(.minutes(5))) struct ImportRejectFileTests {
+    private func configure(_ bench: BotBench, _ name: String) -> (inout ImportSettings) -> Void {
+        { settings in
+            settings.rejectPath = bench.path(name)
+            // The helper would empty the files.
+            settings.isResuming = true
+            settings.mode = .upsert
+        }
+    }
+
+    @Test func theRejectFileIsReplacedByWhatIsRejectedAgain() async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ndjson", [#"{"_id":"a"}"#, #"{"n":1}"#, #"{"n":2}"#, "{"])
+            try await bench.load(file: "in.ndjson") { $0.rejectPath = bench.path("bad.ndjson") }
+            #expect(try bench.lines("bad.ndjson").count == 3)
+            try bench.write("bad.ndjson", [#"{"_id":"b","n":1}"#, #"{"n":2}"#, #"{"_id":"c"}"#])
+            let state = try await bench.load(file: "bad.ndjson", configure: configure(bench, "bad.ndjson"))
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
+            #expect(try bench.lines("bad.ndjson") == [#"{"n":2}"#])
+            #expect(try bench.rejections("bad.ndjson").map(\.line) == [2])
+            try bench.write("bad.ndjson", [#"{"_id":"d","n":2}"#])
+            let last = try await bench.load(file: "bad.ndjson", configure: configure(bench, "bad.ndjson"))
+            #expect(last.counts == ImportCounts(inserted: 1))
+            #expect(try bench.bytes("bad.ndjson").isEmpty && bench.bytes("bad.ndjson.reasons").isEmpty)
+            let left = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+            #expect(!left.contains { $0.hasSuffix(".part") || $0.hasSuffix(".import-progress") }, "\(left)")
+        }
+    }
+
+    /// What could not be imported to its end is not replaced.
+    @Test func theRejectFileStaysIfTheImportBreaksOff() async throws {
+        try await BotBench.withEmbedded { bench in
+            let lines = (0..<50).map { #"{"n":\#($0)}"# }
+            try bench.write("in.ndjson", lines)
+            try await bench.load(file: "in.ndjson") { $0.rejectPath = bench.path("bad.ndjson") }
+            await #expect(throws: RunFailure.self) {
+                try await bench.load(file: "bad.ndjson") { settings in
+                    self.configure(bench, "bad.ndjson")(&settings)
+                    settings.errorLimit = .count(3)
+                }
+            }
+            #expect(try bench.lines("bad.ndjson") == lines)
+        }
+    }
+
+    @Test(arguments: [
+        ("in.csv", "bad.csv", nil), ("in.csv", "bad.ndjson", "--format csv"), ("in.csv", "bad", "--format csv"),
+        ("in.ndjson", "bad.ndjson", nil), ("in.json", "bad.jsonl", nil), ("in.ndjson", "bad.csv", "--format ndjson"),
+        ("in.json", "bad.txt", "--format ndjson"), ("mongo.json", "bad.ndjson", "--format ejson"),
+    ])
+    func theAdviceNamesWhatTheRejectFileDoesNotTell(input: String, rejects: String, option: String?) async throws {
+        let texts = [
+            "in.csv": "n:number\n1\n", "in.ndjson": "{\"n\":1}\n", "in.json": "[{\"n\":1}]",
+            "mongo.json": #"[{"_id":{"$oid":"5d505646cf6d4fe581014ab2"},"_attachments":1}]"#,
+        ]
+        try await BotBench.withEmbedded { bench in
+            try bench.write(input, bytes: Array(try #require(texts[input]).utf8))
+            var settings = ImportSettings()
+            settings.path = bench.path(input)
+            settings.rejectPath = bench.path(rejects)
+            let report = ImportReport(rejectPath: rejects)
+            try await Importer(
+                gateway: Gateway(bench.url, settings: bench.settings), settings: settings, report: report,
+                logger: BotBench.logger
+            ).run()
+            let ending = "import \(rejects) with the same options" + (option.map { " and \($0)" } ?? "")
+            #expect(report.shortfall?.hasSuffix(ending) == true, "\(report.shortfall ?? "")")
+        }
+    }
+}
