@@ -149,7 +149,8 @@ let package = Package(
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
-            name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient", .grdb], swiftSettings: settings),
+            name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient", "LosslessJSON", .grdb],
+            swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
             swiftSettings: settings),

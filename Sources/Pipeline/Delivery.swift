@@ -17,8 +17,12 @@ package struct Delivery: Sendable {
         package var errorLimit: ErrorLimit?
         /// How many documents may be changed. Nil: any number.
         package var changeLimit: Int?
-        /// Ends what writes the same documents over and over. Nil for a pass over documents, which can't.
-        package var ownWriteLimit: OwnWriteLimit?
+        /// Ends, or slows down, what writes the same documents over and over. Nil for a pass over documents, which can't.
+        package var effectLimits: EffectLimits?
+        /// Whether it is a pass over documents, which looks again at what an earlier one wrote.
+        package var isPass = false
+        /// Whether documents that rules put are decided in the same run, without waiting for the feed to bring them.
+        package var decidesPuts = false
         /// Set for a dry run: nothing is written, what would be is shown here.
         package var preview: Preview?
         /// What programs know as `$now`: seconds since 1970.
@@ -41,17 +45,20 @@ package struct Delivery: Sendable {
     private let ledger: Ledger
     private let settings: Settings
     private let logger: Logger
+    private let letterLog: DeadLetterLog
+    private let lettered: DocumentsWithLetters
+    private let interruptions: InterruptedDecisions
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence if it is no feed.
     ///   - counters: What the run has done before.
-    /// - Throws: ``RunFailure`` if a rule writes to what is no keyspace.
+    /// - Throws: ``RunFailure`` if a rule writes to what is no keyspace. ``StateError``.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
-    ) throws(RunFailure) {
+    ) async throws {
         self.gateway = gateway
         self.ruleSet = ruleSet
         self.ledger = ledger
@@ -60,6 +67,10 @@ package struct Delivery: Sendable {
         siblings = try Self.siblings(of: gateway, ruleSet)
         progress = RunProgress(start: start, counters: counters)
         allowance = ChangeAllowance(limit: settings.changeLimit)
+        letterLog = DeadLetterLog(logger)
+        lettered = DocumentsWithLetters(
+            try ledger.documentsWithDeadLetters(limit: DocumentsWithLetters.limit))
+        interruptions = try await ledger.interruptedDecisions()
         budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
     }
 
@@ -74,7 +85,12 @@ package struct Delivery: Sendable {
     }
 
     /// A way in for one task that brings changes in the order of the feed, or documents.
-    package func makeIntake() -> Intake { Intake(delivery: self, sieve: ChangeSieve(decider: ruleSet.makeDecider())) }
+    package func makeIntake() -> Intake {
+        let sieve = ChangeSieve(
+            decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass, lettered: lettered,
+            interruptions: interruptions, note: interruptions.makeNote(DecisionNoteFile.slots - 1))
+        return Intake(delivery: self, sieve: sieve)
+    }
 
     package struct Intake {
         fileprivate let delivery: Delivery
@@ -133,31 +149,34 @@ package struct Delivery: Sendable {
 
     private func setAside(_ letters: [DeadLetter]) async throws {
         guard !letters.isEmpty else { return }
-        logger.report(letters)
+        let letters = Array(letters.prefix(await progress.admit(letters.count, settings.errorLimit)))
+        letterLog.report(letters)
         try await ledger.setAside(letters)
-        await progress.count { $0.deadLetters += letters.count }
+        lettered.insert(letters)
         try await progress.check(settings.errorLimit)
     }
 
     private func submit(_ candidates: [Candidate]) async throws {
         guard !candidates.isEmpty else { return }
         await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
-        await queue.submit(candidates)
+        let freed = await queue.submit(candidates)
+        await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
         try await budget.room()
     }
 
     /// Writes until the queue is finished and everything taken in is answered for.
     private func write() async throws {
-        let writer = BulkWriter(
+        let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, pace: WritePace(), turns: Turns(), settings: settings,
-            logger: logger)
+            budget: budget, allowance: allowance, pace: WritePace(), turns: Turns(),
+            busy: BusyDocuments(settings.effectLimits), lettered: lettered, letterLog: letterLog,
+            interruptions: interruptions, settings: settings, logger: logger)
         // What is shown, and which documents a limit lets through, must not depend on who is faster.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
-            for _ in 0..<writers {
+            for number in 0..<writers {
                 group.addTask {
-                    do { try await writer.run() } catch {
+                    do { try await BulkWriter(shared: shared, number: number).run() } catch {
                         await queue.abort()
                         throw error
                     }
@@ -185,6 +204,10 @@ package struct Delivery: Sendable {
                     return .writing
                 }
                 group.addTask {
+                    try await resumePostponed()
+                    return .postponing
+                }
+                group.addTask {
                     try await read()
                     await queue.finish()
                     return .reading
@@ -201,12 +224,26 @@ package struct Delivery: Sendable {
         } catch {
             // What is finished is finished, whatever went wrong beside it.
             try? await saveCheckpoint()
+            await close()
             throw error
         }
         try await saveCheckpoint()
+        await close()
     }
 
-    private enum Stage { case reading, writing, checkpoint }
+    private enum Stage { case reading, writing, postponing, checkpoint }
+
+    /// Lets candidates go on whose turn has come, until nothing is written any more or the run is to stop.
+    private func resumePostponed() async throws {
+        do {
+            while let due = await queue.nextDue() {
+                try await settings.pauses.wait(until: due)
+                await queue.resume(dueBy: .now)
+            }
+        } catch is RunIsStopping {
+            await queue.stopPostponing()
+        }
+    }
 
     /// Saves checkpoints as the safe sequence moves, until the progress is ended. Sleeps while nothing moves.
     private func keepCheckpoint() async throws {
@@ -216,6 +253,11 @@ package struct Delivery: Sendable {
             await progress.noteSaved(sequence)
             try await Task.sleep(for: settings.checkpointInterval)
         }
+    }
+
+    private func close() async {
+        letterLog.finish()
+        interruptions.close()
     }
 
     /// Lets go of what is not finished, so that every task of the pipeline ends.

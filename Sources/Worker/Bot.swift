@@ -138,8 +138,9 @@ package struct Bot: Service {
     private func follow(_ beginning: Beginning, wasThere: Bool) async throws {
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
-        delivering.ownWriteLimit = settings.ownWriteLimit
-        let delivery = try Delivery(
+        delivering.effectLimits = settings.effectLimits
+        delivering.decidesPuts = settings.isOneShot
+        let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: beginning.start,
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await report.watch(delivery.progress)

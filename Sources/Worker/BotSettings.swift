@@ -20,7 +20,7 @@ package struct BotSettings: Sendable {
     package var following = FeedReader.Following.longpoll
     /// Only what is in these channels of a Sync Gateway. Nil: all that the user may see.
     package var channels: [String]?
-    package var ownWriteLimit: OwnWriteLimit? = OwnWriteLimit()
+    package var effectLimits: EffectLimits? = EffectLimits()
     package var onReset = ResetPolicy.restart
     /// How often a look is taken at the mark in the database.
     package var lookInterval: Duration = .seconds(20)

@@ -44,7 +44,9 @@ package struct Fixer: Service {
             await report.expect(documents: info.documentCount)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
-            let delivery = try Delivery(
+            settings.isPass = true
+            settings.decidesPuts = true
+            let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
             try await delivery.run { try await read(info: info, into: delivery) }

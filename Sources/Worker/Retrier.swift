@@ -43,7 +43,8 @@ package struct Retrier: Service {
             _ = try await cancelWhenGracefulShutdown { try await contact.make() }
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
-            let delivery = try Delivery(
+            settings.decidesPuts = true
+            let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
             try await delivery.run { try await read(into: delivery) }

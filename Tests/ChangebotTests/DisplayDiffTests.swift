@@ -137,14 +137,19 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
-    @Test func aDeletionIsOneLine() throws {
-        #expect(try diff(.deleted).lines(plain) == ["task-1  3-abc  add-image", "- (deleted)"])
+    @Test func aDeletionShowsWhatIsDeleted() throws {
+        let lines = try diff(.deleted).lines(plain)
+        #expect(
+            lines == [
+                "task-1  3-abc  add-image", "- (deleted)", "- {", "-   \"_id\": \"task-1\"", "-   \"done\": false",
+                "- }",
+            ])
     }
 
     @Test func aDocumentThatIsSetAsideSaysWhy() throws {
         #expect(
             try diff(.setAside(reason: "jq:\nnull")).lines(plain)
-                == ["task-1  3-abc  add-image", "! set aside: jq:\\u000anull"])
+                == ["task-1  3-abc  add-image", "! dead-lettered: jq:\\u000anull"])
     }
 
     @Test func nothingInANameMovesTheCursor() throws {
@@ -153,8 +158,8 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         diff.otherDocuments = [.init(id: "\u{85}", keyspace: "k\u{7}")]
         #expect(
             diff.lines(plain) == [
-                "a\\u001b[2J\\u202eb  3-abc  r\\u000d", "- (deleted)", "- attachment x\\u000ay",
-                "put \\u0085 in k\\u0007",
+                "a\\u001b[2J\\u202eb  3-abc  r\\u000d", "- (deleted)", "- {", "-   \"_id\": \"task-1\"",
+                "-   \"done\": false", "- }", "- attachment x\\u000ay", "put \\u0085 in k\\u0007",
             ])
     }
 }

@@ -108,6 +108,23 @@ final class ScriptedServer: Sendable {
         return (await report.counters(), try ledger.deadLetters())
     }
 
+    /// One pass over the documents.
+    func fix(_ directory: String, rules: String) async throws -> RunCounters {
+        let file = directory + "/fix.yaml"
+        try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
+        let ruleSet = try RuleSet.load(paths: [file])
+        let ledger = try ledger(directory, ruleSet)
+        defer { ledger.close() }
+        var settings = Delivery.Settings()
+        settings.savesCheckpoint = false
+        let report = RunReport()
+        let fixer = Fixer(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger, settings: settings,
+            report: report, logger: BotBench.logger)
+        try await fixer.run()
+        return await report.counters()
+    }
+
     /// A bot with the same rules that follows the feed until it is asked to stop.
     func daemon(_ directory: String) throws -> ServiceGroup {
         let ruleSet = try ruleSet(directory)

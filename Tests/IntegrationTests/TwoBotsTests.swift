@@ -99,7 +99,7 @@ import Worker
                 #expect(try await answer.next() == nil)
             }
             #expect(counters.reduce(0) { $0 + $1.deadLetters } == 1)
-            #expect(counters.allSatisfy { $0.written <= 5 })
+            #expect(counters.allSatisfy { $0.written <= 20 })
         }
     }
 }

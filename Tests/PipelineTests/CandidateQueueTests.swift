@@ -36,29 +36,100 @@ import Testing
         await queue.submit(candidates(["c"]))
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["c"])
         await queue.release(["b"] as [DocumentID])
-        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(2)])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(3)])
         // A hold beside a candidate that is under way: both must end.
         await queue.hold(["b"] as [DocumentID])
         await queue.release(["b"] as [DocumentID])
         await queue.submit(candidates(["d"]))
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["d"])
+        await queue.submit(candidates(["x", "x", "x", "b"]))
         await queue.release(["b"] as [DocumentID])
-        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(3)])
-        await queue.release(["a", "b", "c", "d"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["x", "b"])
+        await queue.release(["a", "b", "c", "d", "x"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["x"])
+        await queue.release(["x"] as [DocumentID])
         await queue.finish()
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    @Test func changesOfOneDocumentGoOneAfterTheOther() async {
+    @Test func changesOfABusyDocumentAreMergedAndTheNewestCounts() async {
         let queue = CandidateQueue()
-        await queue.submit(candidates(["a", "b", "a", "a"]))
+        let freed = await queue.submit(candidates(["a", "b", "a", "a", "a"], bytes: 5))
+        #expect(freed == CandidateQueue.Freed(bytes: 30, documents: 2))
         let first = await queue.take(limit: 9, byteLimit: 1000)
         #expect(first.map(\.sequence) == [sequence(1), sequence(2)])
         await queue.release(first)
         let second = await queue.take(limit: 9, byteLimit: 1000)
-        #expect(second.map(\.sequence) == [sequence(3)])
+        #expect(second.map(\.sequence) == [sequence(5)])
+        #expect(second.map(\.revision) == [RevisionID("5-a")])
+        #expect(second.first?.tickets.count == 3)
         await queue.release(second)
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    /// A document that must be read first is not decided from an older row that came after it.
+    @Test func whatMustBeReadStaysSo() async {
+        let queue = CandidateQueue()
+        let all = candidates(["a", "a", "a"], bytes: 5)
+        var unread = all[1]
+        unread.letGoOfContent()
+        await queue.submit([all[0], unread, all[2]])
+        await queue.release([all[0]])
+        #expect(await queue.take(limit: 2, byteLimit: 1000).map(\.isUnread) == [false, true])
+    }
+
+    /// A queued row was decided from its old body after the document had been read again.
+    @Test func whatIsReadAgainStandsForWhatCameMeanwhile() async {
+        let queue = CandidateQueue()
+        var all = candidates(["a", "a", "b", "b"], bytes: 5)
+        all[3].isDeleted = true
+        await queue.submit(all)
+        var first = await queue.take(limit: 9, byteLimit: 1000)
+        let freed = await queue.absorbWaiting(into: &first[0])
+        #expect(freed == CandidateQueue.Freed(bytes: 15, documents: 1))
+        #expect(first[0].tickets.count == 2)
+        // A tombstone is a change of its own.
+        let nothing = await queue.absorbWaiting(into: &first[1])
+        #expect(nothing == CandidateQueue.Freed())
+        await queue.release(first)
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(4)])
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func whatIsPostponedComesWhenItIsDueAndTheOthersGoOn() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b"]))
+        let first = await queue.take(limit: 1, byteLimit: 1000)
+        let due = ContinuousClock.now + .seconds(3600)
+        await queue.postpone([(due, first[0])])
+        await queue.submit(candidates(["a"]))
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["b"])
+        await queue.release(["b"] as [DocumentID])
+        #expect(await queue.nextDue() == due)
+        await queue.resume(dueBy: due - .seconds(1))
+        async let next = queue.take(limit: 9, byteLimit: 1000)
+        await queue.resume(dueBy: due)
+        let resumed = await next
+        #expect(resumed.map(\.id) == ["a"])
+        await queue.release(resumed)
+        let last = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(last.map(\.id) == ["a"])
+        await queue.release(last)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aRunThatStopsLeavesWhatIsPostponed() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b"]))
+        let taken = await queue.take(limit: 9, byteLimit: 1000)
+        await queue.postpone([(.now + .seconds(3600), taken[0])])
+        await queue.finish()
+        await queue.stopPostponing()
+        await queue.postpone([(.now + .seconds(3600), taken[1])])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
     @Test(.timeLimit(.minutes(5)))

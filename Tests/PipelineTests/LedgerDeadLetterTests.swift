@@ -92,4 +92,32 @@ import Testing
             #expect(try ledger.deadLetters(of: "a\u{0}c").map(\.filing?.number) == [3])
         }
     }
+
+    @Test func aRuleThatIsSkippedHasOneLetterForADocument() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            func skipped(_ rule: String, _ revision: String) -> DeadLetter {
+                var letter = letter(revision: revision, rule: rule)
+                letter.isOfRuleAlone = true
+                return letter
+            }
+            try await ledger.setAside([skipped("r", "1-a"), skipped("s", "1-a")])
+            try await ledger.setAside([skipped("r", "2-b")])
+            #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b"), RevisionID("1-a")])
+            #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 2])
+        }
+    }
+
+    @Test func theLettersOfAMendedDocumentGoButForThoseOfRulesThatFailStill() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside([
+                letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
+                letter("t2"),
+            ])
+            let dropped = try await ledger.dropDeadLetters(of: [("t1", ["s"]), ("t3", [])])
+            #expect(dropped.map(\.id) == ["t1"])
+            #expect(dropped.map(\.count) == [2])
+            #expect(try ledger.deadLetters().map(\.rule) == ["s", "r"])
+            #expect(try ledger.documentsWithDeadLetters(limit: 9).count == 2)
+        }
+    }
 }

@@ -39,7 +39,6 @@ import Testing
         #expect(history.map(\.sequence) == [SequenceID("\"1::5\"")])
         #expect(history.map(\.number) == [3])
         #expect(try await ledger.ownRevisions(among: [("ä", RevisionID("2-x"))]) == [0])
-        #expect(try await ledger.ownWriteCounts(of: ["ä"], since: 1) == [0])
         var letter = DeadLetter(
             sequence: sequence(4), id: "ä", revision: RevisionID("1-a"), reason: "because", attempts: 3)
         letter.filing = DeadLetter.Filing(number: 8, setAsideAt: "2026-11-20T10:00:00Z", ruleSetHash: "")

@@ -1,6 +1,9 @@
+import Foundation
+import GRDB
 import GatewayClient
-import Pipeline
 import Testing
+
+@testable import Pipeline
 
 @Suite struct LedgerOwnRevisionTests {
     @Test func ownRevisionsAreThoseOfTheSameRules() async throws {
@@ -28,19 +31,55 @@ import Testing
         }
     }
 
-    @Test func ownWritesAreCountedPerDocumentWhateverTheRules() async throws {
+    private func effect(_ id: DocumentID, _ content: UInt8) -> Ledger.Effect {
+        Ledger.Effect(id: id, content: ContentFingerprint(bytes: [content]))
+    }
+
+    @Test func effectsAreCountedByContentWhateverTheRules() async throws {
         try await withTemporaryDirectory { directory in
             let bench = LedgerBench(directory: directory)
             try await bench.using { ledger in
-                try await ledger.recordOwnRevisions([("a", RevisionID("1-x")), ("b", RevisionID("1-x"))])
+                try await ledger.recordOwnRevisions(
+                    [("a", RevisionID("1-x"))], effects: [effect("a", 1), effect("b", 1)])
             }
             try await bench.using(rules: "r2") { ledger in
-                try await ledger.recordOwnRevisions([("a", RevisionID("2-x")), ("a", RevisionID("2-x"))])
-                let now = Timestamp.secondsNow
-                #expect(try await ledger.ownWriteCounts(of: ["b", "c", "a"], since: now - 600) == [1, 0, 2])
-                #expect(try await ledger.ownWriteCounts(of: ["a"], since: now + 600) == [0])
-                #expect(try await ledger.ownWriteCounts(of: [], since: 0) == [])
+                try await ledger.recordOwnRevisions([], effects: [effect("a", 1), effect("a", 2)])
+                let effects = [effect("b", 1), effect("c", 1), effect("a", 1), effect("a", 2), effect("b", 2)]
+                #expect(try await ledger.effectCounts(of: effects, window: 600) == [1, 0, 2, 1, 0])
+                #expect(try await ledger.effectCounts(of: [], window: 600) == [])
             }
+        }
+    }
+
+    /// A clock that ran ahead made documents be refused until its time had come.
+    @Test func whatWasNotedInTheFutureDoesNotCount() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            let future = Timestamp.secondsNow + 86_400
+            try await ledger.write { database in
+                for _ in 0..<30 {
+                    try database.execute(
+                        sql: "INSERT INTO effect (id, content, written_at) VALUES (?, ?, ?)",
+                        arguments: [Data("a".utf8), Data([1]), future])
+                }
+                try database.execute(
+                    sql: "INSERT INTO own_revision (id, revision, rule_set, written_at) VALUES (?, ?, 'r1', ?)",
+                    arguments: [Data("a".utf8), Data("2-x".utf8), future])
+            }
+            #expect(try await ledger.effectCounts(of: [effect("a", 1)], window: 600) == [0])
+            let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
+            #expect(try await ledger.ownRevisions(among: own, since: Timestamp.secondsNow - 3600) == [])
+            #expect(try await ledger.ownRevisions(among: own) == [0])
+        }
+    }
+
+    @Test func theChainOfAPutIsRemembered() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            let chain = RuleChain(["a", "b → \u{0}c"])
+            try await ledger.recordCausedRevisions([.init(id: "d", revision: RevisionID("2-x"), chain: chain)])
+            let asked: [(id: DocumentID, revision: RevisionID)] = [
+                ("d", RevisionID("2-y")), ("d", RevisionID("2-x")), ("e", RevisionID("2-x")),
+            ]
+            #expect(try await ledger.chains(of: asked) == [RuleChain(), chain, RuleChain()])
         }
     }
 }

@@ -200,7 +200,6 @@ import Testing
             try await ledger.beginAnew(identity: identity, at: .start, reason: "reset of the database")
             #expect(try ledger.databaseIdentity() == identity)
             #expect(try await ledger.ownRevisions(among: own) == [])
-            #expect(try await ledger.ownWriteCounts(of: ["a"], since: 0) == [0])
             #expect(try ledger.checkpoint()?.sequence == .start)
             #expect(try ledger.checkpointHistory().map(\.reason) == ["reset of the database", nil])
             #expect(try ledger.deadLetterCount() == 1)

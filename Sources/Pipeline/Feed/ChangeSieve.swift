@@ -28,6 +28,19 @@ struct ChangeSieve {
     }
 
     let decider: Decider
+    /// A pass looks at live documents only, also where it has to read them from a feed.
+    var decidesTombstones = true
+    /// Documents with letters are decided also where no rule cares for them any more: they may be mended.
+    var lettered = DocumentsWithLetters()
+    var interruptions = InterruptedDecisions()
+    /// Says which document is being looked at, should the process die over it.
+    var note = InterruptedDecisions().makeNote(0)
+
+    /// Whether the document must be decided.
+    func isWanted(_ document: JSONValue, _ id: DocumentID, _ revision: RevisionID?, isDeleted: Bool) -> Bool {
+        note.begin(id, revision)
+        return decider.mayFire(on: document, isDeleted: isDeleted) || lettered.mayContain(id)
+    }
 
     func sift(_ rows: ChangesBatch.SubSequence) -> Result {
         var result = Result()
@@ -39,6 +52,14 @@ struct ChangeSieve {
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, document: []))
                 preceding = nil
+                continue
+            }
+            if interruptions.isPoisonous(change.id, change.revision), change.sequence != nil {
+                result.deadLetters.append(
+                    DeadLetter(
+                        sequence: change.sequence, id: change.id, revision: change.revision,
+                        reason: InterruptedDecisions.reason))
+                preceding = change
                 continue
             }
             if let document = document(toDecide: change), let sequence = change.sequence {
@@ -58,6 +79,7 @@ struct ChangeSieve {
             }
             preceding = change
         }
+        note.end()
         return result
     }
 
@@ -67,8 +89,8 @@ struct ChangeSieve {
 
     private func document(toDecide change: Change) -> JSONValue? {
         let kind = change.kind
-        guard kind == .document || kind == .tombstone, let document = change.document,
-            decider.mayFire(on: document, isDeleted: kind == .tombstone)
+        guard kind == .document || kind == .tombstone && decidesTombstones, let document = change.document,
+            isWanted(document, change.id, change.revision, isDeleted: kind == .tombstone)
         else { return nil }
         return document
     }
@@ -78,7 +100,15 @@ struct ChangeSieve {
         for document in documents {
             switch document.kind {
             case .document:
-                guard let body = document.document, decider.mayFire(on: body, isDeleted: false) else { continue }
+                guard let body = document.document else { continue }
+                guard !interruptions.isPoisonous(document.id, document.revision) else {
+                    result.deadLetters.append(
+                        DeadLetter(
+                            sequence: nil, id: document.id, revision: document.revision,
+                            reason: InterruptedDecisions.reason))
+                    continue
+                }
+                guard isWanted(body, document.id, document.revision, isDeleted: false) else { continue }
                 result.picks.append(
                     Pick(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
             case .malformed(let fault):
@@ -94,6 +124,7 @@ struct ChangeSieve {
             case .deleted, .missing: continue
             }
         }
+        note.end()
         return result
     }
 }

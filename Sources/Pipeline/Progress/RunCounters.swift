@@ -4,10 +4,14 @@ package struct RunCounters: Sendable, Equatable {
     package var changes = 0
     /// Changes that at least one rule fired on, or would have but for a fault.
     package var matched = 0
-    /// Documents that the gateway accepted.
+    /// Documents that the gateway accepted: deletions and other documents that rules put included.
     package var written = 0
-    /// Documents that a dry run would have written.
+    /// How many of these are tombstones.
+    package var deleted = 0
+    /// Documents that a dry run would have written, counted in the same way.
     package var shown = 0
+    /// How many of these would be tombstones.
+    package var shownDeletions = 0
     /// Matching documents that were already as the rules want them.
     package var unchanged = 0
     /// Writes that met another revision, each time.

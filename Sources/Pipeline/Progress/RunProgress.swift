@@ -45,6 +45,18 @@ package actor RunProgress {
 
     package func count(_ change: (inout RunCounters) -> Void) { change(&counters) }
 
+    /// Counts dead letters that are about to be kept.
+    ///
+    /// - Returns: How many of them may be: with a limit, up to the first one beyond it.
+    func admit(_ letters: Int, _ limit: ErrorLimit?) -> Int {
+        var admitted = 0
+        while admitted < letters, limit?.isExceeded(by: counters) != true {
+            counters.deadLetters += 1
+            admitted += 1
+        }
+        return admitted
+    }
+
     /// - Throws: ``RunFailure`` with `.tooManyErrors` if more has gone wrong than is borne.
     func check(_ limit: ErrorLimit?) throws {
         guard let limit, limit.isExceeded(by: counters) else { return }

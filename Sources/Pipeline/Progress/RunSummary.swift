@@ -8,7 +8,7 @@ package struct RunSummary: Sendable {
     package var lastSequence: SequenceID?
     package var duration: Duration
     package var exitCode: Int32
-    /// Then there is one member more: `would_write`.
+    /// Then there are two members more: `would_write` and `would_delete`.
     package var isDryRun: Bool
 
     package init(
@@ -28,6 +28,7 @@ package struct RunSummary: Sendable {
             writer.member("changes", integer: counters.changes)
             writer.member("matched", integer: counters.matched)
             writer.member("written", integer: counters.written)
+            writer.member("deleted", integer: counters.deleted)
             writer.member("unchanged", integer: counters.unchanged)
             writer.member("conflicts", integer: counters.conflicts)
             writer.member("rejected", integer: counters.rejected)
@@ -45,7 +46,10 @@ package struct RunSummary: Sendable {
                     writer.member(rule, integer: counters.rules[rule] ?? 0)
                 }
             }
-            if isDryRun { writer.member("would_write", integer: counters.shown) }
+            if isDryRun {
+                writer.member("would_write", integer: counters.shown)
+                writer.member("would_delete", integer: counters.shownDeletions)
+            }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
     }

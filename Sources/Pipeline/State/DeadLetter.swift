@@ -1,5 +1,4 @@
 package import GatewayClient
-internal import Logging
 
 /// A change that was set aside, so that the feed could go on.
 package struct DeadLetter: Sendable, Equatable {
@@ -13,6 +12,9 @@ package struct DeadLetter: Sendable, Equatable {
     package var attempts: Int
     /// The letters that this one takes the place of: those of a document that was tried again.
     package var replaced: [Int] = []
+    /// Whether only the rule failed, and the effects of the others were written (`on_error: skip`). There is one such
+    /// letter of each document and rule.
+    package var isOfRuleAlone = false
     /// What the state adds; nil until it has the letter.
     package var filing: Filing?
 
@@ -36,19 +38,5 @@ package struct DeadLetter: Sendable, Equatable {
         self.rule = rule
         self.reason = reason
         self.attempts = attempts
-    }
-}
-
-extension Logger {
-    /// One warning for each change that was set aside.
-    func report(_ letters: [DeadLetter]) {
-        for letter in letters {
-            warning(
-                "set aside a change",
-                metadata: [
-                    "id": "\(letter.id)", "revision": "\(letter.revision?.text ?? "")",
-                    "rule": "\(letter.rule ?? "")", "reason": "\(letter.reason)",
-                ])
-        }
     }
 }

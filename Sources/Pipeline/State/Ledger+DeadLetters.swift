@@ -51,6 +51,41 @@ extension Ledger {
         return dropped ?? 0
     }
 
+    /// Drops the letters of documents whose decision came to its end: they are mended.
+    ///
+    /// - Parameter rules: For each document the rules whose letters stay.
+    /// - Returns: The documents that had some, and how many.
+    package func dropDeadLetters(
+        of documents: [(id: DocumentID, keepingRules: [String])]
+    ) async throws(StateError) -> [(id: DocumentID, count: Int)] {
+        guard !documents.isEmpty else { return [] }
+        let dropped = try await write { database in
+            var dropped: [(id: DocumentID, count: Int)] = []
+            for document in documents {
+                let rows = try Row.fetchAll(
+                    database, sql: "SELECT number, rule FROM dead_letter WHERE id = ?",
+                    arguments: [WholeText(document.id.text)])
+                let numbers = rows.compactMap { row -> Int? in
+                    let rule = (row["rule"] as WholeText?)?.text
+                    return rule.map(document.keepingRules.contains) == true ? nil : row["number"]
+                }
+                for number in numbers { try Self.drop(number, database) }
+                if !numbers.isEmpty { dropped.append((document.id, numbers.count)) }
+            }
+            return dropped
+        }
+        return dropped ?? []
+    }
+
+    /// The ids of up to `limit` documents with letters, each once.
+    package func documentsWithDeadLetters(limit: Int) throws(StateError) -> [DocumentID] {
+        try read { database in
+            try WholeText.fetchAll(
+                database, sql: "SELECT DISTINCT id FROM dead_letter LIMIT ?", arguments: [limit]
+            ).map { DocumentID($0.text) }
+        }
+    }
+
     /// Throws all letters away.
     ///
     /// - Returns: How many there were.
@@ -78,10 +113,13 @@ extension Ledger {
             database,
             sql: """
                 SELECT number, attempts FROM dead_letter
-                WHERE id = ? AND revision IS ? AND (revision IS NOT NULL OR sequence IS ?)
+                WHERE id = ?1 AND (
+                    revision IS ?2 AND (revision IS NOT NULL OR sequence IS ?3) AND (NOT ?4 OR rule IS ?5)
+                    OR ?4 AND rule IS ?5)
                 """,
             arguments: [
                 WholeText(letter.id.text), WholeText(letter.revision?.text), letter.sequence?.description,
+                letter.isOfRuleAlone, WholeText(letter.rule),
             ])
         var attempts: [Int: Int] = [:]
         for row in known { attempts[row["number"]] = row["attempts"] }

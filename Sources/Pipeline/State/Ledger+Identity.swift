@@ -72,7 +72,9 @@ extension Ledger {
     }
 
     private static func forgetDatabase(identity: String?, _ database: Database) throws {
-        try database.execute(sql: "DELETE FROM own_revision")
+        for table in ["own_revision", "effect", "caused_revision", "interrupted_decision"] {
+            try database.execute(sql: "DELETE FROM \(table)")
+        }
         try setDatabase(identity, database)
     }
 

@@ -1,49 +1,75 @@
+internal import Foundation
 internal import GRDB
 package import GatewayClient
 
 extension Ledger {
-    /// How many of its own revisions a bot remembers.
+    /// How many of its own revisions, and of the effects that led to them, a bot remembers.
     static let ownRevisionLimit = 200_000
 
-    /// Remembers that this rule set wrote these revisions, and when.
-    ///
-    /// - Parameter areCounted: Whether they count in ``ownWriteCounts(of:since:)``. What was written for another
-    ///   document's sake does not.
+    /// A content of a document that led to a write.
+    package struct Effect: Sendable {
+        package let id: DocumentID
+        package let content: ContentFingerprint
+
+        package init(id: DocumentID, content: ContentFingerprint) {
+            self.id = id
+            self.content = content
+        }
+    }
+
+    /// Remembers that this rule set decided these documents to their ends and wrote these revisions, and what led to
+    /// that. One transaction.
     package func recordOwnRevisions(
-        _ revisions: [(id: DocumentID, revision: RevisionID)], areCounted: Bool = true
+        _ revisions: [(id: DocumentID, revision: RevisionID)], effects: [Effect] = []
     ) async throws(StateError) {
-        guard !revisions.isEmpty else { return }
-        // Below zero: not counted.
-        let now = areCounted ? Timestamp.secondsNow : -Timestamp.secondsNow
+        guard !revisions.isEmpty || !effects.isEmpty else { return }
         try await write { [ruleSetHash] database in
+            let now = Timestamp.secondsNow
             let insert = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO own_revision (id, revision, rule_set, written_at) VALUES (?, ?, ?, ?)")
             for own in revisions {
                 try insert.execute(
                     arguments: [WholeText(own.id.text), WholeText(own.revision.text), ruleSetHash, now])
             }
-            try database.execute(
-                sql: "DELETE FROM own_revision WHERE rowid <= (SELECT MAX(rowid) FROM own_revision) - ?",
-                arguments: [Self.ownRevisionLimit])
+            try Self.insert(effects, at: now, database)
+            for table in ["own_revision", "effect"] { try Self.forgetOldest(table, database) }
         }
+    }
+
+    private static func insert(_ effects: [Effect], at now: Int, _ database: Database) throws {
+        let insert = try database.cachedStatement(
+            sql: "INSERT INTO effect (id, content, written_at) VALUES (?, ?, ?)")
+        for effect in effects {
+            try insert.execute(
+                arguments: [WholeText(effect.id.text), effect.content.databaseValue, now])
+        }
+    }
+
+    private static func forgetOldest(_ table: String, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM \(table) WHERE rowid <= (SELECT MAX(rowid) FROM \(table)) - ?",
+            arguments: [ownRevisionLimit])
     }
 
     /// Which of these did this very rule set write? Their positions in `revisions`.
     ///
-    /// - Parameter seconds: What was written before this point in time (since 1970) does not count.
+    /// - Parameter seconds: What was written before this point in time (since 1970) does not count. Given one, what a
+    ///   clock that was ahead wrote in the future does not count either.
     package func ownRevisions(
-        among revisions: [(id: DocumentID, revision: RevisionID)], since seconds: Int = 0
+        among revisions: [(id: DocumentID, revision: RevisionID)], since seconds: Int? = nil
     ) async throws(StateError) -> Set<Int> {
         guard !revisions.isEmpty else { return [] }
         return try await read { [ruleSetHash] database in
             let select = try database.cachedStatement(
-                sql:
-                    "SELECT 1 FROM own_revision WHERE id = ? AND revision = ? AND rule_set = ? AND ABS(written_at) >= ?"
-            )
+                sql: """
+                    SELECT 1 FROM own_revision
+                    WHERE id = ? AND revision = ? AND rule_set = ? AND written_at BETWEEN ? AND ?
+                    """)
+            let latest = seconds == nil ? Int.max : Timestamp.secondsNow
             var found: Set<Int> = []
             for (index, candidate) in revisions.enumerated() {
                 let arguments: StatementArguments = [
-                    WholeText(candidate.id.text), WholeText(candidate.revision.text), ruleSetHash, seconds,
+                    WholeText(candidate.id.text), WholeText(candidate.revision.text), ruleSetHash, seconds ?? 0, latest,
                 ]
                 if try Row.fetchOne(select, arguments: arguments) != nil { found.insert(index) }
             }
@@ -51,16 +77,23 @@ extension Ledger {
         }
     }
 
-    /// How often this bot wrote each of these documents at `seconds` (since 1970) or later, by whatever rules. Only
-    /// what is remembered counts.
-    package func ownWriteCounts(of ids: [DocumentID], since seconds: Int) async throws(StateError) -> [Int] {
-        guard !ids.isEmpty else { return [] }
+    /// How often each of these contents led to a write within the last `window` seconds, by whatever rules. Only what is
+    /// remembered counts, and nothing that a clock which was ahead noted in the future.
+    package func effectCounts(of effects: [Effect], window: Int) async throws(StateError) -> [Int] {
+        guard !effects.isEmpty else { return [] }
         return try await read { database in
+            let now = Timestamp.secondsNow
             let select = try database.cachedStatement(
-                sql: "SELECT COUNT(*) FROM own_revision WHERE id = ? AND written_at >= ?")
-            return try ids.map { id in
-                try Int.fetchOne(select, arguments: [WholeText(id.text), seconds]) ?? 0
+                sql: "SELECT COUNT(*) FROM effect WHERE id = ? AND content = ? AND written_at BETWEEN ? AND ?")
+            return try effects.map { effect in
+                try Int.fetchOne(
+                    select, arguments: [WholeText(effect.id.text), effect.content.databaseValue, now - window, now])
+                    ?? 0
             }
         }
     }
+}
+
+extension ContentFingerprint {
+    fileprivate var databaseValue: DatabaseValue { Data(bytes).databaseValue }
 }

@@ -55,6 +55,9 @@ enum LedgerSchema {
         migrator.registerMigration("2") { database in
             try database.execute(sql: reasonsAndWholeText)
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(sql: effectsAndChains)
+        }
         return migrator
     }
 
@@ -104,6 +107,35 @@ enum LedgerSchema {
         DROP TABLE dead_letter;
         ALTER TABLE new_dead_letter RENAME TO dead_letter;
         CREATE INDEX dead_letter_id ON dead_letter (id);
+        """
+
+    /// What guards against loops: contents that led to writes, and the rules that led to a `put`.
+    private static let effectsAndChains = """
+        -- In the order of writing, by rowid. `content` tells one content of a document from another.
+        CREATE TABLE effect (
+            id BLOB NOT NULL,
+            content BLOB NOT NULL,
+            written_at INTEGER NOT NULL
+        );
+        CREATE INDEX effect_content ON effect (id, content);
+
+        -- A revision that a `put` wrote is decided like any other. `chain` is a JSON array of rule names.
+        CREATE TABLE caused_revision (
+            id BLOB NOT NULL,
+            revision BLOB NOT NULL,
+            chain BLOB NOT NULL,
+            UNIQUE (id, revision)
+        );
+        -- Such revisions were kept as own ones before, with times below zero.
+        DELETE FROM own_revision WHERE written_at < 0;
+
+        -- Revisions over whose decision the process died.
+        CREATE TABLE interrupted_decision (
+            id BLOB NOT NULL,
+            revision BLOB NOT NULL,
+            deaths INTEGER NOT NULL,
+            PRIMARY KEY (id, revision)
+        ) WITHOUT ROWID;
         """
 }
 

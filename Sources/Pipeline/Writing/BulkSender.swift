@@ -71,7 +71,8 @@ package struct BulkSender {
     private let pace: WritePace
     private let pauses: Pauses
     private var patience: Patience
-    private var decisions = Backoff()
+    /// With documents that the gateway does not decide about, although it answers.
+    private var rowPatience: Patience
 
     package init(
         gateway: Gateway, progress: RunProgress, pace: WritePace, pauses: Pauses, patience: Patience, logger: Logger
@@ -81,6 +82,7 @@ package struct BulkSender {
         self.pace = pace
         self.pauses = pauses
         self.patience = patience
+        rowPatience = patience
         self.logger = logger
     }
 
@@ -210,6 +212,9 @@ package struct BulkSender {
         case _ where Self.mayBeOfDocuments(error):
             if !isOne, part.failures >= Self.failuresBeforeHalving { return .halve }
             if isOne, try await isToBlame(&part, error) { return .reject }
+        // A firewall before the gateway does not let one of these documents pass: others, or none, it does.
+        case .forbidden, .notFound, .notOffered:
+            if await letsWritesPass() { return isOne ? .reject : .halve }
         default: break
         }
         do { try await wait(after: error) } catch let failure as RunFailure {
@@ -233,6 +238,16 @@ package struct BulkSender {
             begun.duration(to: .now) >= Self.longestDoubt
         else { return false }
         return await gatewayAnswers()
+    }
+
+    /// Whether this user may write at all: a write of no documents is let through.
+    private func letsWritesPass() async -> Bool {
+        do throws(GatewayError) {
+            _ = try await gateway.bulkDocs([])
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// CouchDB 3.5 may send stray bytes behind an answer to a bad id: the next request on that connection fails.
@@ -269,7 +284,9 @@ package struct BulkSender {
             } catch {
                 failures = Self.mayBeOfDocuments(error) ? failures + 1 : 0
                 let failureLimit = ids.count > 1 ? Self.failuresBeforeHalving : Self.failuresBeforeRejecting
-                guard error.code == .tooLarge || error.code == .badRequest || failures >= failureLimit else {
+                var isRefusal = error.code == .tooLarge || error.code == .badRequest
+                if error.code == .forbidden { isRefusal = await gatewayAnswers() }
+                guard isRefusal || failures >= failureLimit else {
                     try await wait(after: error)
                     continue
                 }
@@ -287,16 +304,30 @@ package struct BulkSender {
     }
 
     /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
+    ///
+    /// - Throws: ``RunFailure`` once a one-shot job has waited long enough: a disk that is full does not heal by itself.
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
-        let isUndecided = outcomes.contains { outcome in
+        let reasons = outcomes.compactMap { outcome -> String? in
             switch outcome {
-            case .undecided, .unmentioned, .failed: true
-            default: false
+            case .undecided(let reason), .failed(let reason): reason
+            case .unmentioned: outcome.words
+            default: nil
             }
         }
-        guard isUndecided else { return decisions.reset() }
-        await progress.count { $0.retries += 1 }
-        try await pauses.wait(decisions.next())
+        if reasons.isEmpty || outcomes.contains(where: \.isWritten) { rowPatience.succeed() }
+        guard let reason = reasons.first else { return }
+        let error = GatewayError(.unavailable, "\(gateway.url) answers for a document: \(reason)")
+        switch rowPatience.verdict(on: error) {
+        case .end(let failure): throw failure
+        case .retry(let delay):
+            logger.warning(
+                "the gateway could not write documents now; trying again",
+                metadata: [
+                    "documents": .stringConvertible(reasons.count), "reason": "\(reason)", "wait": "\(delay.text)",
+                ])
+            await progress.count { $0.retries += 1 }
+            try await pauses.wait(delay)
+        }
     }
 
     private mutating func wait(after error: GatewayError) async throws {

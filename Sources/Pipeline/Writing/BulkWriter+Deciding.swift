@@ -1,180 +1,264 @@
 internal import GatewayClient
-internal import Logging
+internal import LosslessJSON
 internal import Rules
 
 // What comes before a changed document is written: the decision, and the other documents that it led to.
 extension BulkWriter {
-    /// The writes of changed documents, once everything that comes before them is done; none in a preview.
+    /// What a decision leads to.
+    struct Decided {
+        /// The writes of the changed documents themselves, once everything that comes before them is done.
+        var writes: [PlannedWrite<Candidate>] = []
+        /// To be settled again: read anew, or in a dry run what would have been put.
+        var again: [Candidate] = []
+    }
+
+    /// - Parameters:
+    ///   - open: Emptied.
+    ///   - undecided: Takes those that could not be decided now.
     func decide(
-        _ open: inout [Candidate], _ tools: inout Tools, _ postponed: inout [Candidate]
-    ) async throws -> [PlannedWrite<Candidate>] {
-        var plans = try await plan(open, tools.planner, &postponed)
+        _ open: inout [Candidate], _ tools: inout Tools, _ undecided: inout [Candidate]
+    ) async throws -> Decided {
+        var plans = try await plan(open, tools.planner, &undecided)
         open = []
         CrashPoint.decided.pass()
         if settings.preview != nil || settings.changeLimit != nil {
+            // What stands behind the last document that may be changed is not looked at.
             plans = try await allowed(try await withoutIdle(plans, &tools))
         }
-        guard let preview = settings.preview else {
-            return try await writeOthers(for: try await withoutOverwritten(plans), &tools)
+        await count(&plans)
+        if let preview = settings.preview {
+            return Decided(again: try await show(plans, to: preview, &tools))
         }
-        try await show(plans, to: preview)
-        return []
+        plans = try await withoutFaults(plans)
+        plans = try await withoutUndone(plans, &tools)
+        plans = try await withoutLongChains(plans, &tools)
+        plans = try await withoutBusy(plans)
+        return try await writeOthers(for: plans, &tools)
     }
 
-    /// Without plans that want nothing but other documents which are as they should be already.
-    private func withoutIdle(_ plans: [Planner.Plan], _ tools: inout Tools) async throws -> [Planner.Plan] {
-        let wanted = Set(try await tools.others.wanted(orders(of: plans)).map(\.plan))
-        var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        for (index, plan) in plans.enumerated() {
-            if plan.decision.isChanged || plan.decision.fault != nil || wanted.contains(index) {
-                rest.append(plan)
-            } else {
-                settled.finished.append(plan.candidate)
-                settled.unchanged += 1
-            }
-        }
-        try await finish(settled)
-        return rest
-    }
-
-    /// As many plans as may still be carried out. A second attempt does not count.
-    private func allowed(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
-        let firstTries = plans.count { $0.candidate.attempts == 0 && $0.decision.fault == nil }
-        var left = await allowance.take(firstTries)
-        var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        for plan in plans {
-            if plan.candidate.attempts == 0, plan.decision.fault == nil {
-                guard left > 0 else {
-                    settled.finished.append(plan.candidate)
-                    continue
-                }
-                left -= 1
-            }
-            rest.append(plan)
-        }
-        try await finish(settled)
-        return rest
-    }
-
-    /// The plans with something to write, or in a preview with something to show. All others are answered for, but for
-    /// those that could not be decided now.
+    /// The plans with something to write, or to complain of. All others are answered for, but for those that could not be
+    /// decided now.
     private func plan(
-        _ candidates: [Candidate], _ planner: Planner, _ postponed: inout [Candidate]
+        _ candidates: [Candidate], _ planner: Planner, _ undecided: inout [Candidate]
     ) async throws -> [Planner.Plan] {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
         let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
         // A program that was stopped because the run is, is no fault of the document.
         try Task.checkCancellation()
+        var idle: [Planner.Plan] = []
         for plan in decided {
             if plan.decision.fault?.isPassing == true {
-                postponed.append(plan.candidate)
-            } else if let fault = plan.decision.fault, settings.preview == nil {
-                settled.setAside(
-                    plan.candidate, plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
-            } else if plan.hasNews {
+                undecided.append(plan.candidate)
+            } else if plan.needsAction || settings.changeLimit != nil {
                 plans.append(plan)
             } else {
-                settled.finished.append(plan.candidate)
-                if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+                idle.append(plan)
             }
         }
+        await count(&idle)
+        for plan in await admitted(idle) { end(plan, &settled) }
         try await finish(settled)
         return plans
+    }
+
+    /// Counts the letters of rules that were skipped. Plans whose letters would be beyond the limit of errors are left
+    /// out: they are not done with, and the run ends.
+    private func admitted(_ plans: [Planner.Plan]) async -> [Planner.Plan] {
+        var admitted: [Planner.Plan] = []
+        for var plan in plans {
+            let letters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
+            if letters > 0 {
+                guard await progress.admit(letters, settings.errorLimit) == letters else { continue }
+                plan.candidate.countedSkips += letters
+            }
+            admitted.append(plan)
+        }
+        return admitted
+    }
+
+    /// A plan that needs no write.
+    func end(_ plan: Planner.Plan, _ settled: inout Settlement) {
+        settled.end(plan.candidate, isWrite: false)
+        if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+    }
+
+    /// Counts what rules fired on, each candidate once.
+    private func count(_ plans: inout [Planner.Plan]) async {
+        var fired: [[Int]] = []
+        for index in plans.indices where !plans[index].candidate.isCounted {
+            let decision = plans[index].decision
+            guard !decision.fired.isEmpty || decision.fault != nil || !decision.skipped.isEmpty else { continue }
+            plans[index].candidate.isCounted = true
+            fired.append(decision.fired)
+        }
+        guard !fired.isEmpty else { return }
+        let names = shared.ruleSet.names
+        await progress.count { [fired] counters in
+            counters.matched += fired.count
+            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
+        }
     }
 
     /// How long what a pass over documents wrote counts as its own: as long as a pass, and the rest of one that was
     /// killed, may take. In seconds.
     private static let passSpan = 3600
 
-    /// A revision that this rule set wrote is not decided again, also after a restart.
+    /// A revision that this rule set decided to its end and wrote is not decided again, also after a restart.
     private func withoutOwnRevisions(_ candidates: [Candidate]) async throws -> [Candidate] {
         let revisions = candidates.map { (id: $0.id, revision: $0.revision ?? RevisionID("")) }
         // A pass over documents looks again at what an earlier one wrote: time has gone on.
-        let isPass = candidates.contains { $0.ticket == nil }
-        let own = try await ledger.ownRevisions(
-            among: revisions, since: isPass ? Timestamp.secondsNow - Self.passSpan : 0)
+        let since = settings.isPass ? Timestamp.secondsNow - Self.passSpan : nil
+        let own = try await ledger.ownRevisions(among: revisions, since: since)
         guard !own.isEmpty else { return candidates }
         var settled = Settlement()
-        settled.finished = own.map { candidates[$0] }
-        try await finish(settled)
-        return candidates.indices.filter { !own.contains($0) }.map { candidates[$0] }
-    }
-
-    /// Without documents that were written too often lately.
-    private func withoutOverwritten(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
-        guard let limit = settings.ownWriteLimit else { return plans }
-        let counts = try await ledger.ownWriteCounts(
-            of: plans.map(\.candidate.id), since: Timestamp.secondsNow - limit.window)
-        var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        for (plan, count) in zip(plans, counts) {
-            if plan.decision.isChanged, count >= limit.writes {
-                let rule = plan.decision.fired.last.map { ruleSet.names[$0] }
-                settled.setAside(plan.candidate, plan.candidate.deadLetter(rule: rule, reason: limit.reason))
+        var rest: [Candidate] = []
+        for (index, candidate) in candidates.enumerated() {
+            if own.contains(index), !candidate.isRetried {
+                settled.passedOver.append(candidate)
             } else {
-                rest.append(plan)
+                rest.append(candidate)
             }
         }
         try await finish(settled)
         return rest
     }
 
-    /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of
-    /// those can't be written, the change is set aside whole.
-    private func writeOthers(
-        for plans: [Planner.Plan], _ tools: inout Tools
-    ) async throws -> [PlannedWrite<Candidate>] {
-        let failures = try await settleOthers(orders(of: plans), &tools)
+    /// Without plans that want nothing but other documents which are as they should be already.
+    private func withoutIdle(_ plans: [Planner.Plan], _ tools: inout Tools) async throws -> [Planner.Plan] {
+        let wanted = try await tools.others.wanted(try await orders(of: plans))
         var settled = Settlement()
-        var writes: [PlannedWrite<Candidate>] = []
+        var rest: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {
-            if let reason = failures[index] {
-                settled.setAside(plan.candidate, plan.candidate.deadLetter(reason: reason))
-            } else if plan.decision.isChanged {
-                writes.append(plan.write)
+            if plan.decision.isChanged || plan.decision.puts.isEmpty || wanted.contains(index)
+                || plan.decision.fault != nil
+            {
+                rest.append(plan)
             } else {
-                settled.finished.append(plan.candidate)
+                end(plan, &settled)
             }
         }
         try await finish(settled)
-        return writes
+        return rest
     }
 
-    /// The feed may show the documents before it is on disk who wrote them: until then nobody decides about them.
+    /// As many plans as may still be carried out, and nothing that stands behind them. A second attempt does not count.
+    private func allowed(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard settings.changeLimit != nil else { return plans }
+        func isNew(_ plan: Planner.Plan) -> Bool {
+            !plan.candidate.isCounted && plan.isEffective && plan.decision.fault == nil
+        }
+        var left = await shared.allowance.take(plans.count(where: isNew))
+        let isExhausted = await shared.allowance.isExhausted
+        var settled = Settlement()
+        var rest: [Planner.Plan] = []
+        var idle: [Planner.Plan] = []
+        for plan in plans {
+            if left == 0, isExhausted, !plan.candidate.isCounted {
+                settled.passedOver.append(plan.candidate)
+                continue
+            }
+            if isNew(plan) { left -= 1 }
+            if plan.needsAction { rest.append(plan) } else { idle.append(plan) }
+        }
+        await count(&idle)
+        for plan in await admitted(idle) { end(plan, &settled) }
+        try await finish(settled)
+        return rest
+    }
+
+    private func withoutFaults(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        var settled = Settlement()
+        var rest: [Planner.Plan] = []
+        for plan in plans {
+            if let fault = plan.decision.fault {
+                settled.deadLetter(
+                    plan.candidate, plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
+            } else {
+                rest.append(plan)
+            }
+        }
+        rest = await admitted(rest)
+        try await finish(settled)
+        return rest
+    }
+
+    /// Other documents that rules want, with the rules that led to them.
+    func orders(of plans: [Planner.Plan]) async throws -> [PutOrder] {
+        let putting = plans.indices.filter { !plans[$0].decision.puts.isEmpty }
+        guard !putting.isEmpty else { return [] }
+        let chains = try await ledger.chains(
+            of: putting.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
+        let home = shared.gateway.url.keyspace
+        return zip(putting, chains).flatMap { index, recorded in
+            let chain = plans[index].candidate.chain ?? recorded
+            return plans[index].decision.puts.map { put in
+                PutOrder(
+                    plan: index, effect: put, home: home,
+                    chain: chain.followed(by: shared.ruleSet.names[put.rule]))
+            }
+        }
+    }
+
+    /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of
+    /// those can't be written, the change is dead-lettered whole.
+    private func writeOthers(for plans: [Planner.Plan], _ tools: inout Tools) async throws -> Decided {
+        var decided = Decided()
+        let result = try await settleOthers(for: plans, &tools)
+        var settled = Settlement()
+        var postponed: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
+        for (index, plan) in plans.enumerated() {
+            if result.moved.contains(index) {
+                var candidate = plan.candidate
+                candidate.letGoOfContent()
+                decided.again.append(candidate)
+            } else if let reason = result.failures[index] {
+                settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: reason))
+            } else if let due = result.postponed[index] {
+                postponed.append((due, plan.candidate))
+            } else if plan.decision.isChanged {
+                decided.writes.append(plan.write)
+            } else {
+                if !result.wrote.contains(index), !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+                settled.end(plan.candidate, isWrite: result.wrote.contains(index))
+            }
+        }
+        try await finish(settled)
+        await postpone(postponed)
+        return decided
+    }
+
     private func settleOthers(
-        _ orders: [OtherDocuments.Order], _ tools: inout Tools
-    ) async throws -> [Int: String] {
-        let held = orders.filter { $0.keyspace == nil }.map { DocumentID($0.effect.id) }
+        for plans: [Planner.Plan], _ tools: inout Tools
+    ) async throws -> OtherDocuments.Result {
+        let orders = try await orders(of: plans)
+        guard !orders.isEmpty else { return OtherDocuments.Result() }
+        let triggers = plans.map(\.trigger)
+        // The feed may show the documents before it is on disk which rules led to them: until then nobody decides.
+        let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         await queue.hold(held)
-        let failures: [Int: String]
-        do { failures = try await tools.others.settle(orders) } catch {
+        do {
+            var result = try await tools.others.settle(orders, triggers: triggers)
+            // Its own write would show that a document has changed meanwhile. Where there is none, it is looked at.
+            let unwritten = result.wrote.subtracting(result.ended).filter { !plans[$0].decision.isChanged }
+            result.moved.formUnion(try await tools.others.moved(among: unwritten, triggers))
+            await decideWritten(result.written, tools.planner)
+            await queue.release(held)
+            return result
+        } catch {
             await queue.release(held)
             throw error
         }
-        await queue.release(held)
-        return failures
     }
 
-    private func orders(of plans: [Planner.Plan]) -> [OtherDocuments.Order] {
-        plans.enumerated().flatMap { index, plan in
-            plan.decision.puts.map { OtherDocuments.Order(plan: index, effect: $0, home: gateway.url.keyspace) }
-        }
-    }
-
-    /// Shows what would be done, in the order of the candidates, and does nothing.
-    private func show(_ plans: [Planner.Plan], to preview: Preview) async throws {
-        var settled = Settlement()
-        for plan in plans {
-            settled.finished.append(plan.candidate)
-            if let fault = plan.decision.fault {
-                settled.deadLetters.append(plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
-            }
-            try await preview.show(plan.report)
-            if plan.decision.fault == nil { settled.shown += 1 }
-        }
-        try await finish(settled)
+    /// A run that ends does not wait for the feed to bring what was put: it is decided in the same run.
+    private func decideWritten(_ written: [(id: DocumentID, document: JSONText)], _ planner: Planner) async {
+        guard settings.decidesPuts else { return }
+        let candidates = written.filter { planner.decider.mayFire(on: $0.document.root, isDeleted: false) }
+            .map { Candidate(id: $0.id, revision: nil, document: []) }
+        guard !candidates.isEmpty else { return }
+        await shared.budget.take(bytes: 0, documents: candidates.count)
+        let freed = await queue.submit(candidates)
+        await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }
 }

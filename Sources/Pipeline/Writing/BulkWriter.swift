@@ -6,7 +6,7 @@ internal import Rules
 /// Takes candidates, decides, writes what the rules ask for, and answers for every one of them.
 ///
 /// One of several that share a queue; each has one request under way. A candidate ends in one of four ways: written,
-/// found as the rules want it, an own revision, or a dead letter. Only then is its ticket finished, after what must be
+/// found as the rules want it, an own revision, or a dead letter. Only then are its tickets finished, after what must be
 /// remembered about it is on disk: a crash anywhere repeats work and loses none.
 package struct BulkWriter: Sendable {
     package struct Limits: Sendable {
@@ -14,33 +14,50 @@ package struct BulkWriter: Sendable {
         package var documents = 250
         /// Bytes in one request, attachments as base64 included. A document larger than this goes alone.
         package var bytes = 4 << 20
-        /// Writes of one document that may meet a conflict, one after the other.
+        /// How often a write is tried that is refused without another revision being there.
         package var attempts = 10
 
         package init() {}
     }
 
-    let gateway: Gateway
-    /// Other keyspaces that rules write to.
-    let siblings: [String: Gateway]
-    let ruleSet: RuleSet
-    let queue: CandidateQueue
-    let ledger: Ledger
-    let progress: RunProgress
-    let budget: MemoryBudget
-    let allowance: ChangeAllowance
-    let pace: WritePace
-    let turns: Turns<OtherDocuments.Place>
-    let settings: Delivery.Settings
-    let logger: Logger
+    /// What all writers of a run share.
+    struct Shared: Sendable {
+        let gateway: Gateway
+        /// Other keyspaces that rules write to.
+        let siblings: [String: Gateway]
+        let ruleSet: RuleSet
+        let queue: CandidateQueue
+        let ledger: Ledger
+        let progress: RunProgress
+        let budget: MemoryBudget
+        let allowance: ChangeAllowance
+        let pace: WritePace
+        let turns: Turns<DocumentPlace>
+        let busy: BusyDocuments
+        let lettered: DocumentsWithLetters
+        let letterLog: DeadLetterLog
+        let interruptions: InterruptedDecisions
+        let settings: Delivery.Settings
+        let logger: Logger
+    }
 
-    var limits: Limits { settings.limits }
+    let shared: Shared
+    /// Which one of the writers this is.
+    let number: Int
+
+    var queue: CandidateQueue { shared.queue }
+    var ledger: Ledger { shared.ledger }
+    var progress: RunProgress { shared.progress }
+    var settings: Delivery.Settings { shared.settings }
+    var logger: Logger { shared.logger }
+    var limits: Limits { shared.settings.limits }
 
     /// What one run of ``run()`` works with.
     struct Tools {
         let planner: Planner
         var sender: BulkSender
         var others: OtherDocuments
+        var previewed = PreviewedPuts()
         /// With a machine that can't run programs now.
         private var patience: Patience
 
@@ -84,17 +101,19 @@ package struct BulkWriter: Sendable {
         let patience = Patience(settings.patience, hasSucceeded: true)
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
-                gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses, patience: patience,
+                gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, patience: patience,
                 logger: logger)
         }
-        var senders: [String?: BulkSender] = [nil: sender(gateway)]
-        for (keyspace, sibling) in siblings { senders[keyspace] = sender(sibling) }
+        var senders: [String?: BulkSender] = [nil: sender(shared.gateway)]
+        for (keyspace, sibling) in shared.siblings { senders[keyspace] = sender(sibling) }
         return Tools(
             planner: Planner(
-                ruleSet: ruleSet, decider: ruleSet.makeDecider(), progress: progress, now: settings.now),
-            sender: sender(gateway),
+                ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
+                note: shared.interruptions.makeNote(number), now: settings.now),
+            sender: sender(shared.gateway),
             others: OtherDocuments(
-                ledger: ledger, progress: progress, limits: limits, senders: senders, turns: turns),
+                ledger: ledger, progress: progress, limits: limits, senders: senders, turns: shared.turns,
+                busy: shared.busy),
             patience: patience)
     }
 
@@ -107,81 +126,87 @@ package struct BulkWriter: Sendable {
             open.removeAll(where: \.isUnread)
             open += try await readAgain(unread, sender: &tools.sender)
         }
-        var postponed: [Candidate] = []
-        let writes = try await decide(&open, &tools, &postponed)
-        let again = try await write(writes, &tools)
-        if !postponed.isEmpty {
-            logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(postponed.count)"])
+        var undecided: [Candidate] = []
+        let decided = try await decide(&open, &tools, &undecided)
+        let again = try await write(decided.writes, &tools)
+        if !undecided.isEmpty {
+            logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(undecided.count)"])
         }
-        try await tools.pause(before: postponed, settings.pauses)
-        return again + postponed
+        try await tools.pause(before: undecided, settings.pauses)
+        return again + decided.again + undecided
     }
 
-    /// Returns the candidates to be decided again, each as it is now.
+    /// Returns the candidates to be decided again; their documents are to be read.
     private func write(_ writes: [PlannedWrite<Candidate>], _ tools: inout Tools) async throws -> [Candidate] {
         var again: [Candidate] = []
-        var tombstones: [Candidate] = []
         for request in PlannedWrite.requests(writes, limits: limits) {
             try await tools.sender.send(request) { writes, outcomes in
                 CrashPoint.written.pass()
                 var settled = Settlement()
                 for (write, outcome) in zip(writes, outcomes) {
                     switch settled.take(write.subject, outcome, attemptLimit: limits.attempts) {
-                    case .settled: break
-                    case .decideAgain(let candidate) where candidate.isDeleted && outcome != .conflict:
-                        tombstones.append(candidate)
-                    case .decideAgain(let candidate): again.append(candidate)
+                    case .settled: logWritten(write.subject, outcome)
+                    case .decideAgain(var candidate):
+                        // A tombstone that the gateway could not decide about is written again as it is.
+                        if outcome == .conflict || !candidate.isDeleted { candidate.letGoOfContent() }
+                        again.append(candidate)
                     }
                 }
+                await shared.busy.noteWrites(settled.ownRevisions.map { DocumentPlace(keyspace: nil, id: $0.id) })
                 try await finish(settled)
             }
         }
-        return try await readAgain(again, sender: &tools.sender) + tombstones
+        return try await withoutContested(again)
     }
 
-    /// Candidates whose write met another revision, with the document as it is now.
-    private func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
-        guard !candidates.isEmpty else { return [] }
-        var settled = Settlement()
-        var open: [Candidate] = []
-        // By the size that each had: what is read is held in memory whole.
-        for group in candidates.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-            let lookups = try await sender.lookUp(group.map(\.id)[...])
-            for (var candidate, lookup) in zip(group, lookups) {
-                switch lookup {
-                case .found(let revision, let document):
-                    candidate.revision = revision
-                    candidate.document = document.bytes
-                    candidate.isDeleted = false
-                    open.append(candidate)
-                case .deleted(let revision) where candidate.isDeleted && revision == candidate.revision:
-                    open.append(candidate)
-                case .deleted, .missing:
-                    // Its tombstone comes in the feed, or is there already: nothing is left to write to.
-                    settled.finished.append(candidate)
-                case .refused(let reason):
-                    settled.setAside(candidate, candidate.deadLetter(reason: "can't be read again: \(reason)"))
-                }
-            }
-        }
-        try await finish(settled)
-        return open
+    private func logWritten(_ candidate: Candidate, _ outcome: BulkOutcome) {
+        guard case .written(let revision) = outcome else { return }
+        logger.debug(
+            candidate.isDeletion ? "deleted a document" : "wrote a document",
+            metadata: [
+                "id": "\(candidate.id)", "revision": "\(revision)",
+                "rules": .array(candidate.rules.map { "\($0)" }),
+            ])
     }
 
     /// Remembers what must be remembered, then lets go: the order is what makes a crash harmless.
+    ///
+    /// - Throws: ``RunFailure`` if more is dead-lettered than the run's limit allows. Exactly one letter more than that
+    ///   is kept; documents behind it are not done with.
     func finish(_ settled: Settlement) async throws {
-        logger.report(settled.deadLetters)
-        try await ledger.setAside(settled.deadLetters)
+        var settled = settled
+        let admitted = await progress.admit(settled.deadLettered.count, settings.errorLimit)
+        settled.keepDeadLetters(admitted)
+        let letters = settled.deadLetters
+        shared.letterLog.report(letters)
+        try await dropLetters(ofMended: settled.decided)
+        try await ledger.setAside(letters)
+        shared.lettered.insert(letters)
         CrashPoint.deadLettersSaved.pass()
-        try await ledger.recordOwnRevisions(settled.ownRevisions)
+        let effects = settings.effectLimits == nil ? [] : settled.effects
+        try await ledger.recordOwnRevisions(settled.ownRevisions, effects: effects)
         CrashPoint.ownRevisionsSaved.pass()
         try await ledger.drop(settled.settledLetters)
-        await progress.count { settled.count(in: &$0) }
-        await progress.finish(settled.finished.compactMap(\.ticket))
+        let finished = settled.finished
+        await progress.count { [settled] in settled.count(in: &$0) }
+        await progress.finish(finished.flatMap(\.tickets))
         CrashPoint.finished.pass()
-        await budget.giveBack(
-            bytes: settled.finished.reduce(0) { $0 + $1.cost }, documents: settled.finished.count)
-        await queue.release(settled.finished)
+        await shared.budget.giveBack(bytes: finished.reduce(0) { $0 + $1.cost }, documents: finished.count)
+        await queue.release(finished)
         try await progress.check(settings.errorLimit)
+    }
+
+    /// A decision that comes to its end shows that what stood in the letters is mended, but for rules that failed again.
+    private func dropLetters(ofMended decided: [Candidate]) async throws {
+        guard !shared.lettered.isEmpty, settings.preview == nil else { return }
+        let mended = decided.filter { shared.lettered.mayContain($0.id) }
+        let dropped = try await ledger.dropDeadLetters(
+            of: mended.map { ($0.id, $0.skippedRules.map(\.rule)) })
+        for candidate in mended where candidate.skippedRules.isEmpty { shared.lettered.remove(candidate.id) }
+        for (id, count) in dropped {
+            logger.info(
+                "dropped the dead letters of a document: it is mended",
+                metadata: ["id": "\(id)", "letters": .stringConvertible(count)])
+        }
     }
 }

@@ -5,35 +5,46 @@ internal import Rules
 /// Writes the other documents that rules want, before the changed ones are written.
 ///
 /// Each is looked at first: what is there already, as it should be, is not written again. So doing it twice, as after a
-/// crash, does no more than doing it once.
+/// crash, does no more than doing it once. Then the documents that led to it are looked at: one that has changed since
+/// it was decided must not overwrite what its newer content led to. The write itself carries the revision that was
+/// looked at *before* that, so nothing comes in between.
 struct OtherDocuments {
-    /// One document that one decision wants.
-    struct Order: Sendable {
-        /// The decision, by its place among those that are settled together.
-        let plan: Int
-        let effect: PutEffect
-        /// Nil: the one that is followed.
-        let keyspace: String?
-        fileprivate var attempts = 0
+    /// A document whose decision wants others.
+    struct Trigger: Sendable {
+        let id: DocumentID
+        let revision: RevisionID?
+        let isDeleted: Bool
 
-        fileprivate var byteCount: Int { effect.document.bytes.count }
-
-        init(plan: Int, effect: PutEffect, home: Keyspace) {
-            self.plan = plan
-            self.effect = effect
-            keyspace = effect.keyspace == home.pathSegment ? nil : effect.keyspace
+        /// Whether the document is not the one that was decided any more.
+        func hasMoved(_ lookup: DocumentLookup) -> Bool {
+            switch lookup {
+            case .found(let found, _): isDeleted || found != revision
+            case .deleted, .missing: !isDeleted
+            case .refused: false
+            }
         }
     }
 
-    struct Place: Hashable, Sendable {
-        private let keyspace: String?
-        private let id: DocumentID
+    /// What came of all orders, by plan.
+    struct Result {
+        /// For each plan that does not have what it wants, why.
+        var failures: [Int: String] = [:]
+        /// Plans whose documents have changed since: to be decided again.
+        var moved: Set<Int> = []
+        /// Plans that have to wait for a busy document, and until when.
+        var postponed: [Int: ContinuousClock.Instant] = [:]
+        /// Plans for which something was written.
+        var wrote: Set<Int> = []
+        /// Documents of the followed keyspace that were written, as they are now.
+        var written: [(id: DocumentID, document: JSONText)] = []
 
-        fileprivate init(_ order: Order) {
-            keyspace = order.keyspace
-            id = DocumentID(order.effect.id)
-        }
+        /// Those for which nothing more is to be done.
+        var ended: Set<Int> { moved.union(failures.keys).union(postponed.keys) }
     }
+
+    /// Conflicts in a row after which a document is left alone for a while: others write it all the time.
+    private static let conflictsBeforeWaiting = 10
+    private static let waitAfterManyConflicts: Duration = .seconds(1)
 
     let ledger: Ledger
     let progress: RunProgress
@@ -41,83 +52,44 @@ struct OtherDocuments {
     /// One for the followed keyspace (nil) and one for each other that rules name.
     var senders: [String?: BulkSender]
     /// Of all writers: one that is beaten by another of the same run would have to begin anew.
-    let turns: Turns<Place>
+    let turns: Turns<DocumentPlace>
+    let busy: BusyDocuments
 
-    /// Writes what is wanted, in order where several want the same document.
+    /// Writes what is wanted.
     ///
-    /// - Returns: For each plan that does not have what it wants, why.
+    /// - Parameter triggers: One for each plan.
     /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`: some may be written then.
-    mutating func settle(_ orders: [Order]) async throws -> [Int: String] {
-        var failures: [Int: String] = [:]
-        var waiting = orders
+    mutating func settle(_ orders: [PutOrder], triggers: [Trigger]) async throws -> Result {
+        var result = Result()
+        var waiting = PutTarget.targets(of: orders)
         while !waiting.isEmpty {
-            var again: [Order] = []
-            for (keyspace, orders) in Self.takeRound(of: &waiting) {
-                for group in orders.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-                    again += try await settleInTurn(group, in: keyspace, &failures)
+            var again: [PutTarget] = []
+            for (keyspace, targets) in Dictionary(grouping: waiting, by: \.place.keyspace) {
+                for group in targets.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
+                    again += try await settleInTurn(Array(group), in: keyspace, triggers, &result)
                 }
             }
-            waiting = again + waiting
+            waiting = Self.open(again, result)
         }
-        return failures
+        return result
     }
 
-    /// The orders that would change something as things are now. Writes nothing.
-    mutating func wanted(_ orders: [Order]) async throws -> [Order] {
-        var wanted: [Order] = []
-        for (keyspace, orders) in Dictionary(grouping: orders, by: \.keyspace) {
-            for group in orders.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-                for (order, lookup) in zip(group, try await lookUp(group, in: keyspace)) {
-                    if case .nothing = Self.need(order.effect, lookup) { continue }
-                    wanted.append(order)
-                }
-            }
-        }
-        return wanted
-    }
-
-    /// The first order of each document, by keyspace.
-    private static func takeRound(of waiting: inout [Order]) -> [String?: [Order]] {
-        var places: Set<Place> = []
-        var round: [String?: [Order]] = [:]
-        var rest: [Order] = []
-        for order in waiting {
-            if places.insert(Place(order)).inserted {
-                round[order.keyspace, default: []].append(order)
-            } else {
-                rest.append(order)
-            }
-        }
-        waiting = rest
-        return round
-    }
-
-    private enum Need {
-        case nothing
-        case write(JSONText)
-        case impossible(String)
-    }
-
-    private static func need(_ effect: PutEffect, _ lookup: DocumentLookup) -> Need {
-        do throws(JSONEditFault) {
-            switch lookup {
-            case .found(_, let current):
-                return try effect.write(over: current.withoutVersion()).map { .write($0) } ?? .nothing
-            case .deleted, .missing: return .write(try effect.newDocument)
-            case .refused(let reason): return .impossible("can't be read: \(reason)")
-            }
-        } catch {
-            return .impossible(error.description)
+    private static func open(_ targets: [PutTarget], _ result: Result) -> [PutTarget] {
+        let ended = result.ended
+        return targets.compactMap { target in
+            var target = target
+            target.remove(plans: ended)
+            return target.orders.isEmpty ? nil : target
         }
     }
 
     private mutating func settleInTurn(
-        _ orders: ArraySlice<Order>, in keyspace: String?, _ failures: inout [Int: String]
-    ) async throws -> [Order] {
-        var held = Set(orders.map { Place($0) })
+        _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ result: inout Result
+    ) async throws -> [PutTarget] {
+        var held = Set(targets.map(\.place))
         await turns.take(held)
-        let again: [Order]
-        do { again = try await settle(orders, in: keyspace, &held, &failures) } catch {
+        let again: [PutTarget]
+        do { again = try await settle(targets, in: keyspace, triggers, &held, &result) } catch {
             await turns.giveBack(held)
             throw error
         }
@@ -126,84 +98,196 @@ struct OtherDocuments {
     }
 
     /// Others need not wait for those that are done with.
-    private static func letGo(_ places: Set<Place>, _ held: inout Set<Place>, _ turns: Turns<Place>) async {
+    private static func letGo(
+        _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ turns: Turns<DocumentPlace>
+    ) async {
         held.subtract(places)
         await turns.giveBack(places)
     }
 
-    /// Returns those that met another revision and are to be looked at again.
-    private mutating func settle(
-        _ orders: ArraySlice<Order>, in keyspace: String?, _ held: inout Set<Place>, _ failures: inout [Int: String]
-    ) async throws -> [Order] {
-        var writes: [PlannedWrite<Order>] = []
-        for (order, lookup) in zip(orders, try await lookUp(orders, in: keyspace)) {
-            switch Self.need(order.effect, lookup) {
-            case .nothing: break
-            case .write(let document):
-                writes.append(
-                    PlannedWrite(
-                        subject: order,
-                        document: BulkDocument(id: DocumentID(order.effect.id), segments: [document.bytes])))
-            case .impossible(let reason): failures[order.plan] = Self.failure(order, reason)
-            }
-        }
-        let turns = turns
-        await Self.letGo(held.subtracting(writes.map { Place($0.subject) }), &held, turns)
-        var outcomes: [(order: Order, outcome: BulkOutcome)] = []
-        for request in PlannedWrite.requests(writes, limits: limits) {
-            try await senders[keyspace]?.send(request) { writes, answers in
-                outcomes += zip(writes, answers).map { ($0.subject, $1) }
-                await Self.letGo(Set(writes.map { Place($0.subject) }), &held, turns)
-            }
-        }
-        return try await book(outcomes, in: keyspace, &failures)
+    private struct Write: Sendable {
+        var target: PutTarget
+        let orders: [PutOrder]
+        let document: JSONText
+        let chain: RuleChain
+
+        /// Of all of them, the write and what is left for later ones, something is still to be done.
+        let rest: [PutOrder]
     }
 
-    private func book(
-        _ outcomes: [(order: Order, outcome: BulkOutcome)], in keyspace: String?, _ failures: inout [Int: String]
-    ) async throws -> [Order] {
-        var again: [Order] = []
-        var written: [(id: DocumentID, revision: RevisionID)] = []
-        var conflicts = 0
-        var rejected = 0
-        for (order, outcome) in outcomes {
-            var order = order
-            order.attempts += 1
-            switch outcome {
-            case .written(let revision): written.append((DocumentID(order.effect.id), revision))
-            case .rejected:
-                rejected += 1
-                failures[order.plan] = Self.failure(order, outcome.words)
-            case .conflict, .undecided, .unmentioned, .failed:
-                if outcome == .conflict { conflicts += 1 }
-                if order.attempts < limits.attempts {
-                    again.append(order)
-                } else {
-                    failures[order.plan] = Self.failure(order, "not accepted \(order.attempts) times: \(outcome.words)")
-                }
-            }
+    /// Returns what is to be looked at again: it met another revision, or is only begun.
+    private mutating func settle(
+        _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ held: inout Set<DocumentPlace>,
+        _ result: inout Result
+    ) async throws -> [PutTarget] {
+        var targets = Self.open(targets, result)
+        let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
+        try await lookAtTriggers(of: Self.needed(targets, lookups), triggers, &result)
+        var again: [PutTarget] = []
+        var writes: [PlannedWrite<Write>] = []
+        for (position, lookup) in zip(targets.indices, lookups) {
+            targets[position].note(lookup)
+            targets[position].remove(plans: result.ended)
+            let need = targets[position].need(lookup)
+            result.failures.merge(need.failures) { first, _ in first }
+            guard let document = need.document else { continue }
+            let write = Write(
+                target: targets[position], orders: need.orders, document: document, chain: need.chain,
+                rest: need.rest)
+            writes.append(
+                PlannedWrite(
+                    subject: write, document: BulkDocument(id: write.target.place.id, segments: [document.bytes])))
         }
-        CrashPoint.othersWritten.pass()
-        // The feed of this keyspace will show them: the rules have had their say.
-        if keyspace == nil { try await ledger.recordOwnRevisions(written, areCounted: false) }
-        CrashPoint.othersRemembered.pass()
-        await progress.count { [conflicts, rejected, written] counters in
-            counters.written += written.count
-            counters.conflicts += conflicts
-            counters.rejected += rejected
+        writes = try await withoutBusy(writes, &result)
+        let turns = turns
+        await Self.letGo(held.subtracting(writes.map(\.subject.target.place)), &held, turns)
+        for request in PlannedWrite.requests(writes, limits: limits) {
+            var answers: [(write: Write, outcome: BulkOutcome)] = []
+            try await senders[keyspace]?.send(request) { writes, outcomes in
+                answers += zip(writes, outcomes).map { ($0.subject, $1) }
+                await Self.letGo(Set(writes.map(\.subject.target.place)), &held, turns)
+            }
+            again += try await book(answers, in: keyspace, &result)
         }
         return again
     }
 
-    private mutating func lookUp(_ orders: ArraySlice<Order>, in keyspace: String?) async throws -> [DocumentLookup] {
-        let ids = orders.map { DocumentID($0.effect.id) }
-        guard let lookups = try await senders[keyspace]?.lookUp(ids[...]) else {
+    /// The plans for which something would be written.
+    private static func needed(_ targets: [PutTarget], _ lookups: [DocumentLookup]) -> Set<Int> {
+        zip(targets, lookups).reduce(into: []) { plans, target in
+            plans.formUnion(target.0.need(target.1).orders.map(\.plan))
+        }
+    }
+
+    private mutating func lookAtTriggers(
+        of plans: Set<Int>, _ triggers: [Trigger], _ result: inout Result
+    ) async throws {
+        result.moved.formUnion(try await moved(among: plans, triggers))
+    }
+
+    /// The plans whose documents are not as they were when they were decided.
+    mutating func moved(among plans: Set<Int>, _ triggers: [Trigger]) async throws -> Set<Int> {
+        let plans = plans.sorted()
+        var moved: Set<Int> = []
+        for group in plans.grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
+            let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
+            for (plan, lookup) in zip(group, lookups) where triggers[plan].hasMoved(lookup) { moved.insert(plan) }
+        }
+        return moved
+    }
+
+    private func withoutBusy(
+        _ writes: [PlannedWrite<Write>], _ result: inout Result
+    ) async throws -> [PlannedWrite<Write>] {
+        let due = await busy.due(writes.map(\.subject.target.place))
+        guard !due.isEmpty else { return writes }
+        return writes.filter { write in
+            guard let due = due[write.subject.target.place] else { return true }
+            Self.postpone(write.subject, until: due, &result)
+            return false
+        }
+    }
+
+    mutating func lookUp(
+        _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
+    ) async throws -> [DocumentLookup] {
+        guard !ids.isEmpty else { return [] }
+        guard let lookups = try await senders[keyspace]?.lookUp(ids[...], includesBodies: includesBodies) else {
             throw RunFailure(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
         }
         return lookups
     }
 
-    private static func failure(_ order: Order, _ reason: String) -> String {
-        "the other document '\(order.effect.id)': \(reason)"
+    // MARK: - Answers
+
+    private func book(
+        _ answers: [(write: Write, outcome: BulkOutcome)], in keyspace: String?, _ result: inout Result
+    ) async throws -> [PutTarget] {
+        var again: [PutTarget] = []
+        var written: [(write: Write, revision: RevisionID)] = []
+        for (write, outcome) in answers {
+            var target = write.target
+            switch outcome {
+            case .written(let revision):
+                written.append((write, revision))
+                result.wrote.formUnion(write.orders.map(\.plan))
+                if target.isOneByOne { again.append(target) }
+            case .rejected where write.orders.count > 1:
+                target.splitUp()
+                again.append(target)
+            case .rejected:
+                Self.fail(write, outcome.words, &result)
+                again.append(target)
+            case .conflict:
+                target.conflicts += 1
+                retry(target, outcome, target.refusals, write, &again, &result)
+            case .undecided: again.append(target)
+            case .unmentioned, .failed:
+                target.attempts += 1
+                retry(target, outcome, target.attempts, write, &again, &result)
+            }
+        }
+        CrashPoint.othersWritten.pass()
+        if keyspace == nil { try await remember(written, &result) }
+        CrashPoint.othersRemembered.pass()
+        await busy.noteWrites(written.map(\.write.target.place))
+        await count(answers)
+        return again
+    }
+
+    private func retry(
+        _ target: PutTarget, _ outcome: BulkOutcome, _ tries: Int, _ write: Write, _ again: inout [PutTarget],
+        _ result: inout Result
+    ) {
+        if tries >= limits.attempts {
+            Self.fail(write, "not accepted \(tries) times: \(outcome.words)", &result)
+            again.append(target)
+        } else if target.conflicts >= Self.conflictsBeforeWaiting {
+            Self.postpone(write, until: .now + Self.waitAfterManyConflicts, &result)
+        } else {
+            again.append(target)
+        }
+    }
+
+    private static func postpone(
+        _ write: Write, until due: ContinuousClock.Instant, _ result: inout Result
+    ) {
+        for order in write.orders + write.rest {
+            result.postponed[order.plan] = max(due, result.postponed[order.plan] ?? due)
+        }
+    }
+
+    private static func fail(_ write: Write, _ reason: String, _ result: inout Result) {
+        for order in write.orders { result.failures[order.plan] = PutTarget.failure(order, reason) }
+    }
+
+    /// The feed of this keyspace will show them; they are decided like the changes that somebody else makes.
+    private func remember(
+        _ written: [(write: Write, revision: RevisionID)], _ result: inout Result
+    ) async throws {
+        try await ledger.recordCausedRevisions(
+            written.map { write, revision in
+                Ledger.CausedRevision(id: write.target.place.id, revision: revision, chain: write.chain)
+            })
+        result.written += written.map { ($0.write.target.place.id, $0.write.document) }
+    }
+
+    private func count(_ answers: [(write: Write, outcome: BulkOutcome)]) async {
+        var written = 0
+        var conflicts = 0
+        var rejected = 0
+        for (write, outcome) in answers {
+            switch outcome {
+            case .written: written += 1
+            case .conflict: conflicts += 1
+            case .rejected where write.orders.count == 1: rejected += 1
+            default: continue
+            }
+        }
+        await progress.count { [written, conflicts, rejected] counters in
+            counters.written += written
+            counters.conflicts += conflicts
+            counters.rejected += rejected
+        }
     }
 }

@@ -11,21 +11,32 @@ struct Planner {
         var decision: Decision { report.decision }
 
         /// Whether there is anything to write, or to complain of.
-        var hasNews: Bool { decision.isChanged || !decision.puts.isEmpty || decision.fault != nil }
+        var needsAction: Bool { isEffective || decision.fault != nil }
+
+        /// Whether there may be anything to write.
+        var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }
 
         /// What goes to the gateway.
         var write: PlannedWrite<Candidate> {
             var planned = candidate
+            planned.isDeletion = decision.isDeletion
             // What was read is not needed any more: after a refusal the document is read again.
             if !candidate.isDeleted { planned.document = [] }
             return PlannedWrite(
                 subject: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
         }
+
+        /// As what its other documents' look-ups know it.
+        var trigger: OtherDocuments.Trigger {
+            OtherDocuments.Trigger(
+                id: candidate.id, revision: candidate.revision, isDeleted: candidate.isDeleted)
+        }
     }
 
     let ruleSet: RuleSet
     let decider: Decider
-    let progress: RunProgress
+    /// Says which document is being decided, should the process die over it.
+    let note: DecisionNote
     /// Seconds since 1970.
     let now: @Sendable () -> Int
 
@@ -35,28 +46,40 @@ struct Planner {
         var inputs: [DecisionInput] = []
         for candidate in candidates {
             do throws(Undecidable) {
-                inputs.append(try Self.input(candidate))
+                inputs.append(try input(candidate))
                 decidable.append(candidate)
             } catch {
-                settled.setAside(candidate, candidate.deadLetter(reason: error.reason))
+                settled.deadLetter(candidate, candidate.deadLetter(reason: error.reason))
             }
         }
-        let decisions = await decider.decide(on: inputs, now: now())
-        await count(zip(decidable, decisions))
-        return zip(decidable, zip(inputs, decisions)).map { candidate, decided in
-            var candidate = candidate
-            candidate.rule = decided.1.fired.last.map { ruleSet.names[$0] }
-            return Plan(
-                candidate: candidate,
-                report: DecisionReport(decided.0.document, decided.1, names: ruleSet.names))
+        let decisions = await decider.decide(on: inputs, now: now()) { index in
+            note.begin(decidable[index].id, decidable[index].revision)
         }
+        note.end()
+        return zip(decidable, zip(inputs, decisions)).map { candidate, decided in
+            plan(candidate, decided.0, decided.1)
+        }
+    }
+
+    private func plan(_ candidate: Candidate, _ input: DecisionInput, _ decision: Decision) -> Plan {
+        var candidate = candidate
+        candidate.rules = decision.fired.map { ruleSet.names[$0] }
+        candidate.skippedRules = decision.skipped.map {
+            Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)
+        }
+        let plan = Plan(
+            candidate: candidate, report: DecisionReport(input.document, decision, names: ruleSet.names))
+        guard plan.isEffective else { return plan }
+        candidate.content = ContentFingerprint(input.document.root)
+        return Plan(candidate: candidate, report: plan.report)
     }
 
     private struct Undecidable: Error {
         let reason: String
     }
 
-    private static func input(_ candidate: Candidate) throws(Undecidable) -> DecisionInput {
+    private func input(_ candidate: Candidate) throws(Undecidable) -> DecisionInput {
+        note.begin(candidate.id, candidate.revision)
         let text: JSONText
         do { text = try JSONText(candidate.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
         // A write goes where its `_id` says: another one, or none, would make a document that nobody asked for.
@@ -64,17 +87,5 @@ struct Planner {
             throw Undecidable(reason: "the document's _id is not that of its change")
         }
         return DecisionInput(text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json)
-    }
-
-    private func count(_ decided: Zip2Sequence<[Candidate], [Decision]>) async {
-        let fired = decided.compactMap { candidate, decision in
-            candidate.attempts == 0 && (!decision.fired.isEmpty || decision.fault != nil) ? decision.fired : nil
-        }
-        guard !fired.isEmpty else { return }
-        let names = ruleSet.names
-        await progress.count { counters in
-            counters.matched += fired.count
-            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
-        }
     }
 }

@@ -43,12 +43,18 @@ package final class Decider {
     /// nothing is waited for. A fault is part of a decision, never thrown: nothing that a document contains stops what
     /// comes after it.
     ///
-    /// - Parameter now: What programs know as `$now`, in seconds since 1970.
-    package func decide(on inputs: [DecisionInput], now: Int) async -> [Decision] {
+    /// - Parameters:
+    ///   - now: What programs know as `$now`, in seconds since 1970.
+    ///   - willDecide: Called with the index of an input before it is looked at, also each time it goes on with jq's
+    ///     answers.
+    package func decide(
+        on inputs: [DecisionInput], now: Int, willDecide: (Int) -> Void = { _ in }
+    ) async -> [Decision] {
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
         var decisions = inputs.map { Decision($0.document) }
         var waiting: [(run: Int, calls: [JQCall])] = []
         func advance(_ index: Int, with outcomes: [JQOutcome]) -> [JQCall] {
+            willDecide(index)
             switch runs[index].advance(with: outcomes, scratch) {
             case .asks(let calls): return calls
             case .decided(let decision):

@@ -53,8 +53,8 @@ struct DocumentDiff {
 
     private func body(_ style: TerminalStyle) -> [String] {
         switch outcome {
-        case .deleted: [style.red("- (deleted)")]
-        case .setAside(let reason): [style.yellow("! set aside: \(reason.visible)")]
+        case .deleted: [style.red("- (deleted)")] + Self.indentedLines(before).map { style.red("- " + $0.visible) }
+        case .setAside(let reason): [style.yellow("! dead-lettered: \(reason.visible)")]
         case .written(let after):
             LineDiff(Self.indentedLines(before), Self.indentedLines(after)).lines(style)
         }

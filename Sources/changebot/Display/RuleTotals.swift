@@ -16,10 +16,12 @@ struct RuleTotals {
         var parts = [
             "\(Quantity.count(counters.changes)) \(counters.changes == 1 ? "document" : "documents") looked at",
             isDryRun
-                ? "\(Quantity.count(counters.shown)) would change" : "\(Quantity.count(counters.written)) written",
+                ? "\(Quantity.count(counters.shown)) would be written" : "\(Quantity.count(counters.written)) written",
         ]
+        let deleted = isDryRun ? counters.shownDeletions : counters.deleted
+        if deleted > 0 { parts.append("\(Quantity.count(deleted)) of them deleted") }
         if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) already right") }
-        if counters.deadLetters > 0 { parts.append("\(Quantity.count(counters.deadLetters)) set aside") }
+        if counters.deadLetters > 0 { parts.append("\(Quantity.count(counters.deadLetters)) dead-lettered") }
         return rows + [parts.joined(separator: ", ")]
     }
 }

@@ -1,0 +1,21 @@
+/// When a bot stops, or slows down, what it does to one document again and again.
+///
+/// How often a document *changes* is no matter: a document that people change often is never set aside.
+package struct EffectLimits: Sendable {
+    /// The write that is not made any more: as often, the same content of a document has led to a write within
+    /// ``window``, and somebody has undone it.
+    package var sameContent = 20
+    /// In seconds.
+    package var window = 600
+    /// Writes to one document that may follow one another at once.
+    package var burst = 30
+    /// Writes to one document from then on.
+    package var perMinute = 30
+
+    package init() {}
+
+    var reason: String {
+        "the same content led to a write \(sameContent - 1) times in \(window / 60) minutes: somebody undoes what the "
+            + "rules do, another bot or an app; it is decided again when its content changes"
+    }
+}

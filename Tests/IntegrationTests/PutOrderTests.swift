@@ -1,0 +1,206 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Worker
+
+/// What a rule puts is a document like any other, and as new as its cause.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct PutOrderTests {
+    /// The put was remembered as an own revision: the change that it met was never decided.
+    @Test(arguments: ["run", "fix"])
+    func aChangeThatMeetsAPutIsDecided(command: String) async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: stamp
+                    when: { type: task, seen: { $exists: false } }
+                    then: [{ merge: { seen: true } }]
+                  - name: link
+                    when: { type: list }
+                    then: [{ put: { id: { jq: .task }, document: { inList: { jq: ._id } }, if_exists: merge } }]
+                """)
+            try await bench.load([
+                task("t1", "tea"), ("l1", #"{"_id":"l1","type":"list","task":"t1"}"#),
+            ])
+            let counters = command == "run" ? try await bench.runOnce(rules) : try await bench.fix(rules)
+            #expect(counters.deadLetters == 0)
+            let stored = try #require(try await bench.stored("t1"))
+            #expect(stored.root["seen"]?.bool == true)
+            #expect(stored.root["inList"]?.string == "l1")
+        }
+    }
+
+    @Test func documentsThatPutEachOtherGetTheirOwnEffectsToo() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: mark
+                    when: { type: pair, marked: { $exists: false } }
+                    then:
+                      - merge: { marked: true }
+                      - put: { id: { jq: .other }, document: { by: { jq: ._id } }, if_exists: merge }
+                """)
+            let count = 400
+            try await bench.load(
+                (0..<count).map { number in
+                    let other = number.isMultiple(of: 2) ? number + 1 : number - 1
+                    return (
+                        DocumentID("p\(number)"), #"{"_id":"p\#(number)","type":"pair","other":"p\#(other)"}"#
+                    )
+                })
+            #expect(try await bench.runOnce(rules).deadLetters == 0)
+            let lookups = try await bench.phone.allDocs(keys: (0..<count).map { DocumentID("p\($0)") })
+            for case .found(_, let document) in lookups {
+                #expect(document.root["marked"]?.bool == true)
+                #expect(document.root["by"]?.string == document.root["other"]?.string)
+            }
+            #expect(lookups.count == count)
+        }
+    }
+
+    /// An invoice that one rule puts gets its number from the next one, in the same run.
+    @Test(arguments: ["run", "fix"])
+    func whatARulePutsIsDecidedInTheSameRun(command: String) async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: invoice
+                    when: { type: order }
+                    then: [{ put: { id: { jq: '"invoice." + ._id' }, document: { type: invoice, of: { jq: ._id } } } }]
+                  - name: number
+                    when: { type: invoice, number: { $exists: false } }
+                    then: [{ merge: { number: { jq: '"N-" + .of' } } }]
+                """)
+            try await bench.load((0..<30).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
+            let shown = try await bench.preview(rules, state: "none")
+            #expect(shown.count == 60)
+            let counters = command == "run" ? try await bench.runOnce(rules) : try await bench.fix(rules)
+            #expect(counters.written == 60)
+            for number in 0..<30 {
+                let invoice = try await bench.stored(DocumentID("invoice.o\(number)"))
+                #expect(invoice?.root["number"]?.string == "N-o\(number)")
+            }
+            #expect(try await bench.fix(rules, state: "another").written == 0)
+        }
+    }
+
+    private static let summaries = """
+        version: 1
+        rules:
+          - name: summary
+            if: .stamped != .edit
+            then:
+              - put: { id: { jq: '"summary." + ._id' }, document: { edit: { jq: .edit } }, if_exists: replace }
+              - merge: { stamped: { jq: .edit } }
+        """
+
+    /// A queued row was decided from its old content after a newer one had been put: the summary stayed behind for good.
+    @Test func aSummaryIsNeverOlderThanItsCause() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                Self.summaries.replacingOccurrences(of: "if: .stamped", with: "when: { type: doc }\n    if: .stamped"))
+            let count = 120
+            let ids = (0..<count).map { DocumentID("d\($0)") }
+            try await bench.load(ids.map { ($0, #"{"_id":"\#($0)","type":"doc","edit":0}"#) })
+            try await bench.following(rules) {
+                for edit in 1...6 {
+                    for (id, lookup) in zip(ids, try await bench.phone.allDocs(keys: ids)) {
+                        guard case .found(let revision, _) = lookup else { continue }
+                        // Whoever is later reads again: the bot writes these documents, too.
+                        _ = try await bench.phone.bulkDocs([
+                            BulkDocument(
+                                id: id,
+                                segments: [
+                                    Array(
+                                        #"{"_id":"\#(id)","_rev":"\#(revision)","type":"doc","edit":\#(edit)}"#.utf8)
+                                ])
+                        ])
+                    }
+                }
+            }
+            try await bench.runOnce(rules)
+            for id in ids {
+                let document = try #require(try await bench.stored(id))
+                let summary = try #require(try await bench.stored(DocumentID("summary.\(id)")))
+                #expect(summary.root["edit"]?.integer == document.root["edit"]?.integer, "\(id)")
+            }
+        }
+    }
+
+    /// Two bots that set each other off wrote 793 revisions in ten seconds.
+    @Test func twoBotsThatSetEachOtherOffSlowDown() async throws {
+        try await BotBench.with { bench in
+            func rule(_ from: String, _ to: String) throws -> RuleSet {
+                try bench.rules(
+                    """
+                    version: 1
+                    rules:
+                      - name: \(from)
+                        when: { type: \(from) }
+                        then: [{ put: { id: \(to), document: { type: \(to), n: { jq: .n + 1 } }, if_exists: replace } }]
+                    """)
+            }
+            let rules = [try rule("ping", "pong"), try rule("pong", "ping")]
+            var bots: [(bot: Bot, report: RunReport, ledger: Ledger)] = []
+            for (number, ruleSet) in rules.enumerated() {
+                bots.append(try bench.bot(ruleSet, state: "machine\(number)", once: false) { $0.name = "bot\(number)" })
+            }
+            defer { for bot in bots { bot.ledger.close() } }
+            try await withThrowingTaskGroup { group in
+                for bot in bots { group.addTask { [bot = bot.bot] in try await bot.run() } }
+                try await bench.load([("ping", #"{"_id":"ping","type":"ping","n":0}"#)])
+                // Once both buckets are empty they go on at one write every two seconds.
+                try await bench.wait(until: "ping") { ($0["n"]?.integer ?? 0) >= 61 }
+                group.cancelAll()
+                while let result = await group.nextResult() { _ = result }
+            }
+            let written = await bots[0].report.counters().written
+            #expect(30...33 ~= written)
+        }
+    }
+
+    /// What is undone each time ends, also if it is another document that is put.
+    @Test func aPutThatIsUndoneEachTimeEnds() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: open
+                    when: { type: door }
+                    then: [{ put: { id: sign, document: { open: true }, if_exists: replace } }]
+                """)
+            var written = 0
+            for _ in 0..<25 {
+                try await bench.load([("door", try await body("door", #""type":"door""#, bench))])
+                try await bench.load([("sign", try await body("sign", #""open":false"#, bench))])
+                written += try await bench.runOnce(rules).written
+            }
+            #expect(written == 19)
+            let ledger = try bench.ledger(rules)
+            let letter = try #require(try ledger.deadLetters().first)
+            ledger.close()
+            #expect(letter.rule == "open")
+            #expect(letter.reason.contains("somebody undoes what the rules do"))
+            // It heals when the content changes, and then the letter is gone.
+            try await bench.load([("door", try await body("door", #""type":"door","painted":true"#, bench))])
+            #expect(try await bench.runOnce(rules).written == 1)
+            let healed = try bench.ledger(rules)
+            defer { healed.close() }
+            #expect(try healed.deadLetterCount() == 0)
+        }
+    }
+
+    private func body(_ id: DocumentID, _ members: String, _ bench: BotBench) async throws -> String {
+        let revision = try await bench.stored(id)?.root["_rev"]?.string.map { #","_rev":"\#($0)""# } ?? ""
+        return #"{"_id":"\#(id)"\#(revision),\#(members)}"#
+    }
+}

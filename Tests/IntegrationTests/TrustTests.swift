@@ -1,0 +1,280 @@
+import Foundation
+import GatewayClient
+import Locking
+import LosslessJSON
+import Pipeline
+import Rules
+import TestKit
+import Testing
+import Worker
+
+/// What a bot that is left alone must not do.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct TrustTests {
+    private static let total = """
+        version: 1
+        rules:
+          - name: total
+            when: { type: cart }
+            if: '.total != (.lines | add)'
+            then: [{ merge: { total: { jq: '.lines | add' } } }]
+        """
+
+    /// A cart that got a line every few seconds lost its total after the fifth.
+    @Test func aBusyDocumentIsNeverDeadLettered() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(Self.total)
+            try await bench.load([("cart", #"{"_id":"cart","type":"cart","lines":[1]}"#)])
+            let counters = try await bench.following(rules) {
+                for line in 1...24 {
+                    try await bench.wait(until: "cart") { $0["total"]?.integer == line }
+                    let revision = try #require(try await bench.stored("cart")?.root["_rev"]?.string)
+                    let lines = Array(repeating: "1", count: line + 1).joined(separator: ",")
+                    try await bench.load([
+                        (
+                            "cart",
+                            #"{"_id":"cart","_rev":"\#(revision)","type":"cart","lines":[\#(lines)],"total":\#(line)}"#
+                        )
+                    ])
+                }
+                try await bench.wait(until: "cart") { $0["total"]?.integer == 25 }
+            }
+            #expect(counters.deadLetters == 0)
+            #expect(counters.written == 25)
+        }
+    }
+
+    @Test func aRuleThatIsSkippedDoesNotTakeTheOthersWithIt() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: bad
+                    on_error: skip
+                    when: { type: task }
+                    then: [{ merge: { upper: { jq: '.task | if . == "tea" then error("no tea") else ascii_upcase end' } } }]
+                  - name: good
+                    when: { type: task }
+                    then: [{ merge: { good: true } }]
+                """)
+            try await bench.load([task("t1", "tea"), task("t2", "milk")])
+            let counters = try await bench.runOnce(rules)
+            #expect(counters.written == 2)
+            #expect(counters.deadLetters == 1)
+            #expect(try await bench.stored("t1")?.root["good"]?.bool == true)
+            #expect(try await bench.stored("t1")?.root["upper"] == nil)
+            // Its own write does not drop the letter, nor does it come twice.
+            #expect(try await bench.runOnce(rules).deadLetters == 0)
+            try await expectLetters(["bad"], of: rules, bench)
+            // The document is mended.
+            let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
+            try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)","type":"task","task":"milk"}"#)])
+            #expect(try await bench.runOnce(rules).written == 1)
+            try await expectLetters([], of: rules, bench)
+        }
+    }
+
+    private func expectLetters(_ expected: [String], of rules: RuleSet, _ bench: BotBench) async throws {
+        let ledger = try bench.ledger(rules)
+        defer { ledger.close() }
+        #expect(try ledger.deadLetters().map(\.rule) == expected)
+    }
+
+    /// A letter stayed for good, whatever became of its document.
+    @Test(arguments: [#""type":"task","list":"a""#, #""type":"other""#, #""_deleted":true"#])
+    func aLetterGoesWhenItsDocumentIsMended(members: String) async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: move
+                    when: { type: task }
+                    then: [{ patch: [{ op: copy, from: /list, path: /was }] }]
+                """)
+            try await bench.load([("t1", #"{"_id":"t1","type":"task"}"#)])
+            #expect(try await bench.runOnce(rules).deadLetters == 1)
+            let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
+            try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)",\#(members)}"#)])
+            try await bench.runOnce(rules)
+            try await expectLetters([], of: rules, bench)
+        }
+    }
+
+    @Test func aLimitOfErrorsIsExactAndNothingUndecidedIsPassed() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: move
+                    when: { type: task }
+                    then: [{ patch: [{ op: copy, from: /list, path: /was }] }]
+                """)
+            let bodies = (0..<900).map { number in
+                let list = number.isMultiple(of: 3) ? "" : #","list":"a""#
+                return (DocumentID("t\(number)"), #"{"_id":"t\#(number)","type":"task"\#(list)}"#)
+            }
+            try await bench.load(bodies)
+            var dead = 0
+            for limit in [7, 20] {
+                let (bot, report, ledger) = try bench.bot(rules) {
+                    $0.delivery.errorLimit = .count(limit)
+                    $0.delivery.limits.documents = 40
+                }
+                let failure = await #expect(throws: RunFailure.self) { try await bot.run() }
+                #expect(failure?.code == .tooManyErrors)
+                #expect(await report.counters().deadLetters == limit + 1)
+                dead = try ledger.deadLetterCount()
+                ledger.close()
+            }
+            #expect(dead >= 21)
+            let last = try await bench.runOnce(rules)
+            let ledger = try bench.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.deadLetterCount() == 300)
+            #expect(last.deadLetters <= 300)
+            for (id, _) in bodies where (Int(id.text.dropFirst()) ?? 0) % 3 != 0 {
+                #expect(try await bench.stored(id)?.root["was"]?.string == "a")
+            }
+        }
+    }
+
+    @Test func aDryRunCountsAsTheRunDoes() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: list
+                    when: { type: task, gone: { $exists: false } }
+                    then: [{ put: { id: { jq: '"list." + .list' }, document: { seen: true }, if_exists: merge } }]
+                  - name: gone
+                    when: { type: task, gone: true }
+                    then: [{ delete: {} }]
+                """)
+            try await bench.load(
+                (0..<60).map { number in
+                    let gone = number.isMultiple(of: 4) ? #","gone":true"# : ""
+                    return (
+                        DocumentID("t\(number)"),
+                        #"{"_id":"t\#(number)","type":"task","list":"\#(number % 7)"\#(gone)}"#
+                    )
+                })
+            let shown = Locked(0)
+            let dry = try await bench.fix(rules, state: "dry") {
+                $0.preview = Preview { _ in shown.withLock { $0 += 1 } }
+            }
+            let done = try await bench.fix(rules)
+            #expect(done.written == 15 + 7)
+            #expect(done.deleted == 15)
+            #expect(dry.shown == done.written)
+            #expect(dry.shownDeletions == done.deleted)
+        }
+    }
+
+    @Test func withALimitOnlyWhatIsChangedIsCounted() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(BotBench.doneRules)
+            try await bench.load(BotBench.tasks(0..<40))
+            let counters = try await bench.fix(rules) { $0.changeLimit = 4 }
+            #expect(counters.written == 4)
+            #expect(counters.matched == 4)
+            #expect(counters.rules == ["done": 4])
+        }
+    }
+
+    // MARK: - Answers
+
+    private func withDirectory(_ body: (String) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+
+    /// A full disk: CouchDB answers for each document, and a job from cron went on for ever.
+    @Test(arguments: [429, 502, 503, 504, 507])
+    func aJobGivesUpOnDocumentsThatAreNotDecided(status: Int) async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes": return ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+                case "/todo/_all_docs":
+                    let document = #"{"type":"task","_id":"t1","_rev":"1-a"}"#
+                    return .init(
+                        body: #"{"rows":[{"key":"t1","id":"t1","value":{"rev":"1-a"},"doc":\#(document)}]}"#)
+                default:
+                    return .init(
+                        status: 201, body: #"[{"id":"t1","error":"no","reason":"not now","status":\#(status)}]"#)
+                }
+            }
+            let failure = await #expect(throws: RunFailure.self) {
+                _ = try await server.runOnce(directory, retryFor: .milliseconds(300))
+            }
+            #expect(failure?.code == .gaveUp)
+        }
+    }
+
+    /// Who may not list documents got tombstones decided, and what an earlier pass wrote was never looked at again.
+    @Test func aPassOverTheFeedLooksAtLiveDocumentsOnly() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes":
+                    let tombstone =
+                        #"{"seq":2,"id":"t2","deleted":true,"doc":{"_id":"t2","_rev":"2-b","_deleted":true},"changes":[{"rev":"2-b"}]}"#
+                    return ScriptedServer.feed([ScriptedServer.row(1), tombstone], last: 2)
+                case "/todo/_all_docs":
+                    return .init(status: 403, body: #"{"error":"Forbidden","reason":"admin only"}"#)
+                default: return ScriptedServer.written(request)
+                }
+            }
+            let rules = """
+                version: 1
+                rules:
+                  - name: any
+                    on: [change, delete]
+                    when: {}
+                    then: [{ merge: { fixed: true } }]
+                """
+            let counters = try await server.fix(directory, rules: rules)
+            #expect(counters.changes == 2)
+            #expect(counters.written == 1)
+            #expect(server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) } == [["t1"]])
+        }
+    }
+
+    /// A firewall that refuses a whole request for one document in it ended the run with 77, each time.
+    @Test func aDocumentThatAFirewallRefusesIsFound() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                guard request.path != "/todo/_changes" else {
+                    return ScriptedServer.feed((1...9).map(ScriptedServer.row), last: 9)
+                }
+                let ids = ScriptedServer.ids(in: request)
+                guard !ids.contains("t5") else {
+                    return .init(status: 403, body: #"{"error":"forbidden","reason":"blocked by policy"}"#)
+                }
+                return ScriptedServer.written(request)
+            }
+            let (counters, letters) = try await server.runOnce(directory)
+            #expect(counters.written == 8)
+            #expect(letters.map(\.id) == ["t5"])
+        }
+    }
+
+    /// Who may not write anything at all is told so.
+    @Test func aUserWhoMayNotWriteEndsTheRun() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                guard request.path != "/todo/_changes" else {
+                    return ScriptedServer.feed((1...9).map(ScriptedServer.row), last: 9)
+                }
+                return .init(status: 403, body: #"{"error":"forbidden","reason":"read only"}"#)
+            }
+            let failure = await #expect(throws: RunFailure.self) { _ = try await server.runOnce(directory) }
+            #expect(failure?.code == .notAllowed)
+        }
+    }
+}

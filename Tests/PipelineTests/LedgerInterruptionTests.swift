@@ -1,0 +1,59 @@
+import GatewayClient
+import Testing
+
+@testable import Pipeline
+
+/// Documents over whose decisions the process dies.
+@Suite struct LedgerInterruptionTests {
+    /// A run that is killed while it decides about a document: its file stays.
+    private func die(_ bench: LedgerBench, over documents: [(DocumentID, String)]) async throws -> [Bool] {
+        try await bench.using { ledger in
+            let interruptions = try await ledger.interruptedDecisions()
+            for (slot, document) in documents.enumerated() {
+                interruptions.makeNote(slot).begin(document.0, RevisionID(document.1))
+            }
+            return documents.map { interruptions.isPoisonous($0.0, RevisionID($0.1)) }
+        }
+    }
+
+    @Test func aRevisionOverWhichTheProcessDiedThreeTimesIsPoisonous() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            let id: DocumentID = "é\u{0}x"
+            for _ in 0..<3 {
+                let isPoisonous = try await die(bench, over: [("a", "1-a"), (id, "7-b")])
+                #expect(isPoisonous == [false, false])
+            }
+            let isPoisonous = try await die(bench, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
+            #expect(isPoisonous == [true, false, true])
+        }
+    }
+
+    @Test func aRunThatEndsInGoodOrderLeavesNothing() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            for _ in 0..<4 {
+                try await bench.using { ledger in
+                    let interruptions = try await ledger.interruptedDecisions()
+                    let note = interruptions.makeNote(0)
+                    note.begin("a", RevisionID("1-a"))
+                    note.end()
+                    #expect(!interruptions.isPoisonous("a", RevisionID("1-a")))
+                }
+            }
+            try await bench.using { ledger in try await ledger.interruptedDecisions().close() }
+            #expect(DecisionNoteFile.read(bench.databasePath + ".deciding").isEmpty)
+        }
+    }
+
+    @Test func whatIsTooLongForASlotIsNotNoted() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            let long = DocumentID(String(repeating: "x", count: 5000))
+            for _ in 0..<4 {
+                let isPoisonous = try await die(bench, over: [(long, "1-a")])
+                #expect(isPoisonous == [false])
+            }
+        }
+    }
+}
