@@ -80,7 +80,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Worker",
-            dependencies: ["Pipeline", "GatewayClient", "LosslessJSON", "Rules", .logging, .serviceLifecycle],
+            dependencies: [
+                "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging, .serviceLifecycle,
+            ],
             swiftSettings: settings),
         .target(
             name: "Transfer",

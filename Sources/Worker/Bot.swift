@@ -12,37 +12,50 @@ internal import ServiceLifecycle
 package struct Bot: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let ledger: Ledger
     private let settings: BotSettings
     private let logger: Logger
     private let report: RunReport
-    private let watch: DatabaseWatch
+    private let contact: FirstContact
+    private let keeper: StateKeeper
 
     package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: BotSettings, report: RunReport, logger: Logger
+        gateway: Gateway, ruleSet: RuleSet, state: StateSource, settings: BotSettings, report: RunReport,
+        logger: Logger
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
-        self.ledger = ledger
         self.settings = settings
         self.report = report
         self.logger = logger
-        watch = DatabaseWatch(
-            gateway: gateway, ledger: ledger, name: settings.name, channels: settings.channels?.sorted(),
-            isReadOnly: settings.delivery.preview != nil,
-            logger: logger, lookInterval: settings.lookInterval)
+        contact = FirstContact(
+            gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
+        keeper = StateKeeper(
+            source: state, marks: MarkDocument(gateway: gateway, name: settings.name), contact: contact,
+            logger: logger)
+    }
+
+    /// With a state that is there, whatever database it belongs to.
+    package init(
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: BotSettings, report: RunReport, logger: Logger
+    ) {
+        self.init(
+            gateway: gateway, ruleSet: ruleSet, state: .opened(ledger), settings: settings, report: report,
+            logger: logger)
     }
 
     /// - Throws: ``RunFailure`` or ``StateError``. Returns after the end of a one-shot run or a graceful shutdown.
     package func run() async throws {
+        var state: RunState?
+        defer { state?.close() }
         do {
             var wasThere = false
             while true {
-                let beginning = try await cancelWhenGracefulShutdown { [wasThere] in
-                    try await begin(wasThere: wasThere)
+                let beginning = try await cancelWhenGracefulShutdown { [state, wasThere] in
+                    try await begin(state, wasThere: wasThere)
                 }
+                state = beginning.state
                 do { return try await follow(beginning, wasThere: wasThere) } catch let reset as DatabaseReset {
-                    try await beginAnew(reset)
+                    state = try await beginAnew(reset, beginning.state)
                 }
                 wasThere = true
             }
@@ -54,50 +67,87 @@ package struct Bot: Service {
     private struct Beginning {
         let info: DatabaseInfo
         let start: SequenceID
+        let state: RunState
+        let watch: DatabaseWatch
+
+        var ledger: Ledger { state.ledger }
     }
 
-    /// Finds out where to start, once the gateway answers.
+    /// Finds out where to start, once the gateway answers: then which database it is, then the state of that.
     ///
-    /// - Parameter wasThere: This run has read from the database before: a daemon waits until it is there again.
-    private func begin(wasThere: Bool) async throws -> Beginning {
-        let contact = FirstContact(
-            gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
-        let isResuming = try ledger.checkpoint() != nil
-        let info = try await contact.make(
-            needsNewest: settings.since == .now && !isResuming, wasThere: wasThere)
+    /// - Parameters:
+    ///   - held: The state, if this run has it already. What is opened here is closed if this throws.
+    ///   - wasThere: This run has read from the database before: a daemon waits until it is there again.
+    private func begin(_ held: RunState?, wasThere: Bool) async throws -> Beginning {
+        let info = try await contact.make(wasThere: wasThere)
         guard settings.channels == nil || gateway.dialect == .syncGateway else {
             throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
         }
-        switch try await contact.ask(watch.look) {
-        case .same(let mark):
-            return Beginning(info: info, start: try startSequence(info, copy: mark))
-        case .reset(let reset):
-            try await beginAnew(reset)
-            if settings.delivery.preview != nil { return Beginning(info: info, start: .start) }
-            // The new database gets its mark.
-            return try await begin(wasThere: wasThere)
-        case .unknowable(let reason):
-            logger.notice(
-                "a reset of the database can't be noticed: this user may not keep local documents",
-                metadata: ["reason": "\(reason)"])
-            return Beginning(info: info, start: try startSequence(info, copy: nil))
+        var state: RunState
+        if let held { state = held } else { state = try await keeper.open() }
+        do {
+            while true {
+                let watch = watch(state.ledger)
+                switch try await contact.ask(watch.look) {
+                case .same(let mark):
+                    try await keeper.confirm(state, watch)
+                    return try await beginning(info, state, watch, copy: mark)
+                case .reset(let reset):
+                    let next = try await beginAnew(reset, state)
+                    if settings.delivery.preview != nil {
+                        return Beginning(info: info, start: .start, state: state, watch: watch)
+                    }
+                    // The new database gets its mark.
+                    if let next { state = next } else { state = try await keeper.open() }
+                case .unknowable(let reason):
+                    logger.notice(
+                        "a reset of the database can't be noticed: this user may not keep local documents",
+                        metadata: ["reason": "\(reason)"])
+                    return try await beginning(info, state, watch, copy: nil)
+                }
+            }
+        } catch {
+            if state.ledger !== held?.ledger { state.close() }
+            throw error
         }
     }
 
+    private func watch(_ ledger: Ledger) -> DatabaseWatch {
+        DatabaseWatch(
+            marks: keeper.marks, ledger: ledger, channels: settings.channels?.sorted(),
+            isReadOnly: settings.delivery.preview != nil, logger: logger, lookInterval: settings.lookInterval)
+    }
+
+    private func beginning(
+        _ info: DatabaseInfo, _ state: RunState, _ watch: DatabaseWatch, copy: DatabaseMark?
+    ) async throws -> Beginning {
+        var info = info
+        if settings.since == .now, !info.isOnline || info.updateSequence == nil, try state.ledger.checkpoint() == nil {
+            info = try await contact.make(needsNewest: true, wasThere: true)
+        }
+        let start = try startSequence(info, state.ledger, copy: copy)
+        return Beginning(info: info, start: start, state: state, watch: watch)
+    }
+
     /// Forgets the database that was.
-    private func beginAnew(_ reset: DatabaseReset) async throws {
+    ///
+    /// - Returns: The state to go on with; nil if it is to be looked for.
+    private func beginAnew(_ reset: DatabaseReset, _ state: RunState) async throws -> RunState? {
         guard settings.onReset == .restart else {
             throw RunFailure(
                 .databaseReset,
                 "\(reset.reason); to handle its documents from the beginning, run with --on-reset restart")
         }
         logger.warning("starting again at the beginning", metadata: ["reason": "\(reset.reason)"])
-        try await ledger.beginAnew(identity: reset.mark?.identity, at: .start, reason: reset.reason)
-        CrashPoint.stateForgotten.pass()
+        return try await keeper.renew(reset, state) { identity in
+            try await state.ledger.beginAnew(identity: identity, at: .start, reason: reset.reason)
+        }
     }
 
     /// The checkpoint; else what was asked for; else the copy of a checkpoint of the same rules; else the beginning.
-    private func startSequence(_ info: DatabaseInfo, copy: DatabaseMark?) throws -> SequenceID {
+    private func startSequence(
+        _ info: DatabaseInfo, _ ledger: Ledger, copy: DatabaseMark?
+    ) throws -> SequenceID {
         if let checkpoint = try ledger.checkpoint() {
             if settings.since != nil {
                 logger.notice(
@@ -118,11 +168,11 @@ package struct Bot: Service {
         case .beginning: return .start
         case .sequence(let sequence): return sequence
         case .now: return info.updateSequence ?? .start
-        case nil: return try copied(copy) ?? .start
+        case nil: return try copied(copy, ledger) ?? .start
         }
     }
 
-    private func copied(_ mark: DatabaseMark?) throws -> SequenceID? {
+    private func copied(_ mark: DatabaseMark?, _ ledger: Ledger) throws -> SequenceID? {
         guard let mark, let sequence = mark.checkpoint, !(try ledger.isCheckpointReset()) else { return nil }
         guard mark.ruleSetHash == ruleSet.hash, mark.channels == settings.channels?.sorted() else {
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
@@ -141,17 +191,17 @@ package struct Bot: Service {
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
         let delivery = try await Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: beginning.start,
+            gateway: gateway, ruleSet: ruleSet, ledger: beginning.ledger, start: beginning.start,
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await report.watch(delivery.progress)
         logger.info(
             "following the feed", metadata: ["since": "\(beginning.start)", "rules": "\(ruleSet.count)"])
         try await delivery.run { try await read(beginning, into: delivery, wasThere: wasThere) }
-        await copyCheckpoint()
+        await copyCheckpoint(beginning.watch)
     }
 
     /// The run is at its end: a gateway in trouble must not hold it.
-    private func copyCheckpoint() async {
+    private func copyCheckpoint(_ watch: DatabaseWatch) async {
         do { try await watch.copyCheckpoint() } catch {
             logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])
         }
@@ -163,7 +213,7 @@ package struct Bot: Service {
             try await cancelWhenGracefulShutdown {
                 try await withThrowingTaskGroup { group in
                     group.addTask { try await readFeed(beginning, into: delivery, wasThere: wasThere) }
-                    if settings.delivery.preview == nil { group.addTask { try await watch.run() } }
+                    if settings.delivery.preview == nil { group.addTask { try await beginning.watch.run() } }
                     defer { group.cancelAll() }
                     try await group.next()
                 }

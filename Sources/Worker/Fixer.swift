@@ -14,7 +14,7 @@ internal import ServiceLifecycle
 package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let ledger: Ledger
+    private let state: StateSource
     private let name: String
     private let settings: Delivery.Settings
     private let report: RunReport
@@ -22,16 +22,26 @@ package struct Fixer: Service {
 
     /// - Parameter name: Of the state; what is kept in the database is named after it.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, name: String = "fix-changebot",
+        gateway: Gateway, ruleSet: RuleSet, state: StateSource, name: String = "fix-changebot",
         settings: Delivery.Settings, report: RunReport, logger: Logger
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
-        self.ledger = ledger
+        self.state = state
         self.name = name
         self.settings = settings
         self.report = report
         self.logger = logger
+    }
+
+    /// With a state that is there, whatever database it belongs to.
+    package init(
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: Delivery.Settings, report: RunReport,
+        logger: Logger
+    ) {
+        self.init(
+            gateway: gateway, ruleSet: ruleSet, state: .opened(ledger), settings: settings, report: report,
+            logger: logger)
     }
 
     /// - Throws: ``RunFailure`` or ``StateError``. Returns at the end of the pass or after a graceful shutdown.
@@ -40,14 +50,15 @@ package struct Fixer: Service {
             let contact = FirstContact(
                 gateway: gateway, patience: settings.patience, report: report, logger: logger)
             let info = try await cancelWhenGracefulShutdown { try await contact.make() }
-            try await cancelWhenGracefulShutdown { try await knowDatabase(contact) }
+            let opened = try await cancelWhenGracefulShutdown { try await openState(contact) }
+            defer { opened.close() }
             await report.expect(documents: info.documentCount)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
             settings.isPass = true
             settings.decidesPuts = true
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: opened.ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
             try await delivery.run { try await read(info: info, into: delivery) }
         } catch is CancellationError {
@@ -55,19 +66,34 @@ package struct Fixer: Service {
         }
     }
 
-    /// What is remembered of a database that was reset counts no longer.
-    private func knowDatabase(_ contact: FirstContact) async throws {
-        let watch = DatabaseWatch(
-            gateway: gateway, ledger: ledger, name: name, channels: nil, isReadOnly: settings.preview != nil,
-            logger: logger)
-        guard case .reset(let reset) = try await contact.ask(watch.look) else {
-            // Sync Gateway forgets it otherwise, after 90 days.
-            try? await watch.copyCheckpoint()
-            return
+    /// The state of this database. What is remembered of one that was reset counts no longer.
+    private func openState(_ contact: FirstContact) async throws -> RunState {
+        let keeper = StateKeeper(
+            source: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact, logger: logger)
+        var state = try await keeper.open()
+        do {
+            while true {
+                let watch = DatabaseWatch(
+                    marks: keeper.marks, ledger: state.ledger, channels: nil, isReadOnly: settings.preview != nil,
+                    logger: logger)
+                guard case .reset(let reset) = try await contact.ask(watch.look) else {
+                    try await keeper.confirm(state, watch)
+                    // Sync Gateway forgets it otherwise, after 90 days.
+                    try? await watch.copyCheckpoint()
+                    return state
+                }
+                logger.notice(
+                    "forgetting what was done in the database before", metadata: ["reason": "\(reset.reason)"])
+                let next = try await keeper.renew(reset, state) { [ledger = state.ledger] identity in
+                    try await ledger.forgetDatabase(identity: identity)
+                }
+                if settings.preview != nil { return state }
+                if let next { state = next } else { state = try await keeper.open() }
+            }
+        } catch {
+            state.close()
+            throw error
         }
-        logger.notice("forgetting what was done in the database before", metadata: ["reason": "\(reset.reason)"])
-        try await ledger.forgetDatabase(identity: reset.mark?.identity)
-        _ = try await contact.ask(watch.look)
     }
 
     private func read(info: DatabaseInfo, into delivery: Delivery) async throws {

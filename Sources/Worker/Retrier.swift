@@ -10,26 +10,52 @@ internal import ServiceLifecycle
 /// again. (It may see a write before that is on disk; it then finds the document as the rules want it.) A letter goes when its document is written, or needs nothing any more; it stays, with the new reason, if that
 /// fails again. Killed at any instant, it loses no letter whose document is not done with.
 package struct Retrier: Service {
+    /// The letters that are tried again.
+    package enum Letters: Sendable {
+        /// Those with these numbers.
+        case numbers([Int])
+        /// Those up to a number.
+        case matching(LetterFilter, upTo: Int)
+
+        /// How many of them there are now.
+        func count(in ledger: Ledger) throws(StateError) -> Int {
+            switch self {
+            case .matching(let filter, let last): return try ledger.deadLetterCount(filter, upTo: last)
+            case .numbers(let numbers):
+                var count = 0
+                for number in numbers where try ledger.deadLetter(number) != nil { count += 1 }
+                return count
+            }
+        }
+    }
+
     /// Documents that are asked for at once.
     private static let batchSize = 100
 
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let ledger: Ledger
-    private let letters: [Int]?
+    private let state: StateSource
+    private let name: String
+    private let choose: @Sendable (Ledger) throws -> Letters
+    private let outcome: RetryOutcome
     private let settings: Delivery.Settings
     private let report: RunReport
     private let logger: Logger
 
-    /// - Parameter letters: Their numbers. Nil: all that are there at the start.
+    /// - Parameters:
+    ///   - name: Of the bot that set them aside.
+    ///   - choose: Which letters of its state are tried again.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, letters: [Int]?, settings: Delivery.Settings,
+        gateway: Gateway, ruleSet: RuleSet, state: StateSource, name: String,
+        choose: @escaping @Sendable (Ledger) throws -> Letters, outcome: RetryOutcome, settings: Delivery.Settings,
         report: RunReport, logger: Logger
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
-        self.ledger = ledger
-        self.letters = letters
+        self.state = state
+        self.name = name
+        self.choose = choose
+        self.outcome = outcome
         self.settings = settings
         self.report = report
         self.logger = logger
@@ -40,49 +66,62 @@ package struct Retrier: Service {
         do {
             let contact = FirstContact(
                 gateway: gateway, patience: settings.patience, report: report, logger: logger)
-            _ = try await cancelWhenGracefulShutdown { try await contact.make() }
+            let opened = try await cancelWhenGracefulShutdown {
+                _ = try await contact.make()
+                return try await StateKeeper(
+                    source: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact,
+                    logger: logger
+                ).open()
+            }
+            defer { opened.close() }
+            let ledger = opened.ledger
+            let letters = try choose(ledger)
+            try outcome.begin(letters, ledger)
+            defer { outcome.end(letters, ledger) }
+            guard outcome.before > 0 else { return }
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
             settings.decidesPuts = true
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
-            try await delivery.run { try await read(into: delivery) }
+            try await delivery.run { try await read(letters, of: ledger, into: delivery) }
         } catch is CancellationError {
             // Asked to stop.
         }
     }
 
-    private func read(into delivery: Delivery) async throws {
+    private func read(_ letters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
         do {
             try await cancelWhenGracefulShutdown {
-                try await readDocuments(into: delivery)
+                try await readDocuments(letters, of: ledger, into: delivery)
             }
         } catch is CancellationError where !Task.isCancelled {
             logger.info("stopping: finishing what is under way")
         }
     }
 
-    private func readDocuments(into delivery: Delivery) async throws {
+    private func readDocuments(_ letters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
         var reader = CurrentDocuments(
             gateway: gateway, decider: ruleSet.makeDecider(), progress: delivery.progress, settings: settings,
             logger: logger)
-        if let letters {
-            let documents = try ledger.setAsideDocuments(letters)
+        switch letters {
+        case .numbers(let numbers):
+            let documents = try ledger.setAsideDocuments(numbers)
             for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
                 let end = min(start + Self.batchSize, documents.count)
                 try await reader.read(documents[start..<end], take: intake.take)
             }
-            return
-        }
-        let last = try ledger.newestDeadLetter()
-        var reached = 0
-        while true {
-            let documents = try ledger.setAsideDocuments(after: reached, upTo: last, limit: Self.batchSize)
-            guard let next = documents.last?.letters.first else { return }
-            reached = next
-            try await reader.read(documents[...], take: intake.take)
+        case .matching(let filter, let last):
+            var reached = 0
+            while true {
+                let documents = try ledger.setAsideDocuments(
+                    after: reached, upTo: last, limit: Self.batchSize, filter: filter)
+                guard let next = documents.last?.letters.first else { return }
+                reached = next
+                try await reader.read(documents[...], take: intake.take)
+            }
         }
     }
 }

@@ -139,20 +139,6 @@ import Testing
         }
     }
 
-    @Test func stateOfAnotherGatewayIsRefused() async throws {
-        try await Program.withDirectory { directory in
-            let (one, first) = try await Program.gateway(data: directory + "/one.sqlite")
-            let (two, second) = try await Program.gateway(data: directory + "/two.sqlite")
-            defer {
-                one.kill()
-                two.kill()
-            }
-            let state = directory + "/state"
-            #expect(try await runOnce(first, state: state).code == 0)
-            #expect(try await runOnce(second, state: state).code == 78)
-        }
-    }
-
     @Test func anEmbeddedGatewayLivesInsideTheRun() async throws {
         try await Program.withDirectory { directory in
             let file = directory + "/todo.sqlite"

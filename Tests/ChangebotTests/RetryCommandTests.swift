@@ -159,15 +159,31 @@ import Testing
         }
     }
 
-    @Test func anotherGatewaysLettersAreLeftAlone() async throws {
+    @Test func anotherDatabasesLettersAreLeftAlone() async throws {
         try await withLetters { bench in
+            let (process, url) = try await Program.gateway(data: bench.folder + "/other.sqlite")
+            defer { process.kill() }
             let retry = try await Program.run([
-                "dead-letters", "retry", "--gateway", "http://127.0.0.1:1/todo", "--rules", bench.folder + "/r.yaml",
-                "--state", bench.state,
+                "dead-letters", "retry", "--gateway", url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
             ])
-            #expect(retry.code == 78)
-            #expect(retry.errors.contains("belongs to \(bench.url)"))
+            #expect(retry.code == 66)
+            #expect(retry.errors.contains("no state of the database at \(url)"), "\(retry.errors)")
+            #expect(retry.errors.contains(bench.url), "\(retry.errors)")
             #expect(try await bench.letters().count == 3)
+        }
+    }
+
+    @Test func onlyTheLettersOfTheFilterAreTriedAgain() async throws {
+        try await withLetters { bench in
+            try bench.write(rules: Self.repaired)
+            let none = try await bench.retry("--rule", "other")
+            #expect(none.code == 0)
+            #expect(none.errors.contains("no such dead letters"))
+            #expect(try await bench.retry("a", "--rule", "needs-place").code == 64)
+            let retry = try await bench.retry("--rule", "needs-place", "--since", "1h")
+            #expect(retry.code == 0, "\(retry.errors)")
+            #expect(retry.errors.contains("3 of 3 dead letters are settled"))
+            #expect(try await bench.letters().isEmpty)
         }
     }
 

@@ -127,7 +127,7 @@ struct BotBench {
     func preview(_ ruleSet: RuleSet, state: String = "fix") async throws -> [String] {
         let shown = Locked<[String]>([])
         let ledger = try Ledger(
-            previewing: directory + "/" + state, name: "bot", gateway: url.description, ruleSetHash: ruleSet.hash)
+            previewing: directory + "/" + state, name: "bot", ruleSetHash: ruleSet.hash)
         defer { ledger.close() }
         try await fix(ruleSet, ledger) { settings in
             settings.preview = Preview { report in

@@ -139,7 +139,7 @@ final class ScriptedServer: Sendable {
         return try ledger.checkpoint()?.sequence
     }
 
-    private func ruleSet(_ directory: String, then: String = done) throws -> RuleSet {
+    func ruleSet(_ directory: String, then: String = done) throws -> RuleSet {
         let file = directory + "/rules.json"
         let rules =
             #"{"version":1,"rules":[{"name":"done","when":{"type":"task","done":{"$exists":false}},"then":\#(then)}]}"#

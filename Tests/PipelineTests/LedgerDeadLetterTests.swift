@@ -71,7 +71,7 @@ import Testing
             try await ledger.setAside([letter("d")])
             #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 4])
             #expect(try ledger.deadLetter(3) == nil)
-            #expect(try await ledger.dropAllDeadLetters() == 2)
+            #expect(try await ledger.dropDeadLetters(LetterFilter()) == 2)
             #expect(try ledger.deadLetterCount() == 0)
         }
     }

@@ -72,7 +72,7 @@ import Testing
             try makeFirstForm(bench.databasePath)
             for _ in 1...2 {
                 let ledger = try Ledger(
-                    previewing: directory, name: "bot", gateway: "http://a:1/todo", ruleSetHash: "r1")
+                    previewing: directory, name: "bot", ruleSetHash: "r1")
                 try await expectAll(in: ledger)
             }
             let file = try DatabaseQueue(path: bench.databasePath)

@@ -30,25 +30,6 @@ import Testing
         }
     }
 
-    @Test func stateOfAnotherGatewayIsRefused() async throws {
-        try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try bench.open().close()
-            let attempts: [() throws -> Any?] = [
-                { try bench.open(gateway: "http://b:1/todo") },
-                { try Ledger(previewing: directory, name: "bot", gateway: "http://b:1/todo", ruleSetHash: "") },
-                { try Ledger(existing: directory, name: "bot", gateway: "http://b:1/todo", access: .beside) },
-            ]
-            for attempt in attempts {
-                let error = #expect(throws: StateError.self) { _ = try attempt() }
-                guard case .foreign = error else {
-                    Issue.record("\(String(describing: error))")
-                    continue
-                }
-            }
-        }
-    }
-
     // MARK: - Beside a run
 
     @Test func besideARunBothReadAndWrite() async throws {
@@ -90,7 +71,7 @@ import Testing
     @Test func aPreviewRemembersNothing() async throws {
         try await LedgerBench.withLedger { bench, run in
             let preview = try Ledger(
-                previewing: bench.directory, name: "bot", gateway: "http://a:1/todo", ruleSetHash: "r1")
+                previewing: bench.directory, name: "bot", ruleSetHash: "r1")
             try await preview.saveCheckpoint(sequence(1))
             try await preview.setAside([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
             #expect(try await preview.drop([1]) == 0)

@@ -16,8 +16,13 @@ extension Ledger {
     /// - Parameters:
     ///   - number: Only those with higher numbers.
     ///   - limit: At most so many. There may be any number of letters: read them in pages.
-    package func deadLetters(after number: Int = 0, limit: Int = .max) throws(StateError) -> [DeadLetter] {
-        try letters(where: "number > ? ORDER BY number LIMIT ?", [number, limit])
+    package func deadLetters(
+        after number: Int = 0, limit: Int = .max, filter: LetterFilter = LetterFilter()
+    ) throws(StateError) -> [DeadLetter] {
+        let condition = filter.condition()
+        return try letters(
+            where: "number > ? AND \(condition.sql) ORDER BY number LIMIT ?",
+            [number] + condition.arguments + [limit])
     }
 
     /// All letters of one document, oldest number first.
@@ -30,10 +35,14 @@ extension Ledger {
     }
 
     /// - Parameter last: Only those up to this number.
-    package func deadLetterCount(upTo last: Int = .max) throws(StateError) -> Int {
-        try read { database in
+    package func deadLetterCount(
+        _ filter: LetterFilter = LetterFilter(), upTo last: Int = .max
+    ) throws(StateError) -> Int {
+        let condition = filter.condition()
+        return try read { database in
             try Int.fetchOne(
-                database, sql: "SELECT COUNT(*) FROM dead_letter WHERE number <= ?", arguments: [last]) ?? 0
+                database, sql: "SELECT COUNT(*) FROM dead_letter WHERE number <= ? AND \(condition.sql)",
+                arguments: [last] + condition.arguments) ?? 0
         }
     }
 
@@ -84,17 +93,6 @@ extension Ledger {
                 database, sql: "SELECT DISTINCT id FROM dead_letter LIMIT ?", arguments: [limit]
             ).map { DocumentID($0.text) }
         }
-    }
-
-    /// Throws all letters away.
-    ///
-    /// - Returns: How many there were.
-    package func dropAllDeadLetters() async throws(StateError) -> Int {
-        let dropped = try await write { database in
-            try database.execute(sql: "DELETE FROM dead_letter")
-            return database.changesCount
-        }
-        return dropped ?? 0
     }
 
     // MARK: -

@@ -1,10 +1,21 @@
 internal import GRDB
 package import GatewayClient
 
-// Which gateway, and which database behind it, the state belongs to.
+// Which database the state belongs to, and where that is reached.
 extension Ledger {
-    /// The gateway and keyspace that the state is bound to; nil before its first run.
-    package func gateway() throws(StateError) -> String? { try fact("gateway") }
+    /// Where the database was reached last; nil before the first run.
+    package func gateway() throws(StateError) -> String? { try addresses().first }
+
+    /// All places where the database was reached, the last one first.
+    package func addresses() throws(StateError) -> [String] {
+        try read { try String.fetchAll($0, sql: "SELECT url FROM address ORDER BY used DESC, url") }
+    }
+
+    /// Remembers that the database is reached where this run reaches it.
+    package func noteAddress() async throws(StateError) {
+        guard let address else { return }
+        try await write { try Self.note(address, $0) }
+    }
 
     /// The nonce of the database that the state belongs to; nil if none is known yet.
     package func databaseIdentity() throws(StateError) -> String? { try fact("database") }
@@ -14,12 +25,12 @@ extension Ledger {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// The database was reset or restored: forgets own revisions and own writes, and keeps the new nonce. One
-    /// transaction. Checkpoints and dead letters stay.
+    /// The database was reset or restored: forgets own revisions, own writes and other addresses, where the database
+    /// that was may live on, and keeps the new nonce. One transaction. Checkpoints and dead letters stay.
     ///
     /// - Parameter identity: Nil: none is known.
     package func forgetDatabase(identity: String?) async throws(StateError) {
-        try await write { try Self.forgetDatabase(identity: identity, $0) }
+        try await write { [address] in try Self.forgetDatabase(identity: identity, address, $0) }
     }
 
     /// The same, and goes on at `sequence`, still in one transaction.
@@ -29,8 +40,8 @@ extension Ledger {
         identity: String?, at sequence: SequenceID, reason: String
     ) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)
-        try await write { database in
-            try Self.forgetDatabase(identity: identity, database)
+        try await write { [address] database in
+            try Self.forgetDatabase(identity: identity, address, database)
             try Self.append(checkpoint, database)
         }
     }
@@ -46,23 +57,22 @@ extension Ledger {
         }
     }
 
-    /// - Throws: ``StateError``: `.foreign`.
-    func bind(to gateway: String) throws(StateError) {
+    /// Says in a state that is being opened which database it belongs to, before anybody else can look.
+    func bind(to address: StateFacts.Address, _ claim: Claim, _ identity: String?) throws(StateError) {
         do {
             try database.write { database in
+                switch claim {
+                case .goOnElsewhere: return
+                case .takeOver: try Self.forgetDatabase(identity: nil, address, database)
+                case .goOn: try Self.note(address, database)
+                }
+                guard let identity else { return }
                 try database.execute(
-                    sql: "INSERT OR IGNORE INTO identity (name, value) VALUES ('gateway', ?)", arguments: [gateway])
+                    sql: "INSERT OR IGNORE INTO identity (name, value) VALUES ('database', ?)", arguments: [identity])
             }
         } catch {
             throw .writing(path, error)
         }
-        try check(gateway)
-    }
-
-    /// - Throws: ``StateError``: `.foreign`.
-    func check(_ gateway: String) throws(StateError) {
-        guard let recorded = try self.gateway(), recorded != gateway else { return }
-        throw .foreign(path: path, recorded: recorded, actual: gateway)
     }
 
     private func fact(_ name: String) throws(StateError) -> String? {
@@ -71,11 +81,24 @@ extension Ledger {
         }
     }
 
-    private static func forgetDatabase(identity: String?, _ database: Database) throws {
+    private static func forgetDatabase(
+        identity: String?, _ address: StateFacts.Address?, _ database: Database
+    ) throws {
         for table in ["own_revision", "effect", "caused_revision", "interrupted_decision"] {
             try database.execute(sql: "DELETE FROM \(table)")
         }
         try setDatabase(identity, database)
+        guard let address else { return }
+        try database.execute(sql: "DELETE FROM address")
+        try note(address, database)
+    }
+
+    private static func note(_ address: StateFacts.Address, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT OR REPLACE INTO address (url, used)
+                VALUES (?, MAX(?, (SELECT COALESCE(MAX(used), 0) + 1 FROM address)))
+                """, arguments: [address.url, address.used])
     }
 
     private static func setDatabase(_ identity: String?, _ database: Database) throws {

@@ -33,23 +33,29 @@ extension Ledger {
     ///   - number: Only documents whose first letter has a higher number.
     ///   - last: Letters with higher numbers don't count.
     ///   - limit: At most so many.
+    ///   - filter: Letters that it holds back don't count.
     package func setAsideDocuments(
-        after number: Int, upTo last: Int, limit: Int
+        after number: Int, upTo last: Int, limit: Int, filter: LetterFilter = LetterFilter()
     ) throws(StateError) -> [SetAsideDocument] {
-        try read { database in
+        let (any, earlier) = (filter.condition(on: "letter"), filter.condition(on: "earlier"))
+        return try read { database in
             let firsts = try WholeText.fetchAll(
                 database,
                 sql: """
-                    SELECT id FROM dead_letter AS letter WHERE number > ? AND number <= ? AND NOT EXISTS (
+                    SELECT id FROM dead_letter AS letter
+                    WHERE number > ? AND number <= ? AND \(any.sql) AND NOT EXISTS (
                         SELECT 1 FROM dead_letter AS earlier
-                        WHERE earlier.id = letter.id AND earlier.number < letter.number)
+                        WHERE earlier.id = letter.id AND earlier.number < letter.number AND \(earlier.sql))
                     ORDER BY number LIMIT ?
-                    """, arguments: [number, last, limit])
+                    """, arguments: [number, last] + any.arguments + earlier.arguments + [limit])
             return try firsts.map { id in
                 let rows = try Row.fetchAll(
                     database,
-                    sql: "SELECT number, sequence FROM dead_letter WHERE id = ? AND number <= ? ORDER BY number",
-                    arguments: [id, last])
+                    sql: """
+                        SELECT number, sequence FROM dead_letter AS letter
+                        WHERE id = ? AND number <= ? AND \(any.sql) ORDER BY number
+                        """,
+                    arguments: [id, last] + any.arguments)
                 return SetAsideDocument(
                     id: DocumentID(id.text), letters: rows.map { $0["number"] },
                     sequence: (rows.last?["sequence"] as String?).flatMap { SequenceID($0) })

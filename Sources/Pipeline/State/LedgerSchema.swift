@@ -58,6 +58,9 @@ enum LedgerSchema {
         migrator.registerMigration("3") { database in
             try database.execute(sql: effectsAndChains)
         }
+        migrator.registerMigration("4") { database in
+            try database.execute(sql: LedgerAddresses.migration)
+        }
         return migrator
     }
 

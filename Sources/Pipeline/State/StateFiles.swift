@@ -1,18 +1,54 @@
 internal import Foundation
 
 /// The files of one state: `NAME.sqlite` with what SQLite puts beside it, and `NAME.lock`.
-struct StateFiles {
+///
+/// A bot that works on several databases has a state for each: the second is `NAME@2.sqlite`. No name contains "@".
+struct StateFiles: Sendable {
     let directory: String
     let database: String
     let lock: String
 
-    init(directory: String, name: String) {
+    /// - Parameter number: Which of the states of this name; the first is 1.
+    init(directory: String, name: String, number: Int = 1) {
         self.directory = directory
-        database = "\(directory)/\(name).sqlite"
-        lock = "\(directory)/\(name).lock"
+        let base = "\(directory)/\(name)" + (number == 1 ? "" : "@\(number)")
+        database = base + ".sqlite"
+        lock = base + ".lock"
     }
 
-    /// Makes the directory (0700) and the database file (0600) if they are missing.
+    /// The numbers of all states of this name, lowest first. None if there is no directory.
+    ///
+    /// - Throws: ``StateError``: `.unreadable`.
+    static func numbers(directory: String, name: String) throws(StateError) -> [Int] {
+        let names = try fileNames(in: directory)
+        let prefix = name + "@"
+        let others = names.compactMap { file -> Int? in
+            guard file.hasPrefix(prefix), file.hasSuffix(".sqlite") else { return nil }
+            let digits = file.dropFirst(prefix.count).dropLast(".sqlite".count)
+            guard let number = Int(digits), number > 1, String(number) == digits else { return nil }
+            return number
+        }
+        return (names.contains(name + ".sqlite") ? [1] : []) + others.sorted()
+    }
+
+    /// The names of all bots that have state in `directory`, in order.
+    ///
+    /// - Throws: ``StateError``: `.unreadable`.
+    static func names(directory: String) throws(StateError) -> [String] {
+        let names = try fileNames(in: directory).filter { $0.hasSuffix(".sqlite") }.map { file in
+            String(file.dropLast(".sqlite".count).prefix { $0 != "@" })
+        }
+        return Set(names).sorted()
+    }
+
+    private static func fileNames(in directory: String) throws(StateError) -> [String] {
+        guard FileManager.default.fileExists(atPath: directory) else { return [] }
+        do { return try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
+            throw .unreadable(path: directory, reason: error.localizedDescription)
+        }
+    }
+
+    /// Makes the database file (0600) if it is missing.
     ///
     /// - Returns: Whether the file was there before.
     /// - Throws: ``StateError``: `.cannotCreate`, also for a file that is a symbolic link.
@@ -27,6 +63,8 @@ struct StateFiles {
         return exists
     }
 
+    /// Makes the directory (0700) if it is missing.
+    ///
     /// - Throws: ``StateError``: `.cannotCreate`.
     func createDirectory() throws(StateError) {
         do {
@@ -41,14 +79,16 @@ struct StateFiles {
     ///
     /// - Throws: ``StateError``: `.unreadable` if what is there is no file of its own. Whoever may write beside the
     ///   state must not be able to aim it at another file.
-    func exists() throws(StateError) -> Bool {
+    func exists() throws(StateError) -> Bool { try Self.isRegularFile(database) }
+
+    static func isRegularFile(_ path: String) throws(StateError) -> Bool {
         var information = stat()
-        guard lstat(database, &information) == 0 else {
+        guard lstat(path, &information) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return false }
-            throw .unreadable(path: database, reason: String(cString: strerror(errno)))
+            throw .unreadable(path: path, reason: String(cString: strerror(errno)))
         }
         guard information.st_mode & S_IFMT == S_IFREG else {
-            throw .unreadable(path: database, reason: "it is no regular file; name the file itself, not a link to it")
+            throw .unreadable(path: path, reason: "it is no regular file; name the file itself, not a link to it")
         }
         return true
     }

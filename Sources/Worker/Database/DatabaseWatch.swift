@@ -22,9 +22,8 @@ struct DatabaseWatch: Sendable {
         case unknowable(String)
     }
 
-    let gateway: Gateway
+    let marks: MarkDocument
     let ledger: Ledger
-    let name: String
     /// What is read of the feed; nil for all.
     let channels: [String]?
     /// A dry run looks and writes nothing.
@@ -33,15 +32,13 @@ struct DatabaseWatch: Sendable {
     /// Between two looks at the mark.
     var lookInterval: Duration = .seconds(20)
 
-    private var documentName: String { "changebot.\(name)" }
-
     /// Looks, and marks a database that no state belongs to yet.
     ///
     /// - Throws: `GatewayError`, ``StateError``.
     func look() async throws -> Finding {
         do {
             let known = try ledger.databaseIdentity()
-            if let (mark, generation) = try await mark() {
+            if let (mark, generation) = try await marks.find() {
                 guard known == nil || known == mark.identity else { return .reset(DatabaseReset(mark: mark)) }
                 if known == nil { try await ledger.adoptDatabase(identity: mark.identity) }
                 // A restore may bring the mark back, as it was then.
@@ -53,72 +50,31 @@ struct DatabaseWatch: Sendable {
             }
             if known != nil {
                 // Not on the strength of one answer: it may come from a gateway that is just starting.
-                guard try await gateway.databaseInfo().isOnline else { throw notOnline }
-                if let (mark, _) = try await mark() {
+                guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
+                if let (mark, _) = try await marks.find() {
                     return mark.identity == known ? .same(mark) : .reset(DatabaseReset(mark: mark))
                 }
                 return .reset(DatabaseReset(mark: nil))
             }
             return .same(try await leaveMark())
-        } catch let error as GatewayError where Self.isForGood(error) {
+        } catch let error as GatewayError where MarkDocument.isRefusal(error) {
             return .unknowable(error.message)
         }
     }
 
-    /// A database that is gone comes back, and a password may be changed: that is the feed's matter.
-    private static func isForGood(_ error: GatewayError) -> Bool {
-        switch error.code {
-        case .forbidden, .notOffered, .malformedAnswer: true
-        case .cancelled, .unauthorized, .notFound: false
-        default: !error.isRetryable
-        }
+    private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
+
+    private func leaveMark() async throws -> DatabaseMark {
+        guard !isReadOnly else { return .new() }
+        let left = try await marks.leave()
+        try await ledger.adoptDatabase(identity: left.mark.identity)
+        if let generation = left.generation { try await ledger.noteMark(generation: generation) }
+        return left.mark
     }
 
-    private var notOnline: GatewayError { GatewayError(.unavailable, "\(gateway.url) is not online") }
-
-    /// The mark, and how often it was written: a number that only a restored database turns back.
-    private func mark() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int)? {
-        guard let found = try await gateway.localDocument(documentName), let mark = DatabaseMark(found.body) else {
-            return nil
-        }
-        return (mark, found.writes ?? 0)
-    }
-
-    /// Marks the database, unless somebody else was faster.
-    func leaveMark() async throws -> DatabaseMark {
-        let new = DatabaseMark.new()
-        guard !isReadOnly else { return new }
-        let mark = try await replace { $0 == nil ? new : nil } ?? new
-        CrashPoint.databaseMarked.pass()
-        try await ledger.adoptDatabase(identity: mark.identity)
-        return mark
-    }
-
-    /// Replaces the mark, whoever else does at the same time.
-    ///
-    /// - Parameter change: The new mark; nil to leave the one there is.
-    /// - Returns: The mark that is there now.
-    @discardableResult
-    private func replace(
-        _ change: (DatabaseMark?) -> DatabaseMark?
-    ) async throws -> DatabaseMark? {
-        for _ in 0..<5 {
-            let found = try await gateway.localDocument(documentName)
-            let old = found.flatMap { DatabaseMark($0.body) }
-            guard let mark = change(old) else { return old }
-            let saved: Int?
-            do throws(GatewayError) {
-                let revision = try await gateway.saveLocalDocument(
-                    documentName, body: mark.json, revision: found?.revision)
-                saved = LocalDocument(revision: revision, body: []).writes
-            } catch {
-                guard error.code == .conflict else { throw error }
-                continue
-            }
-            if let saved { try await ledger.noteMark(generation: saved) }
-            return mark
-        }
-        throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
+    /// Writes the mark once more: a copy of the database that was made before can be told from it then.
+    func rewriteMark() async throws {
+        try await replaceOwn { $0 }
     }
 
     /// Keeps looking for as long as the run lasts, and copies the checkpoint now and then. Trouble is left to the feed,
@@ -154,13 +110,11 @@ struct DatabaseWatch: Sendable {
             && mark.ruleSetHash == (checkpoint?.ruleSetHash ?? "")
     }
 
-    /// Puts the checkpoint of the state, if there is one, into the database; nothing if the mark is gone or another's: a
-    /// new one would hide a reset.
+    /// Puts the checkpoint of the state, if there is one, into the database.
     func copyCheckpoint() async throws {
-        guard !isReadOnly, let known = try ledger.databaseIdentity() else { return }
         let checkpoint = try ledger.checkpoint()
-        try await replace { found in
-            guard var mark = found, mark.identity == known else { return nil }
+        try await replaceOwn { mark in
+            var mark = mark
             mark.checkpoint = checkpoint?.sequence
             mark.ruleSetHash = checkpoint?.ruleSetHash ?? ""
             mark.channels = channels
@@ -168,5 +122,16 @@ struct DatabaseWatch: Sendable {
             return mark
         }
         CrashPoint.checkpointCopied.pass()
+    }
+
+    /// Replaces the mark; nothing if it is gone, another's or older: a new one would hide a reset.
+    private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
+        guard !isReadOnly, let known = try ledger.databaseIdentity() else { return }
+        let generation = try ledger.markGeneration()
+        let replaced = try await marks.replace { found in
+            guard let found, found.mark.identity == known, found.generation >= generation else { return nil }
+            return change(found.mark)
+        }
+        if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
     }
 }

@@ -41,11 +41,9 @@ struct Demo {
         let groceries = try await loadGroceries(files, into: phone)
         Console.print("groceries \(groceries) documents: a list, its tasks, its users, a moderator")
 
-        let place = StatePlace(choice: .embedded(file: nil), directory: "", "demo")
+        let place = StateLocation(choice: .embedded(file: nil), directory: "", "demo")
         defer { place.discardIfTemporary() }
-        let ledger = try Ledger(
-            directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
-        defer { ledger.close() }
+        let state = try place.source(ruleSetHash: ruleSet.hash, for: .run)
         let gateway = Gateway(url)
         let report = RunReport()
         var settings = BotSettings()
@@ -53,7 +51,7 @@ struct Demo {
         let group = ServiceGroup(
             services: [
                 Bot(
-                    gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, report: report,
+                    gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report,
                     logger: logger)
             ], logger: logger)
         try await withThrowingTaskGroup { tasks in

@@ -44,7 +44,7 @@ struct FixCommand: AsyncParsableCommand {
         let settings = try deliverySettings(environment)
         let choice = try gateway.choice(environment)
         let name = "fix-" + (try state.botName(environment))
-        let place = StatePlace(choice: choice, directory: state.directory(environment), name)
+        let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
@@ -54,7 +54,7 @@ struct FixCommand: AsyncParsableCommand {
             choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
         try await job.run { parts in
             Fixer(
-                gateway: parts.gateway, ruleSet: parts.ruleSet, ledger: parts.ledger, name: name,
+                gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
                 settings: settings, report: parts.report, logger: parts.logger)
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }

@@ -50,14 +50,14 @@ struct RunCommand: AsyncParsableCommand {
         settings.delivery = try job.deliverySettings(environment, isDaemon: !settings.isOneShot)
         if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
-        let place = StatePlace(choice: choice, directory: state.directory(environment), settings.name)
+        let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger,
             ruleSet: try RuleSet.load(paths: paths), place: place, choice: choice, settings: settings.delivery,
             isOneShot: settings.isOneShot)
         try await job.run { [settings] parts in
             Bot(
-                gateway: parts.gateway, ruleSet: parts.ruleSet, ledger: parts.ledger, settings: settings,
+                gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, settings: settings,
                 report: parts.report, logger: parts.logger)
         }
     }

@@ -1,44 +1,57 @@
+internal import ArgumentParser
 internal import Pipeline
+
+/// Which state a command looks at or changes.
+struct ExistingStateOptions: ParsableArguments {
+    @OptionGroup var state: StateOptions
+
+    @Option(
+        name: .customLong("gateway"),
+        help: ArgumentHelp(
+            "Of the database at this address, for a bot that has state of several. The gateway is not asked.",
+            valueName: "url"))
+    var address: String?
+
+    /// - Throws: 64 for a name or an address that is none.
+    func existing(_ environment: Environment) throws(CommandFailure) -> ExistingState {
+        // A variable is set for all commands: it only helps to choose.
+        let text = address ?? environment["gateway"]
+        let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
+        return ExistingState(
+            catalogue: StateCatalogue(
+                directory: state.directory(environment), name: try state.botName(environment)),
+            address: choice?.stateAddress, isHint: address == nil)
+    }
+}
 
 /// The state of a bot that has run before, for commands that look at it or change it.
 struct ExistingState {
-    let directory: String
-    let name: String
+    let catalogue: StateCatalogue
+    /// Where the database was reached. Nil: there is one only.
+    let address: String?
+    /// The address only helps to choose among several.
+    let isHint: Bool
 
-    init(directory: String, name: String) {
-        self.directory = directory
-        self.name = name
-    }
-
-    /// - Throws: 64 for a name that is none.
-    init(_ options: StateOptions, _ environment: Environment) throws(CommandFailure) {
-        self.init(directory: options.directory(environment), name: try options.botName(environment))
-    }
-
-    /// - Throws: ``CommandFailure`` with 66 if there is none, 75 if it is to be had alone and a run has it, 78 if it
-    ///   belongs to another gateway.
-    func open(
-        _ access: Ledger.Access, gateway: String? = nil, ruleSetHash: String = ""
-    ) throws(CommandFailure) -> Ledger {
-        do throws(StateError) {
-            if let ledger = try Ledger(
-                existing: directory, name: name, gateway: gateway, ruleSetHash: ruleSetHash, access: access)
-            {
-                return ledger
-            }
-        } catch {
-            throw CommandFailure(error)
-        }
-        throw CommandFailure(
-            .missingInput, "there is no state '\(name)' in \(directory); name the right one with --state and --name")
-    }
+    var name: String { catalogue.name }
 
     /// Opens it for the length of `body`.
+    ///
+    /// - Throws: ``CommandFailure`` with 66 if there is none, 64 if there are several and none is named, 75 if it is to
+    ///   be had alone and a run has it.
     func with<Result>(
         _ access: Ledger.Access, _ body: (Ledger) async throws -> Result
     ) async throws -> Result {
         let ledger = try open(access)
         defer { ledger.close() }
         return try await body(ledger)
+    }
+
+    private func open(_ access: Ledger.Access) throws(CommandFailure) -> Ledger {
+        do throws(StateError) {
+            return try catalogue.openExisting(address: address, isHint: isHint, access: access)
+        } catch {
+            guard case .locked(let holder) = error, access == .alone else { throw CommandFailure(error) }
+            throw CommandFailure(.tryLater, "a run has the state '\(name)' now (\(holder)); stop it first")
+        }
     }
 }

@@ -86,7 +86,9 @@ extension ExitStatus {
     fileprivate init(_ error: StateError) {
         switch error {
         case .locked: self = .tryLater
-        case .foreign, .unreadable: self = .badConfiguration
+        case .missing: self = .missingInput
+        case .ambiguous: self = .usage
+        case .unreadable: self = .badConfiguration
         case .cannotCreate: self = .cannotCreate
         case .cannotWrite: self = .cannotWrite
         }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GatewayClient
 internal import Logging
 internal import Pipeline
@@ -11,7 +12,7 @@ struct Job {
     struct Parts {
         let gateway: Gateway
         let ruleSet: RuleSet
-        let ledger: Ledger
+        let state: StateSource
         let report: RunReport
         let logger: Logger
     }
@@ -21,7 +22,7 @@ struct Job {
     let environment: Environment
     let logger: Logger
     let ruleSet: RuleSet
-    let place: StatePlace
+    let place: StateLocation
     let choice: GatewayChoice
     let settings: Delivery.Settings
     /// Ends by itself: dead letters are told by the exit code.
@@ -70,12 +71,11 @@ struct Job {
 
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
         defer { place.discardIfTemporary() }
-        let ledger = try openLedger()
-        defer { ledger.close() }
+        let state = try place.source(ruleSetHash: ruleSet.hash, for: purpose)
         let grace = try options.common.grace(environment)
-        try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
+        try await GatewayConnection.with(servedChoice, options: gateway, environment: environment, logger: logger) {
             gateway in
-            let parts = Parts(gateway: gateway, ruleSet: ruleSet, ledger: ledger, report: report, logger: logger)
+            let parts = Parts(gateway: gateway, ruleSet: ruleSet, state: state, report: report, logger: logger)
             let service = try make(parts)
             try await Self.showing(progress, of: report) {
                 try await StoppableService.run(service, grace: grace, logger: logger)
@@ -113,17 +113,21 @@ struct Job {
         }
     }
 
-    private func openLedger() throws -> Ledger {
-        if isDryRun {
-            return try Ledger(
-                previewing: place.directory, name: place.name, gateway: place.gatewayIdentity,
-                ruleSetHash: ruleSet.hash)
+    /// What the state is opened for.
+    private var purpose: StateCatalogue.Purpose {
+        switch (isBesideRun, isDryRun) {
+        case (false, false): .run
+        case (false, true): .preview
+        case (true, false): .beside
+        case (true, true): .previewOfExisting
         }
-        if isBesideRun {
-            return try ExistingState(directory: place.directory, name: place.name)
-                .open(.beside, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
+    }
+
+    /// A dry run makes no file, not even for a gateway of its own.
+    private var servedChoice: GatewayChoice {
+        guard isDryRun, case .embedded(let file?) = choice, !FileManager.default.fileExists(atPath: file) else {
+            return choice
         }
-        return try Ledger(
-            directory: place.directory, name: place.name, gateway: place.gatewayIdentity, ruleSetHash: ruleSet.hash)
+        return .embedded(file: nil)
     }
 }

@@ -5,7 +5,8 @@ internal import Pipeline
 /// What `checkpoint show` tells.
 struct CheckpointReport {
     private let name: String
-    private let gateway: String?
+    /// Where the database was reached, the last place first.
+    private let addresses: [String]
     private let database: String?
     private let deadLetters: Int
     private let holder: String?
@@ -15,10 +16,10 @@ struct CheckpointReport {
     /// - Throws: ``StateError``.
     init(_ ledger: Ledger, of state: ExistingState) throws(StateError) {
         name = state.name
-        gateway = try ledger.gateway()
+        addresses = try ledger.addresses()
         database = try ledger.databaseIdentity()
         deadLetters = try ledger.deadLetterCount()
-        holder = Ledger.holder(directory: state.directory, name: state.name)
+        holder = ledger.holder
         history = try ledger.checkpointHistory()
     }
 
@@ -27,7 +28,8 @@ struct CheckpointReport {
     var lines: [String] {
         let checkpoint = history.first
         let facts: [(name: String, value: String?)] = [
-            ("name", name), ("gateway", gateway),
+            ("name", name), ("gateway", addresses.first),
+            ("also known at", addresses.dropFirst().joined(separator: ", ")),
             ("checkpoint", checkpoint?.sequence?.description ?? "none: the next run starts as a new one"),
             ("rule set", checkpoint?.ruleSetHash), ("saved at", checkpoint?.savedAt), ("reason", checkpoint?.reason),
             ("database", database), ("dead letters", Quantity.count(deadLetters)), ("held by", holder),
@@ -57,7 +59,11 @@ struct CheckpointReport {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("name", string: name)
-            writer.member("gateway", optional: gateway)
+            writer.member("gateway", optional: addresses.first)
+            writer.name("also_known_at")
+            writer.array { writer in
+                for address in addresses.dropFirst() { writer.string(address) }
+            }
             Self.write(history.first, to: &writer)
             writer.member("database", optional: database)
             writer.member("dead_letters", integer: deadLetters)

@@ -13,14 +13,14 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             rules wrote are still not decided again, and dead letters stay.
             """)
 
-    @OptionGroup var state: StateOptions
+    @OptionGroup var state: ExistingStateOptions
 
     func run() async throws {
         do { try await reset() } catch { throw CommandFailure(error) }
     }
 
     private func reset() async throws {
-        let state = try ExistingState(state, Environment())
+        let state = try state.existing(Environment())
         try await state.with(.alone) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Also for a state that has none: a copy beside the database must not stand in for it.

@@ -12,7 +12,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             The bot must be stopped. A sequence is what the gateway calls one: a number, or a text such as 7-g1AAAA.
             """)
 
-    @OptionGroup var state: StateOptions
+    @OptionGroup var state: ExistingStateOptions
 
     @Argument(help: ArgumentHelp("The sequence after which the next run goes on.", valueName: "seq"))
     var sequence: String
@@ -28,7 +28,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
                 "'\(self.sequence.visible)' is no place in a feed; to skip all that there is, "
                     + "use 'changebot checkpoint reset' and then run with --since now")
         }
-        let state = try ExistingState(state, Environment())
+        let state = try state.existing(Environment())
         try await state.with(.alone) { ledger in
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")

@@ -11,14 +11,14 @@ struct CheckpointShowCommand: AsyncParsableCommand {
             The bot may be running meanwhile.
             """)
 
-    @OptionGroup var state: StateOptions
+    @OptionGroup var state: ExistingStateOptions
 
     @Flag(help: "One JSON object.")
     var json = false
 
     func run() async throws {
         do {
-            let state = try ExistingState(state, Environment())
+            let state = try state.existing(Environment())
             let report = try await state.with(.beside) { try CheckpointReport($0, of: state) }
             try Console.write(json ? report.json : Array(report.lines.joined(separator: "\n").utf8))
         } catch {

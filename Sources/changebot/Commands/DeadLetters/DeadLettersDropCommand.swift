@@ -6,25 +6,31 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
         commandName: "drop",
         abstract: "Throw dead letters away.",
         discussion: """
-            Example: changebot dead-letters drop 12 13
+            changebot dead-letters drop 12 13
+            changebot dead-letters drop --rule stamp --since 2h
 
             Their documents stay as they are.
             """)
 
-    @OptionGroup var state: StateOptions
+    @OptionGroup var state: ExistingStateOptions
     @OptionGroup var selection: LetterSelection
+    @OptionGroup var letters: LetterFilterOptions
 
     @Flag(help: "All letters there are.")
     var all = false
 
     func run() async throws {
         do {
-            guard all == selection.isEmpty else {
+            let filter = letters.filter
+            guard [all, !selection.isEmpty, !filter.isEmpty].count(where: { $0 }) == 1 else {
                 throw CommandFailure(
-                    .usage, all ? "--all and single letters: take one away" : "which ones? give numbers, or --all")
+                    .usage,
+                    all || !selection.isEmpty || !filter.isEmpty
+                        ? "--all, single letters, or --rule, --reason and --since: one of these only"
+                        : "which ones? give numbers, --rule, --reason or --since, or --all")
             }
-            let dropped = try await ExistingState(state, Environment()).with(.beside) { ledger in
-                if all { return try await ledger.dropAllDeadLetters() }
+            let dropped = try await state.existing(Environment()).with(.beside) { ledger in
+                if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
                 return try await ledger.drop(selection.letters(in: ledger).compactMap(\.filing?.number))
             }
             Console.complain("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")

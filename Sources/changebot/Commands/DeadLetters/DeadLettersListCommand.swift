@@ -5,21 +5,38 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the changes that a bot has set aside.",
-        discussion: "Example: changebot dead-letters list --json | jq -r .reason | sort | uniq -c")
+        discussion: """
+            changebot dead-letters list --rule stamp --since 2h
+            changebot dead-letters list --reason 'not allowed' --json
+            changebot dead-letters list --count
 
-    @OptionGroup var state: StateOptions
+            How many letters there are of each rule is told on stderr at the end; --count prints that alone, with \
+            --json as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
+            """)
+
+    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var letters: LetterFilterOptions
 
     @Flag(help: "One JSON object a line, as 'export' writes it.")
     var json = false
 
+    @Flag(help: "Only how many there are of each rule.")
+    var count = false
+
     func run() async throws {
         do {
-            try await ExistingState(state, Environment()).with(.beside) { ledger in
-                let pages = LetterPages(ledger)
-                guard !json else { return try pages.writeJSON() }
-                if try pages.forEach({ try Console.write(LetterText.table($0)) }) == 0 {
-                    Console.complain("no dead letters")
+            try await state.existing(Environment()).with(.beside) { ledger in
+                let filter = letters.filter
+                if json, !count { return try LetterPages(ledger, filter).writeJSON() }
+                let counts = LetterCounts(counts: try ledger.deadLetterCounts(filter))
+                if count {
+                    return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
                 }
+                guard counts.total > 0 else {
+                    return Console.complain(filter.isEmpty ? "no dead letters" : "no such dead letters")
+                }
+                try LetterPages(ledger, filter).writeTable()
+                Console.complain(counts.line)
             }
         } catch {
             throw CommandFailure(error)
@@ -30,14 +47,17 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 struct DeadLettersExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write all dead letters to stdout, one JSON object a line.",
+        abstract: "Write dead letters to stdout, one JSON object a line.",
         discussion: "Example: changebot dead-letters export > letters.ndjson")
 
-    @OptionGroup var state: StateOptions
+    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var letters: LetterFilterOptions
 
     func run() async throws {
         do {
-            try await ExistingState(state, Environment()).with(.beside) { try LetterPages($0).writeJSON() }
+            try await state.existing(Environment()).with(.beside) { ledger in
+                try LetterPages(ledger, letters.filter).writeJSON()
+            }
         } catch {
             throw CommandFailure(error)
         }

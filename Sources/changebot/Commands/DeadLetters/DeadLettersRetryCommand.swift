@@ -9,37 +9,18 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         commandName: "retry",
         abstract: "Try changes again that were set aside: the rules over their documents as they are now.",
         discussion: """
-            Example: changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/
+            changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/
+            changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/ --rule stamp
 
             A letter goes when its document is written, or needs nothing any more. Ends with 1 if some stay.
             """)
 
     @OptionGroup var selection: LetterSelection
+    @OptionGroup var letters: LetterFilterOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
     @OptionGroup var log: LogOptions
-
-    /// The letters that are tried again, by their numbers.
-    private enum Chosen {
-        case these([Int])
-        case all(upTo: Int)
-
-        var numbers: [Int]? {
-            if case .these(let numbers) = self { numbers } else { nil }
-        }
-
-        /// How many of them there are now.
-        func count(in ledger: Ledger) throws(StateError) -> Int {
-            switch self {
-            case .all(let last): return try ledger.deadLetterCount(upTo: last)
-            case .these(let numbers):
-                var count = 0
-                for number in numbers where try ledger.deadLetter(number) != nil { count += 1 }
-                return count
-            }
-        }
-    }
 
     func run() async throws {
         do { try await retry(Environment()) } catch { throw CommandFailure(error) }
@@ -50,48 +31,49 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let paths = try job.rulePaths(environment)
         if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
-        let existing = try ExistingState(state, environment)
-        let place = StatePlace(choice: choice, directory: existing.directory, existing.name)
+        let name = try state.botName(environment)
+        let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let settings = try deliverySettings(environment)
-        let (chosen, before) = try await existing.with(.beside) { ledger in
-            let chosen = try choose(in: ledger)
-            return (chosen, try chosen.count(in: ledger))
+        let filter = letters.filter
+        guard selection.isEmpty || filter.isEmpty else {
+            throw CommandFailure(.usage, "single letters, or --rule, --reason and --since: one of these only")
         }
-        guard before > 0 else { return Console.complain("no dead letters") }
         let ruleSet = try RuleFileSet.load(paths: paths).ruleSet()
+        do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandFailure(error) }
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
             choice: choice, settings: settings, isOneShot: true, isBesideRun: true)
+        let outcome = RetryOutcome()
         do {
-            try await job.run { parts in
+            try await job.run { [selection] parts in
                 Retrier(
-                    gateway: parts.gateway, ruleSet: parts.ruleSet, ledger: parts.ledger, letters: chosen.numbers,
-                    settings: settings, report: parts.report, logger: parts.logger)
+                    gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
+                    choose: { ledger in
+                        guard selection.isEmpty else {
+                            return .numbers(try selection.letters(in: ledger).compactMap(\.filing?.number))
+                        }
+                        return .matching(filter, upTo: try ledger.newestDeadLetter())
+                    },
+                    outcome: outcome, settings: settings, report: parts.report, logger: parts.logger)
             }
         } catch let failure as CommandFailure where failure.code == .incomplete && settings.preview == nil {
             // Told below.
         }
+        guard outcome.before > 0 else {
+            return Console.complain(filter.isEmpty ? "no dead letters" : "no such dead letters")
+        }
         guard settings.preview == nil else { return }
-        try await tell(chosen, before, existing, isQuiet: logger.logLevel > .info)
-    }
-
-    private func choose(in ledger: Ledger) throws -> Chosen {
-        guard selection.isEmpty else { return .these(try selection.letters(in: ledger).compactMap(\.filing?.number)) }
-        return .all(upTo: try ledger.newestDeadLetter())
+        if logger.logLevel <= .info {
+            Console.complain(
+                "\(Quantity.count(outcome.before - outcome.left)) of \(Quantity.count(outcome.before)) dead letters are settled"
+            )
+        }
+        if outcome.left > 0 { throw CommandFailure(.incomplete) }
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {
         var settings = try job.deliverySettings(environment, isDaemon: false)
         settings.savesCheckpoint = false
         return settings
-    }
-
-    /// - Throws: ``CommandFailure`` with 1 if some stay.
-    private func tell(_ chosen: Chosen, _ before: Int, _ existing: ExistingState, isQuiet: Bool) async throws {
-        let left = try await existing.with(.beside) { try chosen.count(in: $0) }
-        if !isQuiet {
-            Console.complain("\(Quantity.count(before - left)) of \(Quantity.count(before)) dead letters are settled")
-        }
-        if left > 0 { throw CommandFailure(.incomplete) }
     }
 }

@@ -7,7 +7,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
         abstract: "Show all that is known of changes that were set aside.",
         discussion: "Example: changebot dead-letters show 12")
 
-    @OptionGroup var state: StateOptions
+    @OptionGroup var state: ExistingStateOptions
     @OptionGroup var selection: LetterSelection
 
     @Flag(help: "One JSON object a line.")
@@ -18,7 +18,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             guard !selection.isEmpty else {
                 throw CommandFailure(.usage, "which one? give its number, or the id of its document")
             }
-            let letters = try await ExistingState(state, Environment()).with(.beside) {
+            let letters = try await state.existing(Environment()).with(.beside) {
                 try selection.letters(in: $0)
             }
             for (index, letter) in letters.enumerated() {

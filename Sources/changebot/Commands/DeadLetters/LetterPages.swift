@@ -2,29 +2,39 @@ internal import Pipeline
 
 /// All letters of a state, a page at a time: there may be any number of them.
 struct LetterPages {
-    private static let size = 1000
+    private static let size = 500
 
     private let ledger: Ledger
+    private let filter: LetterFilter
 
-    init(_ ledger: Ledger) { self.ledger = ledger }
+    init(_ ledger: Ledger, _ filter: LetterFilter) {
+        self.ledger = ledger
+        self.filter = filter
+    }
 
-    /// - Returns: How many letters there were.
-    @discardableResult
-    func forEach(_ body: ([DeadLetter]) throws -> Void) throws -> Int {
+    private func forEach(_ body: ([DeadLetter]) throws -> Void) throws {
         var reached = 0
-        var count = 0
         while true {
-            let page = try ledger.deadLetters(after: reached, limit: Self.size)
-            guard let last = page.last?.filing?.number else { return count }
+            let page = try ledger.deadLetters(after: reached, limit: Self.size, filter: filter)
+            guard let last = page.last?.filing?.number else { return }
             try body(page)
             reached = last
-            count += page.count
         }
     }
 
     /// - Throws: ``StateError``, ``CommandFailure`` with 74.
     func writeJSON() throws {
         try forEach { page in try Console.write(Array(page.map(LetterText.json).joined(separator: [0x0A]))) }
+    }
+
+    /// One header, one line for each letter, the columns as wide as they must be for all of them.
+    ///
+    /// - Throws: ``StateError``, ``CommandFailure`` with 74.
+    func writeTable() throws {
+        var table = LetterTable()
+        try forEach { table.measure($0) }
+        try Console.write([table.header])
+        try forEach { page in try Console.write(page.map(table.line)) }
     }
 }
 

@@ -34,28 +34,4 @@ enum LetterText {
             return "\(fact.name)  \(value.visible)"
         }
     }
-
-    /// Of a reason, in a table.
-    private static let reasonLimit = 100
-
-    /// A table for people, one line for each letter and one for the heads.
-    static func table(_ letters: [DeadLetter]) -> [String] {
-        let rows = [["NUMBER", "SET ASIDE AT", "DOCUMENT", "REVISION", "RULE", "REASON"]] + letters.map(cells)
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { cells in
-            zip(cells, widths).dropLast().map { cell, width in
-                cell + String(repeating: " ", count: width - cell.count + 2)
-            }.joined() + (cells.last ?? "")
-        }
-    }
-
-    private static func cells(_ letter: DeadLetter) -> [String] {
-        let reason =
-            letter.reason.prefix(reasonLimit + 1).count > reasonLimit
-            ? letter.reason.prefix(reasonLimit) + "…" : letter.reason[...]
-        return [
-            letter.filing.map { "\($0.number)" } ?? "", letter.filing?.setAsideAt ?? "", letter.id.text.visible,
-            (letter.revision?.text ?? "-").visible, (letter.rule ?? "-").visible, String(reason).visible,
-        ]
-    }
 }

@@ -1,0 +1,250 @@
+internal import Foundation
+internal import GRDB
+
+/// The states of one bot, one for each database that it works on.
+///
+/// Several processes may choose at once: they wait for each other.
+package struct StateCatalogue: Sendable {
+    /// What a state is opened for.
+    package enum Purpose: Sendable, Equatable {
+        /// To be had alone. Made if there is none.
+        case run
+        /// Beside a run, if there is one.
+        case beside
+        /// To be looked at: nothing is made, locked or changed.
+        case preview
+        /// The same, of a state that must be there.
+        case previewOfExisting
+    }
+
+    package struct Opened: Sendable {
+        package let ledger: Ledger
+        /// Where the database was reached before, if it is reached at a new address now.
+        package var formerAddress: String?
+        /// Where the other databases of this bot were reached, if this one is new.
+        package var others: [String] = []
+    }
+
+    package let directory: String
+    package let name: String
+
+    package init(directory: String, name: String) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// Makes sure that a state can be made, without making any: a run must not wait for a gateway first.
+    ///
+    /// - Throws: ``StateError``: `.cannotCreate`, `.unreadable`.
+    package func check() throws(StateError) {
+        var place = directory.hasPrefix("/") ? directory : FileManager.default.currentDirectoryPath + "/" + directory
+        while !FileManager.default.fileExists(atPath: place), let slash = place.lastIndex(of: "/") {
+            place = slash == place.startIndex ? "/" : String(place[..<slash])
+        }
+        var information = stat()
+        guard stat(place, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else {
+            throw .cannotCreate(path: directory, reason: "\(place) is no directory")
+        }
+        guard access(place, W_OK | X_OK) == 0 else {
+            throw .cannotCreate(path: directory, reason: "\(place) can't be written to")
+        }
+        for number in try numbers() { _ = try files(number).exists() }
+    }
+
+    /// Whether a state is there that belongs to the database at `address`, as far as the address tells, and knows its
+    /// mark.
+    package func knowsDatabase(at address: String) throws(StateError) -> Bool {
+        DatabaseSighting.unmarked.choose(among: try states(), at: address)?.identity != nil
+    }
+
+    /// Whether a state other than this one belongs to the database with this mark.
+    package func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
+        try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
+    }
+
+    /// Opens the state of the database that is reached at `address`.
+    ///
+    /// - Throws: ``StateError``: `.locked` if another run has it, `.missing` if there is none and none is to be made.
+    package func open(
+        address: String, _ sighting: DatabaseSighting, ruleSetHash: String, for purpose: Purpose
+    ) throws(StateError) -> Opened {
+        switch purpose {
+        case .run: try openForRun(address, sighting, ruleSetHash)
+        case .beside: try openBeside(address, sighting, ruleSetHash)
+        case .preview, .previewOfExisting:
+            try openToLook(address, sighting, ruleSetHash, mustExist: purpose == .previewOfExisting)
+        }
+    }
+
+    private func openForRun(
+        _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String
+    ) throws(StateError) -> Opened {
+        try StateFiles(directory: directory, name: name).createDirectory()
+        let lock = try StateDirectoryLock(directory)
+        defer { withExtendedLifetime(lock) {} }
+        let states = try states()
+        let used = (states.flatMap(\.addresses).map(\.used).max() ?? 0) + 1
+        func open(_ number: Int, _ claim: Ledger.Claim) throws(StateError) -> Ledger {
+            try Ledger(
+                files(number), at: .init(url: address, used: used), claim, sighting.identity, ruleSetHash: ruleSetHash)
+        }
+        if let state = sighting.choose(among: states, at: address) {
+            guard let former = Self.formerAddress(state, sighting, address) else {
+                return Opened(ledger: try open(state.number, .goOn))
+            }
+            return Opened(ledger: try open(state.number, .goOnElsewhere), formerAddress: former)
+        }
+        let others = states.filter { !$0.isBlank }.compactMap(\.lastAddress)
+        for state in states where state.isBlank {
+            do throws(StateError) { return Opened(ledger: try open(state.number, .takeOver), others: others) } catch {
+                // A run that has just begun.
+                guard case .locked = error else { throw error }
+            }
+        }
+        let taken = Set(states.map(\.number))
+        let number = (1...).first { !taken.contains($0) } ?? 1
+        return Opened(ledger: try open(number, .goOn), others: others)
+    }
+
+    private func openBeside(
+        _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String
+    ) throws(StateError) -> Opened {
+        let states = try states()
+        guard let state = sighting.choose(among: states, at: address),
+            let ledger = try Ledger(existing: files(state.number), ruleSetHash: ruleSetHash, access: .beside)
+        else { throw missing(address, states) }
+        return Opened(ledger: ledger, formerAddress: Self.formerAddress(state, sighting, address))
+    }
+
+    private func openToLook(
+        _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, mustExist: Bool
+    ) throws(StateError) -> Opened {
+        var states: [StateFacts] = []
+        var copies: [Int: DatabaseQueue] = [:]
+        for number in try numbers() {
+            let files = files(number)
+            guard try files.exists() else { continue }
+            do {
+                let copy = try LedgerSnapshot.take(files)
+                states.append(try copy.read { try StateFacts(number: number, $0) })
+                copies[number] = copy
+            } catch {
+                throw .reading(files.database, error)
+            }
+        }
+        let state = sighting.choose(among: states, at: address)
+        if mustExist, state == nil { throw missing(address, states) }
+        let number = state?.number ?? 1
+        return Opened(
+            ledger: try Ledger(previewing: files(number), copy: state.flatMap { copies[$0.number] }, ruleSetHash),
+            formerAddress: state.flatMap { Self.formerAddress($0, sighting, address) },
+            others: state == nil ? states.filter { !$0.isBlank }.compactMap(\.lastAddress) : [])
+    }
+
+    /// Nil if the database was reached at `address` before.
+    private static func formerAddress(
+        _ state: StateFacts, _ sighting: DatabaseSighting, _ address: String
+    ) -> String? {
+        guard state.identity != nil, state.identity == sighting.identity, state.lastUse(of: address) == nil else {
+            return nil
+        }
+        return state.lastAddress
+    }
+}
+
+// MARK: - What there is
+
+extension StateCatalogue {
+    func files(_ number: Int) -> StateFiles { StateFiles(directory: directory, name: name, number: number) }
+
+    private func numbers() throws(StateError) -> [Int] { try StateFiles.numbers(directory: directory, name: name) }
+
+    /// - Throws: ``StateError``: `.unreadable`, also for state that a newer changebot wrote.
+    func states() throws(StateError) -> [StateFacts] {
+        var states: [StateFacts] = []
+        for number in try numbers() {
+            let files = files(number)
+            guard try files.exists() else { continue }
+            do { states.append(try Self.facts(number, files.database)) } catch {
+                throw .reading(files.database, error)
+            }
+        }
+        return states
+    }
+
+    private static func facts(_ number: Int, _ path: String) throws -> StateFacts {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(Ledger.busyTimeout)
+        let database = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? database.close() }
+        _ = try LedgerSchema.isCurrent(database)
+        return try database.read { try StateFacts(number: number, $0) }
+    }
+
+    private func missing(_ address: String, _ states: [StateFacts]) -> StateError {
+        guard !states.isEmpty else { return noState }
+        return .missing(
+            "'\(name)' has no state of the database at \(address) in \(directory); it has of:\n" + Self.list(states))
+    }
+
+    private var noState: StateError {
+        let others = (try? StateFiles.names(directory: directory)) ?? []
+        let hint =
+            others.isEmpty ? "" : "; there is " + others.map { "'\($0)'" }.joined(separator: ", ")
+        return .missing(
+            "there is no state '\(name)' in \(directory)\(hint); name the right one with --state and --name")
+    }
+
+    private static func list(_ states: [StateFacts]) -> String {
+        states.map { state in
+            "  \(state.lastAddress ?? "an unknown address"), at \(state.checkpoint ?? "no") checkpoint"
+        }.joined(separator: "\n")
+    }
+}
+
+// MARK: - Without a gateway
+
+extension StateCatalogue {
+    /// - Throws: ``StateError``: `.missing` if there is no state at all.
+    package func requireState() throws(StateError) {
+        guard try !numbers().isEmpty else { throw noState }
+    }
+
+    /// Opens the state of the database that was reached at `address`, for commands that don't ask the gateway.
+    ///
+    /// - Parameters:
+    ///   - address: Nil: the only one there is.
+    ///   - isHint: `address` only helps to choose among several.
+    ///   - access: `.beside` or `.alone`.
+    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run has it and it is to be had alone.
+    package func openExisting(
+        address: String?, isHint: Bool = false, access: Ledger.Access
+    ) throws(StateError) -> Ledger {
+        let states = try states()
+        let state = try select(address, isHint: isHint, states)
+        guard let ledger = try Ledger(existing: files(state.number), ruleSetHash: "", access: access) else {
+            throw noState
+        }
+        return ledger
+    }
+
+    private func select(_ address: String?, isHint: Bool, _ states: [StateFacts]) throws(StateError) -> StateFacts {
+        guard let first = states.first else { throw noState }
+        if let address, !(isHint && states.count == 1) {
+            let matches = [{ $0.isSame(as: $1) }, { $0.mayBeSame(as: $1) }] as [(StateAddress, StateAddress) -> Bool]
+            for isMatch in matches {
+                let found = states.compactMap { state in state.lastUse(of: address, isMatch).map { (state, $0) } }
+                if let latest = found.max(by: { $0.1 < $1.1 }) { return latest.0 }
+            }
+            guard isHint else { throw missing(address, states) }
+        }
+        guard states.count > 1 else { return first }
+        let used = states.filter { !$0.isBlank }
+        guard used.count == 1 else {
+            throw .ambiguous(
+                "'\(name)' has state of \(states.count) databases; choose one with --gateway URL:\n"
+                    + Self.list(states))
+        }
+        return used[0]
+    }
+}

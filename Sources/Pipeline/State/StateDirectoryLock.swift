@@ -1,0 +1,30 @@
+internal import Foundation
+
+/// Lets one process at a time choose and open a state in a directory. Held for milliseconds.
+///
+/// An advisory lock (`flock`) on the directory itself: it leaves no file behind.
+final class StateDirectoryLock {
+    private static let tries = 250
+    private static let microsecondsBetweenTries: UInt32 = 20_000
+
+    private let descriptor: Int32
+
+    /// - Throws: ``StateError``: `.locked` if another process does not let go.
+    init(_ directory: String) throws(StateError) {
+        descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .cannotCreate(path: directory, reason: String(cString: strerror(errno))) }
+        var triesLeft = Self.tries
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            // Some network file systems lock no directories.
+            guard errno == EWOULDBLOCK || errno == EINTR else { return }
+            triesLeft -= 1
+            guard triesLeft > 0 else {
+                close(descriptor)
+                throw .locked(holder: "it has been opening a state in \(directory) for a long time")
+            }
+            usleep(Self.microsecondsBetweenTries)
+        }
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,61 @@
+internal import GatewayClient
+internal import Pipeline
+
+/// The local document of a keyspace that holds the mark of a bot. No feed shows it and no replication carries it.
+struct MarkDocument: Sendable {
+    let gateway: Gateway
+    /// Of the bot.
+    let name: String
+
+    private var documentName: String { "changebot.\(name)" }
+
+    /// The mark, and how often it was written: a number that only a restored database turns back.
+    func find() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int)? {
+        guard let found = try await gateway.localDocument(documentName), let mark = DatabaseMark(found.body) else {
+            return nil
+        }
+        return (mark, found.writes ?? 0)
+    }
+
+    /// Marks the database, unless somebody else was faster.
+    ///
+    /// - Returns: The mark that is there now; how often it was written, if this wrote it.
+    func leave() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int?) {
+        let new = DatabaseMark.new()
+        let left = try await replace { $0 == nil ? new : nil }
+        CrashPoint.databaseMarked.pass()
+        return (left.mark ?? new, left.generation)
+    }
+
+    /// Replaces the mark, whoever else does at the same time.
+    ///
+    /// - Parameter change: From the mark there is, and how often it was written, the new one; nil to leave it.
+    /// - Returns: The mark that is there now; how often it was written, if this wrote it.
+    func replace(
+        _ change: ((mark: DatabaseMark, generation: Int)?) -> DatabaseMark?
+    ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
+        for _ in 0..<5 {
+            let found = try await gateway.localDocument(documentName)
+            let old = found.flatMap { DatabaseMark($0.body) }
+            guard let mark = change(old.map { ($0, found?.writes ?? 0) }) else { return (old, nil) }
+            do throws(GatewayError) {
+                let revision = try await gateway.saveLocalDocument(
+                    documentName, body: mark.json, revision: found?.revision)
+                return (mark, LocalDocument(revision: revision, body: []).writes)
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+        }
+        throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
+    }
+
+    /// Whether an error means that this user may not keep local documents. A database that is gone comes back, and a
+    /// password may be changed: that is the feed's matter.
+    static func isRefusal(_ error: GatewayError) -> Bool {
+        switch error.code {
+        case .forbidden, .notOffered, .malformedAnswer: true
+        case .cancelled, .unauthorized, .notFound: false
+        default: !error.isRetryable
+        }
+    }
+}

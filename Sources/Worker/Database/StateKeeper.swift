@@ -1,0 +1,116 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+/// Finds the state that belongs to the database behind a gateway, and deals with databases that were reset.
+struct StateKeeper: Sendable {
+    let source: StateSource
+    let marks: MarkDocument
+    let contact: FirstContact
+    let logger: Logger
+
+    // MARK: - Opening
+
+    /// Looks for the mark of the database, leaves one in a database that is new, and opens the state that belongs to it.
+    ///
+    /// The gateway must have answered before. Killed in between, the next run finds the mark and makes the state.
+    ///
+    /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
+    func open() async throws -> RunState {
+        switch source {
+        case .opened(let ledger): return RunState(ledger: ledger, isOwned: false)
+        case .chosen(let place):
+            var sighting = try await contact.ask(look)
+            if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
+                sighting = try await contact.ask(leaveMark)
+            }
+            let opened = try place.catalogue.open(
+                address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
+            tell(opened, place)
+            return RunState(ledger: opened.ledger, formerAddress: opened.formerAddress, isOwned: true)
+        }
+    }
+
+    private func look() async throws -> DatabaseSighting {
+        do throws(GatewayError) {
+            return try await marks.find().map { .marked($0.mark.identity) } ?? .unmarked
+        } catch {
+            guard MarkDocument.isRefusal(error) else { throw error }
+            return .unknowable
+        }
+    }
+
+    private func leaveMark() async throws -> DatabaseSighting {
+        do throws(GatewayError) { return .marked(try await marks.leave().mark.identity) } catch {
+            guard MarkDocument.isRefusal(error) else { throw error }
+            return .unknowable
+        }
+    }
+
+    private func tell(_ opened: StateCatalogue.Opened, _ place: StatePlace) {
+        if let former = opened.formerAddress {
+            logger.notice(
+                "this database is known from another address: going on where the bot left it",
+                metadata: ["before": "\(former)", "now": "\(place.address)"])
+        }
+        if !opened.others.isEmpty {
+            logger.notice(
+                "this database is new to the bot: it gets a state of its own",
+                metadata: ["gateway": "\(place.address)", "others": "\(opened.others.joined(separator: ", "))"])
+        }
+    }
+
+    // MARK: - At a new address
+
+    /// Remembers where the database is reached now. The mark is written once more before that: if this is a copy of the
+    /// database, made file by file, the original can be told from it by the age of its mark.
+    func confirm(_ state: RunState, _ watch: DatabaseWatch) async throws {
+        guard state.formerAddress != nil, !source.isReadOnly else { return }
+        try await contact.ask {
+            do { try await watch.rewriteMark() } catch let error as GatewayError where MarkDocument.isRefusal(error) {
+                logger.debug("the database's mark can't be written", metadata: ["reason": "\(error)"])
+            }
+        }
+        try await state.ledger.noteAddress()
+    }
+
+    // MARK: - After a reset
+
+    /// Lets a run begin anew in a database that was reset or restored.
+    ///
+    /// - Parameter forget: Forgets in the state what was there before; the new mark, if there is one.
+    /// - Returns: The state to go on with; nil if the one for the database is to be looked for. This one is closed then.
+    func renew(
+        _ reset: DatabaseReset, _ state: RunState, forget: (_ identity: String?) async throws -> Void
+    ) async throws -> RunState? {
+        var identity = reset.mark?.identity
+        if !source.isReadOnly, case .chosen(let place) = source {
+            if !reset.isOlder, let identity, try place.catalogue.hasState(of: identity, otherThan: state.ledger) {
+                state.close()
+                return nil
+            }
+            // The database that the mark was made for may live on elsewhere: from now on these are two.
+            if reset.isOlder, let old = identity, let new = try await contact.ask({ try await newMark(insteadOf: old) })
+            {
+                identity = new
+                guard state.formerAddress == nil else {
+                    state.close()
+                    return nil
+                }
+            }
+        }
+        try await forget(identity)
+        CrashPoint.stateForgotten.pass()
+        return RunState(ledger: state.ledger, isOwned: state.isOwned)
+    }
+
+    /// Nil if this user may not write it.
+    private func newMark(insteadOf old: String) async throws -> String? {
+        do throws(GatewayError) {
+            return try await marks.replace { $0?.mark.identity == old ? .new() : nil }.mark?.identity
+        } catch {
+            guard MarkDocument.isRefusal(error) else { throw error }
+            return nil
+        }
+    }
+}

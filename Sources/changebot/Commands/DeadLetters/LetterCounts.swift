@@ -1,0 +1,39 @@
+internal import LosslessJSON
+internal import Pipeline
+
+/// How many letters there are of each rule.
+struct LetterCounts {
+    /// The most first. Nil: no rule's.
+    let counts: [(rule: String?, count: Int)]
+
+    var total: Int { counts.reduce(0) { $0 + $1.count } }
+
+    /// One line for people: `3 dead letters: 2 of rule 'stamp', 1 of no rule`.
+    var line: String {
+        let rules = counts.map {
+            "\(Quantity.count($0.count)) of " + ($0.rule.map { "rule '\($0.visible)'" } ?? "no rule")
+        }
+        return "\(Quantity.count(total)) dead \(total == 1 ? "letter" : "letters"): " + rules.joined(separator: ", ")
+    }
+
+    /// A line for each rule, for people.
+    var table: [String] {
+        let rows = [("COUNT", "RULE")] + counts.map { ("\($0.count)", ($0.rule ?? "-").visible) }
+        let width = rows.map(\.0.count).max() ?? 0
+        return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 }
+    }
+
+    /// `{"dead_letters":3,"rules":{"stamp":2},"no_rule":1}`
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("dead_letters", integer: total)
+            writer.name("rules")
+            writer.object { writer in
+                for case (let rule?, let count) in counts { writer.member(rule, integer: count) }
+            }
+            writer.member("no_rule", integer: counts.first { $0.rule == nil }?.count ?? 0)
+        }
+        return writer.bytes
+    }
+}

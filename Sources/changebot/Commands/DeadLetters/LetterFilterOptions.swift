@@ -1,0 +1,37 @@
+internal import ArgumentParser
+internal import Pipeline
+
+/// Which letters a command is about, if not those that are named.
+struct LetterFilterOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only letters of the rule of this name; '-' for those of no rule.", valueName: "name"))
+    var rule: String?
+
+    @Option(help: ArgumentHelp("Only letters whose reason contains this text.", valueName: "text"))
+    var reason: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only what was set aside since then: 2026-11-20T10:00:00Z, or so long ago: 2h, 30m, 7d.",
+            valueName: "time"))
+    var since: SinceArgument?
+
+    var filter: LetterFilter {
+        LetterFilter(
+            rule: rule.map { $0 == "-" ? .none : .named($0) }, reason: reason, since: since?.seconds)
+    }
+}
+
+/// A point in time on the command line, or a span of time back from now.
+struct SinceArgument: ExpressibleByArgument {
+    /// Since 1970.
+    let seconds: Int
+
+    init?(argument: String) {
+        if let span = TimeSpan(argument: argument), Int(argument) == nil {
+            seconds = Timestamp.secondsNow - Int(span.duration.components.seconds)
+            return
+        }
+        guard let point = PointInTimeArgument(argument: argument) else { return nil }
+        seconds = point.seconds
+    }
+}

@@ -1,0 +1,42 @@
+internal import Foundation
+internal import GatewayClient
+internal import Pipeline
+internal import Worker
+
+/// Where a run keeps its state, and by which address it knows its database.
+struct StateLocation {
+    let catalogue: StateCatalogue
+    let address: String
+    private let isTemporary: Bool
+
+    init(choice: GatewayChoice, directory: String, _ name: String) {
+        address = choice.stateAddress
+        // A gateway in memory forgets everything; so does what is known of it.
+        isTemporary = choice == .embedded(file: nil)
+        let directory = isTemporary ? NSTemporaryDirectory() + "changebot-\(UUID().uuidString)" : directory
+        catalogue = StateCatalogue(directory: directory, name: name)
+    }
+
+    /// - Throws: ``CommandFailure`` with 73 or 78 if a run that needs it can't have a state here.
+    func source(ruleSetHash: String, for purpose: StateCatalogue.Purpose) throws(CommandFailure) -> StateSource {
+        if purpose == .run {
+            do throws(StateError) { try catalogue.check() } catch { throw CommandFailure(error) }
+        }
+        return .chosen(StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose))
+    }
+
+    func discardIfTemporary() {
+        if isTemporary { try? FileManager.default.removeItem(atPath: catalogue.directory) }
+    }
+}
+
+extension GatewayChoice {
+    /// For an embedded gateway its file, not the address that it happens to listen on.
+    var stateAddress: String {
+        switch self {
+        case .remote(let url): url.description
+        case .embedded(let file?): "embedded:\(URL(fileURLWithPath: file).standardizedFileURL.path)"
+        case .embedded(nil): "embedded:"
+        }
+    }
+}

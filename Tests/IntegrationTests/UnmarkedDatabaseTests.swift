@@ -1,0 +1,47 @@
+import Foundation
+import GatewayClient
+import Pipeline
+import Rules
+import TestKit
+import Testing
+import Worker
+
+/// Databases in which a user may keep no mark: their addresses tell them apart.
+@Suite(.timeLimit(.minutes(5))) struct UnmarkedDatabaseTests {
+    private func server() throws -> ScriptedServer {
+        try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) { request, _ in
+            request.path == "/todo/_changes"
+                ? ScriptedServer.feed([ScriptedServer.row(1)], last: 1) : ScriptedServer.written(request)
+        }
+    }
+
+    private func run(_ server: ScriptedServer, _ directory: String) async throws {
+        let url = server.server.url("/todo")
+        let ruleSet = try server.ruleSet(directory)
+        let place = StatePlace(
+            StateCatalogue(directory: directory + "/state", name: "bot"), address: url, ruleSetHash: ruleSet.hash,
+            purpose: .run)
+        var settings = BotSettings()
+        settings.isOneShot = true
+        try await Bot(
+            gateway: Gateway(try GatewayURL(url)), ruleSet: ruleSet, state: .chosen(place), settings: settings,
+            report: RunReport(), logger: BotBench.logger
+        ).run()
+    }
+
+    @Test func eachAddressHasAStateOfItsOwn() async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let servers = [try server(), try server()]
+        for _ in 1...2 { for server in servers { try await run(server, directory) } }
+        let states = try FileManager.default.contentsOfDirectory(atPath: directory + "/state")
+        #expect(states.filter { $0.hasSuffix(".sqlite") }.sorted() == ["bot.sqlite", "bot@2.sqlite"])
+        for server in servers {
+            // The second run goes on where the first ended.
+            let feeds = server.requests("/todo/_changes")
+            #expect(feeds.first?.target.contains("since=0") == true)
+            #expect(feeds.last?.target.contains("since=0") == false)
+        }
+    }
+}
