@@ -22,8 +22,8 @@ import Testing
         let packed = try await gateway.answer(method, target, #"{"docs":[]}"#, fields: fields)
         #expect(packed.field("Content-Encoding") == (isPacked ? "gzip" : nil))
         let plain = try await gateway.answer(method, target, #"{"docs":[]}"#)
-        guard isPacked else { return }
-        #expect(try Gzip.unpack(packed.bytes, limit: Self.limit) == plain.bytes)
+        let bytes = isPacked ? try Gzip.unpack(packed.bytes, limit: Self.limit) : packed.bytes
+        #expect(bytes == plain.bytes)
     }
 
     @Test func aClientThatUnderstandsItGetsItsDocumentsPacked() async throws {

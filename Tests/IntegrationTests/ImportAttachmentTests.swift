@@ -24,7 +24,7 @@ import Transfer
         #expect(state.counts == ImportCounts(inserted: 26), bench.complaint)
     }
 
-    /// SHA-256 of all attachments in the order of documents and names.
+    /// SHA-256 of all attachments, sorted by document and name: gateways list documents in different orders.
     private func digests(_ bench: BotBench, _ folder: String) async throws -> [String] {
         try await bench.export(folder + ".ndjson") { $0.attachments = .folder(bench.path(folder)) }
         #expect(try await bench.verify(folder + ".ndjson").isEmpty)
@@ -32,8 +32,8 @@ import Transfer
             let root = try JSONText(line).root
             return root["_attachments"]?.members.map {
                 "\(root["_id"]?.string ?? "") \($0.name.string ?? "") \($0.value["file"]?.string ?? "none")"
-            }.sorted() ?? []
-        }
+            } ?? []
+        }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     @Test(arguments: [0, 1_000, 80_000, 1 << 20]) func fromAFolderTheyComeWhole(streamedFrom: Int) async throws {

@@ -152,7 +152,10 @@ func content(of document: JSONValue, keepsRevision: Bool = false) -> String {
         case "_rev": keepsRevision ? spelling(of: value) : nil
         case "_attachments":
             spelling(of: value) { _, stub in
-                spelling(of: stub) { name, value in ["revpos", "digest"].contains(name) ? nil : spelling(of: value) }
+                // Sync Gateway shows "ver", how it stores the content, in `_all_docs` only.
+                spelling(of: stub) { name, value in
+                    ["revpos", "digest", "ver"].contains(name) ? nil : spelling(of: value)
+                }
             }
         default: spelling(of: value)
         }

@@ -34,7 +34,7 @@ struct ChangesPage: Sendable {
 
     /// Most rows, and about the most bytes, that are in memory at once.
     private static let mostRows = 1_000
-    private static let mostBytes = 512 << 10
+    static let mostBytes = 128 << 10
 
     init(last: FeedPosition, separator: String, isFirst: Bool) {
         self.last = last

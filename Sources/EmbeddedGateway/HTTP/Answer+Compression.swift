@@ -16,7 +16,9 @@ extension Answer {
         switch body {
         case .none, .withheld: return self
         case .whole(let bytes): answer.body = .whole(Gzip.pack(bytes))
-        case .streamed(let make): answer.body = .streamed { send in try await Self.pack(make, send) }
+        case .streamed(let make):
+            answer.fields.removeAll { $0.isNamed("Content-Length") }
+            answer.body = .streamed { send in try await Self.pack(make, send) }
         }
         return answer
     }

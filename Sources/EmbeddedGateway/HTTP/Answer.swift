@@ -9,7 +9,7 @@ struct Answer: Sendable {
         case none
         /// Sent with a `Content-Length`.
         case whole([UInt8])
-        /// Sent in chunks while it is made. If it throws, the connection is cut without a final chunk.
+        /// Sent while it is made, in chunks unless there is a `Content-Length`. If it throws, the connection is cut without a final chunk.
         case streamed(@Sendable (_ send: @escaping Send) async throws -> Void)
         /// Not even a head: the connection ends when the closure does.
         case withheld(until: @Sendable () async throws -> Void)

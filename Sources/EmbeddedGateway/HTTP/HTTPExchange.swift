@@ -12,12 +12,17 @@ struct HTTPExchange {
     private(set) var inbound: Inbound
     private let outbound: Outbound
     private let patience: Patience
+    private let waiting: WaitingOutput
     private var sawEnd = false
     private var continueDue: Bool
     private var mustClose = false
 
-    init(_ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ patience: Patience) {
+    init(
+        _ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ patience: Patience,
+        _ waiting: WaitingOutput
+    ) {
         self.patience = patience
+        self.waiting = waiting
         self.head = head
         self.inbound = inbound
         self.outbound = outbound
@@ -92,8 +97,12 @@ struct HTTPExchange {
         }
     }
 
-    /// One write, one flush.
+    /// One write, one flush, unless the body is large.
     private mutating func send(_ status: Int, _ fields: inout HTTPHeaders, _ body: [UInt8]) async throws {
+        guard body.count <= Self.pieceLimit else {
+            fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
+            return try await send(status, &fields) { send in try await send(body) }
+        }
         fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
         let head = head(status, &fields)
         let end = patience.closing(after: \.writing)
@@ -120,14 +129,29 @@ struct HTTPExchange {
             return try await outbound.write(contentsOf: [.head(head), .end(nil)])
         }
         try await outbound.write(.head(head))
-        let outbound = outbound
-        try await make { [patience] bytes in
-            guard !bytes.isEmpty else { return }
-            let end = patience.closing(after: \.writing)
-            defer { end.cancel() }
-            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
+        try await make { [outbound, patience, waiting] bytes in
+            try await Self.write(bytes, to: outbound, patience, waiting)
         }
         try await outbound.write(.end(nil))
+    }
+
+    /// Most bytes that are handed to the connection before it takes more.
+    private static let pieceLimit = 64 << 10
+
+    /// Returns when the connection has taken the bytes. They count as waiting until then.
+    private static func write(
+        _ bytes: [UInt8], to outbound: Outbound, _ patience: Patience, _ waiting: WaitingOutput
+    ) async throws {
+        guard !bytes.isEmpty else { return }
+        let key = waiting.add(bytes.count, close: patience.close)
+        defer { waiting.remove(key) }
+        for start in stride(from: 0, to: bytes.count, by: pieceLimit) {
+            let piece = bytes[start..<min(start + pieceLimit, bytes.count)]
+            let end = patience.closing(after: \.writing)
+            defer { end.cancel() }
+            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece))))
+            waiting.take(piece.count, of: key)
+        }
     }
 
     private func head(_ status: Int, _ fields: inout HTTPHeaders) -> HTTPResponseHead {

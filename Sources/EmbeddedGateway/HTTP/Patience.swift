@@ -21,6 +21,9 @@ struct Patience: Sendable {
         self.limits = limits
     }
 
+    /// Closes the connection now.
+    @Sendable func close() { channel.close(promise: nil) }
+
     /// Closes the connection when the time is over. Whoever got what he waited for cancels it.
     func closing(after limit: KeyPath<Limits, TimeAmount>) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: limits[keyPath: limit]) { channel.close(promise: nil) }

@@ -43,10 +43,12 @@ extension Router {
     private func streamed(_ ids: [String], _ range: DocumentRange, _ limit: Int?) -> Answer {
         rows { send in
             let ids = ids.prefix(limit ?? .max)
-            for start in stride(from: 0, to: ids.count, by: 100) {
+            var start = 0
+            while start < ids.count {
                 let part = ids[start..<min(start + 100, ids.count)]
                 let page = try await store.documents(part, range, isFirst: start == 0)
                 try await send(page.text)
+                start += page.count
             }
             return ids.count
         }

@@ -19,12 +19,20 @@ extension Router {
             throw GatewayFault(404, "missing attachment \(name)")
         }
         guard let digest = entry["digest"]?.string,
-            let content = try await store.attachments([digest], of: id)[digest]
+            let length = try await store.attachmentLength(digest, of: id)
         else {
             throw GatewayFault.missing
         }
         if request.query.flag("meta") { return .json(Self.notes(on: entry, digest, of: id)) }
-        var answer = try Answer(content, range: request.field("Range"))
+        let range = try request.field("Range").flatMap { text throws(GatewayFault) in
+            try Self.range(text, of: length)
+        }
+        var answer = Answer(status: range == nil ? 200 : 206, fields: [HTTPField("Accept-Ranges", "bytes")])
+        if let range {
+            let place = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
+            answer.fields.append(HTTPField("Content-Range", place))
+        }
+        try await add(digest, range ?? 0..<length, to: &answer)
         answer.fields.append(.revisionTag(digest))
         answer.fields += Self.fields(of: entry, showsEncoding: request.query["content_encoding"] != "false")
         return answer
@@ -106,24 +114,38 @@ extension Router {
     }
 }
 
-extension Answer {
-    /// The content, or the one range of it that is asked for.
+// MARK: - Contents
+
+extension Router {
+    /// Longer contents are read piece by piece as the client takes them.
+    private static let pieceLength = 256 << 10
+
+    /// Makes bytes of an attachment the body of an answer.
+    private func add(_ digest: String, _ range: Range<Int>, to answer: inout Answer) async throws {
+        guard range.count > Self.pieceLength else {
+            guard let content = try await store.attachmentContent(digest, range) else { throw GatewayFault.missing }
+            answer.body = .whole(content)
+            return
+        }
+        answer.fields.append(HTTPField("Content-Length", String(range.count)))
+        answer.body = .streamed { [store] send in
+            for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.pieceLength) {
+                let piece = start..<min(start + Self.pieceLength, range.upperBound)
+                // Removed while it was sent.
+                guard let bytes = try await store.attachmentContent(digest, piece) else { throw ConnectionCut() }
+                try await send(bytes)
+            }
+        }
+    }
+
+    /// The one range that is asked for; nil for the whole.
     ///
     /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: what is no range, more than
     ///   one range and the range of everything are answered with the whole.
-    fileprivate init(_ content: [UInt8], range: String?) throws(GatewayFault) {
-        let ranges = HTTPField("Accept-Ranges", "bytes")
-        guard let bounds = range.flatMap({ Self.bounds($0, of: content.count) }) else {
-            self.init(status: 200, fields: [ranges], body: .whole(content))
-            return
-        }
-        guard bounds.start < content.count, bounds.start < bounds.end else { throw GatewayFault(416, "") }
-        guard bounds.end - bounds.start < content.count else {
-            self.init(status: 200, fields: [ranges], body: .whole(content))
-            return
-        }
-        let place = HTTPField("Content-Range", "bytes \(bounds.start)-\(bounds.end - 1)/\(content.count)")
-        self.init(status: 206, fields: [ranges, place], body: .whole(Array(content[bounds.start..<bounds.end])))
+    private static func range(_ text: String, of length: Int) throws(GatewayFault) -> Range<Int>? {
+        guard let bounds = bounds(text, of: length) else { return nil }
+        guard bounds.start < length, bounds.start < bounds.end else { throw GatewayFault(416, "") }
+        return bounds.end - bounds.start < length ? bounds.start..<bounds.end : nil
     }
 
     /// From the first byte to the one behind the last; nil if the text is no range.

@@ -48,18 +48,18 @@ extension Store {
             let rows = try Row.fetchCursor(statement, arguments: arguments)
             var page = DocumentsPage()
             let most = min(limit ?? .max, 1_000)
-            while page.count < most, page.text.count < 512 << 10, let row = try rows.next() {
+            while page.count < most, page.text.count < ChangesPage.mostBytes, let row = try rows.next() {
                 page.lastID = row[0]
                 let channels = DocumentChannels.read(stored: (row[4] as Data?).map { Array($0) })
                 guard range.visitor.sees(channels) else { continue }
                 page.append(row, channels, range, isFirst: after == nil && page.count == 0)
             }
-            page.isLast = page.count < most && page.text.count < 512 << 10
+            page.isLast = page.count < most && page.text.count < ChangesPage.mostBytes
             return page
         }
     }
 
-    /// The documents with these ids, in their order; a row with an error where there is none.
+    /// The first of the documents with these ids, in their order; a row with an error where there is none.
     func documents(
         _ ids: ArraySlice<String>, _ range: DocumentRange, isFirst: Bool
     ) async throws -> DocumentsPage {
@@ -71,6 +71,7 @@ extension Store {
                     """)
             var page = DocumentsPage()
             for id in ids {
+                guard page.text.count < ChangesPage.mostBytes else { break }
                 let isFirst = isFirst && page.count == 0
                 let rows = try Row.fetchCursor(statement, arguments: [id])
                 guard let row = try rows.next() else {

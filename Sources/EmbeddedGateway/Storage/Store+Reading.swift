@@ -46,6 +46,30 @@ extension Store {
         }
     }
 
+    /// How long a document's attachment with this digest is; nil if it dangles.
+    func attachmentLength(_ digest: String, of id: String) async throws -> Int? {
+        try await database.read { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT length(a.content) FROM documents d
+                    JOIN attachments a ON a.digest = ?
+                    JOIN document_attachments o ON o.document = d.key AND o.attachment = a.key
+                    WHERE d.collection = \(collection) AND d.id = ?
+                    """, arguments: [digest, id])
+        }
+    }
+
+    /// Some bytes of the attachment content with this digest; nil if no document has it any more.
+    func attachmentContent(_ digest: String, _ range: Range<Int>) async throws -> [UInt8]? {
+        try await database.read { db in
+            try Data.fetchOne(
+                db, sql: "SELECT substr(content, ?, ?) FROM attachments WHERE digest = ?",
+                arguments: [range.lowerBound + 1, range.count, digest]
+            ).map { Array($0) }
+        }
+    }
+
     /// What a document's attachments with these digests hold; those that dangle are missing.
     func attachments(_ digests: [String], of id: String) async throws -> [String: [UInt8]] {
         try await database.read { db in

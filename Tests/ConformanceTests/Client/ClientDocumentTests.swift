@@ -26,9 +26,8 @@ import Testing
         }
     }
 
-    @Test func aSessionDoesWhatNameAndPasswordDo() async throws {
+    @Test(.serversWithUser) func aSessionDoesWhatNameAndPasswordDo() async throws {
         try await Workspace.with { workspace in
-            guard workspace.server.user != nil, !workspace.server.isAdministration else { return }
             let gateway = workspace.server.client(on: workspace.url, usesSession: true)
             let id = DocumentID(workspace.id("doc"))
             let revision = try await gateway.put(id, body: "{}".bytes)
@@ -111,7 +110,15 @@ import Testing
             #expect(read == LocalDocument(revision: first, body: #"{"at":"1::5"}"#.bytes))
             let second = try await gateway.saveLocalDocument(name, body: "{}".bytes, revision: first)
             #expect(second.text == "0-2")
-            guard KnownDifferences.localStale[workspace.kind] == nil else { return }
+        }
+    }
+
+    @Test(.servers("checks no revisions of local documents") { KnownDifferences.localStale[$0.kind] == nil })
+    func anUpdateOfAnOutdatedLocalDocumentIsAConflict() async throws {
+        try await Workspace.with { workspace in
+            let (name, gateway) = (workspace.local("checkpoint"), workspace.gateway)
+            let first = try await gateway.saveLocalDocument(name, body: "{}".bytes)
+            try await gateway.saveLocalDocument(name, body: "{}".bytes, revision: first)
             for revision in [nil, first] {
                 let error = await #expect(throws: GatewayError.self) {
                     try await gateway.saveLocalDocument(name, body: "{}".bytes, revision: revision)
@@ -122,9 +129,8 @@ import Testing
         }
     }
 
-    @Test func aWrongPasswordIsUnauthorized() async throws {
+    @Test(.serversThatCheckPasswords) func aWrongPasswordIsUnauthorized() async throws {
         let server = try await ConformanceServer.shared()
-        guard !server.isAdministration else { return }
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "changebot-nobody", password: "wrong")
         let gateway = Gateway(server.url, settings: settings)

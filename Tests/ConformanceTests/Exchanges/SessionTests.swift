@@ -15,17 +15,16 @@ import Testing
         #expect(reply["userCtx"]?["name"]?.kind == (name == nil ? .null : .string))
     }
 
-    @Test func aWrongPasswordBeginsNoSession() async throws {
+    @Test(.serversThatCheckPasswords) func aWrongPasswordBeginsNoSession() async throws {
         let server = try await ConformanceServer.shared()
-        guard !server.isAdministration else { return }
         let reply = try await logIn(server, "changebot-nobody", "wrong")
         let expected = KnownDifferences.invalidLogin[server.kind]
         #expect(reply.outcome.fits(expected), "\(reply.outcome) instead of \(expected)")
     }
 
-    @Test func aSessionStandsForNameAndPassword() async throws {
+    @Test(.serversWithUser) func aSessionStandsForNameAndPassword() async throws {
         let server = try await ConformanceServer.shared()
-        guard let user = server.user, !server.isAdministration else { return }
+        let user = try #require(server.user)
         let login = try await logIn(server, user.name, user.password)
         #expect(login.status == 200)
         let field = try #require(login.headers.values(of: "Set-Cookie").first)

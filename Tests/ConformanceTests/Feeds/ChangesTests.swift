@@ -145,7 +145,9 @@ import Testing
     @Test func optionsMayStandInTheBody() async throws {
         try await Workspace.with { workspace in
             // Where nothing of the body counts, the answer is the whole feed.
-            guard !workspace.kind.isCouchDB || workspace.ownsDatabase else { return }
+            guard !workspace.kind.isCouchDB || workspace.ownsDatabase else {
+                try Test.cancel("needs a database of its own")
+            }
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
             let since = workspace.start.json

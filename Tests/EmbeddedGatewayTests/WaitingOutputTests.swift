@@ -1,0 +1,161 @@
+import Compression
+import LosslessJSON
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import EmbeddedGateway
+
+/// Clients that ask and do not read: what waits for them in memory is limited.
+@Suite(.timeLimit(.minutes(5))) struct WaitingOutputTests {
+    private static let megabyte = 1 << 20
+
+    @Test func theLongestWithoutProgressIsDropped() {
+        var ledger = WaitingOutputLedger(limit: 10)
+        let first = ledger.add(4).key
+        let second = ledger.add(4).key
+        ledger.take(1, of: first)
+        let third = ledger.add(4)
+        #expect(third.dropped == [second])
+        #expect(ledger.total == 7)
+        ledger.remove(first)
+        #expect(ledger.total == 4)
+        #expect(ledger.add(6).dropped == [])
+    }
+
+    @Test func oneAnswerMayExceedTheLimit() {
+        var ledger = WaitingOutputLedger(limit: 10)
+        let small = ledger.add(4).key
+        let large = ledger.add(100)
+        #expect(large.dropped == [small])
+        #expect(ledger.total == 100)
+        ledger.take(100, of: small)
+        #expect(ledger.total == 100)
+    }
+
+    /// Each of many clients asks for an endless answer and reads nothing. The server closes the first ones, and produces
+    /// no more than what waits for the others and what the sockets of all have taken.
+    @Test func readersThatReadNothingMakeTheServerProduceNoMore() async throws {
+        let limit = 4 * Self.megabyte
+        let (waiting, produced) = (WaitingOutput(limit: limit), Counter())
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let endless: HTTPServer.Respond = { _ in
+            Answer(
+                status: 200,
+                body: .streamed { send in
+                    defer { end.yield() }
+                    while true {
+                        produced.add(Self.megabyte)
+                        try await send([UInt8](repeating: 0, count: Self.megabyte))
+                    }
+                })
+        }
+        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0, waiting: waiting, respond: endless)
+        var clients: [any Channel] = []
+        for _ in 0..<20 {
+            let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .channelOption(.autoRead, value: false).connect(host: "127.0.0.1", port: server.port).get()
+            try await client.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+            clients.append(client)
+        }
+        var ended = 0
+        for await _ in ends {
+            ended += 1
+            if ended == clients.count - limit / Self.megabyte { break }
+        }
+        await server.stop()
+        for client in clients { try? await client.close() }
+        #expect(waiting.peak <= limit)
+        // Sockets on the loopback take some megabytes each.
+        #expect(produced.value <= clients.count * 16 * Self.megabyte)
+    }
+
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+
+        var value: Int { count.load(ordering: .relaxed) }
+
+        func add(_ number: Int) { count.add(number, ordering: .relaxed) }
+    }
+
+    // MARK: - Contents that are longer than one piece
+
+    private static let content = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9) }
+
+    private func withAttachment(_ body: (TestGateway) async throws -> Void) async throws {
+        let gateway = try TestGateway()
+        let data = String(decoding: Base64.encode(Self.content), as: UTF8.self)
+        try await gateway.put("a", #"{"_attachments":{"x":{"content_type":"text/plain","data":"\#(data)"}}}"#)
+        try await body(gateway)
+    }
+
+    @Test func aLongAttachmentComesInPieces() async throws {
+        try await withAttachment { gateway in
+            let answer = await gateway.router.answer(Request("GET", "/open/a/x", fields: []))
+            guard case .streamed(let make) = answer.body else {
+                Issue.record("\(answer.body)")
+                return
+            }
+            let (lengths, continuation) = AsyncStream<Int>.makeStream()
+            try await make { continuation.yield($0.count) }
+            continuation.finish()
+            var longest = 0
+            for await length in lengths { longest = max(longest, length) }
+            #expect(longest <= 256 << 10)
+            let whole = try await gateway.answer("GET", "/open/a/x", fields: [])
+            #expect(whole.bytes == Self.content)
+            #expect(whole.field("Content-Length") == "1000003")
+        }
+    }
+
+    @Test(arguments: ["bytes=1-", "bytes=262143-524289", "bytes=-700000"]) func aLongRangeComesInPieces(
+        range: String
+    ) async throws {
+        try await withAttachment { gateway in
+            let answer = try await gateway.answer("GET", "/open/a/x", fields: [HTTPField("Range", range)])
+            #expect(answer.status == 206)
+            let place = try #require(answer.field("Content-Range")?.wholeMatch(of: /bytes (\d+)-(\d+)\/1000003/))
+            let (first, last) = (try #require(Int(place.1)), try #require(Int(place.2)))
+            #expect(answer.bytes == Array(Self.content[first...last]))
+        }
+    }
+
+    /// A packed answer has another length.
+    @Test func aLongAttachmentThatIsPackedNamesNoLength() async throws {
+        try await withAttachment { gateway in
+            let fields = [HTTPField("Accept-Encoding", "gzip")]
+            let answer = try await gateway.answer("GET", "/open/a/x", fields: fields)
+            #expect(answer.field("Content-Length") == nil)
+            #expect(try Gzip.unpack(answer.bytes, limit: 1 << 21) == Self.content)
+        }
+    }
+
+    @Test func listsOfLargeDocumentsComeInPages() async throws {
+        let gateway = try TestGateway()
+        let text = String(repeating: "x", count: 100_000)
+        for number in 0..<20 { try await gateway.put("d\(number)", "{\"v\":\"\(text)\"}") }
+        let keys = (0..<20).map { "\"d\($0)\"" } + ["\"none\"", "\"d0\""]
+        let body = "{\"keys\":[\(keys.joined(separator: ","))]}"
+        let targets = ["/open/_all_docs?include_docs=true", "/open/_changes?include_docs=true"]
+        for (method, target) in [("POST", targets[0]), ("GET", targets[0]), ("GET", targets[1])] {
+            let request = Request(method, target, fields: [.json], body: Array((method == "POST" ? body : "").utf8))
+            guard case .streamed(let make) = await gateway.router.answer(request).body else {
+                Issue.record("\(method) \(target) is not streamed")
+                continue
+            }
+            let (parts, continuation) = AsyncStream<[UInt8]>.makeStream()
+            try await make { continuation.yield($0) }
+            continuation.finish()
+            var (longest, whole) = (0, [UInt8]())
+            for await part in parts {
+                longest = max(longest, part.count)
+                whole += part
+            }
+            #expect(longest < 300_000)
+            let answer = try JSONText(whole).root
+            let rows = (answer["rows"] ?? answer["results"])?.elements.filter { $0["doc"] != nil }.count
+            #expect(rows == (method == "POST" ? 21 : 20))
+        }
+    }
+}
