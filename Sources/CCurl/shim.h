@@ -1,5 +1,7 @@
 #pragma once
 #include <curl/curl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 /*
  * What Swift cannot call or see of libcurl, and nothing else: one wrapper for each kind of argument of the variadic
@@ -56,6 +58,21 @@ static inline CURLcode ccurl_setopt_opensocketfn(CURL *easy,
 /* curl_easy_getinfo is variadic; this one is for values of type long. */
 static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
+}
+
+/* curl_easy_getinfo is variadic; this one is for values of type curl_off_t (the names ending in _T). */
+static inline CURLcode ccurl_getinfo_off(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+/* curl_easy_getinfo is variadic; this one is for CURLINFO_ACTIVESOCKET. */
+static inline CURLcode ccurl_getinfo_socket(CURL *easy, curl_socket_t *value) {
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
+}
+
+/* ioctl is variadic; this one asks a TCP socket how many bytes its peer has not acknowledged yet. */
+static inline int ccurl_unacknowledged(curl_socket_t socket, int *count) {
+    return ioctl(socket, SIOCOUTQ, count);
 }
 
 /* curl_easy_getinfo is variadic; this one is for CURLINFO_PRIVATE, which libcurl declares as a text. */

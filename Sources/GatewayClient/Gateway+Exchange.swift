@@ -31,10 +31,22 @@ extension Gateway {
         }
         noteRenewal(response.headers, of: authorization)
         guard (200..<300).contains(response.status) else {
-            throw await GatewayError(
-                refusal: response, to: request, of: url, dialect: dialect, withholding: authorization.secrets)
+            throw await refusal(response, to: request, withholding: authorization.secrets)
         }
+        hasAnswered.withLock { $0 = true }
         return response
+    }
+
+    /// What an answer means whose status is not a success.
+    ///
+    /// - Parameter secrets: What the request held and no message may repeat.
+    func refusal(
+        _ response: HTTPResponse, to request: GatewayRequest, withholding secrets: [String]
+    ) async -> GatewayError {
+        let error = await GatewayError(
+            refusal: response, to: request, of: url, dialect: dialect, withholding: secrets)
+        guard error.code == .malformedAnswer else { return error }
+        return await schemeError() ?? error
     }
 
     /// Sends a request and returns its answer, whatever its status. A GET follows up to five moves within this server:
@@ -54,12 +66,17 @@ extension Gateway {
     private func send(
         _ request: GatewayRequest, to address: String, as authorization: Authorization
     ) async throws(GatewayError) -> HTTPResponse {
+        try heedRetryAfter()
         let response: HTTPResponse
         do throws(HTTPTransportError) {
-            response = try await http.send(request.httpRequest(to: address, as: authorization))
+            var sent = request.httpRequest(to: address, as: authorization)
+            sent.idleTimeout = sent.idleTimeout ?? settings.deadlines.silence
+            response = try await http.send(sent)
         } catch {
+            if error.mayBeOfScheme, let other = await schemeError() { throw other }
             throw GatewayError(error)
         }
+        noteRetryAfter(response)
         if let dialect = GatewayDialect(serverHeader: response.headers["Server"]) { learn(dialect) }
         return response
     }
@@ -79,5 +96,15 @@ extension Gateway {
         let body = try await collect(request)
         guard let answer = SmallJSON(body) else { throw .notJSON(body, from: url) }
         return answer
+    }
+}
+
+extension HTTPTransportError {
+    /// So it ends, too, where the other scheme would be right.
+    fileprivate var mayBeOfScheme: Bool {
+        switch code {
+        case .connectionClosed, .malformedAnswer, .timedOut(.connect), .tlsFailed(.handshake), .tlsFailed(.notTLS): true
+        default: false
+        }
     }
 }

@@ -13,6 +13,10 @@ public final class Gateway: Sendable {
     let sessions: Locked<[String: GatewaySession]>
     /// It has refused a packed request and taken the same one plainly.
     let refusesCompression: Locked<Bool>
+    /// Nothing is asked before.
+    let hold: Locked<GatewayHold?>
+    /// A request has succeeded: what answers there is a gateway, and speaks what the address says.
+    let hasAnswered: Locked<Bool>
     private let ownsConnections: Bool
 
     public init(_ url: GatewayURL, settings: GatewaySettings = GatewaySettings()) {
@@ -25,6 +29,7 @@ public final class Gateway: Sendable {
             HTTPClientConfiguration.ClientCertificate(file: $0.file, keyFile: $0.keyFile, keyPassword: $0.keyPassword)
         }
         configuration.userAgent = settings.userAgent
+        if let observer = settings.requestObserver { configuration.observer = { observer(RequestRecord($0)) } }
         // A quarter of the transport's default: rows are worked off as they come, and memory counts more than the last
         // bit of speed, which is far above any gateway's.
         configuration.bodies.highWaterMark = 256 << 10
@@ -32,6 +37,8 @@ public final class Gateway: Sendable {
         seenDialect = Locked(settings.dialect)
         sessions = Locked([:])
         refusesCompression = Locked(false)
+        hold = Locked(nil)
+        hasAnswered = Locked(false)
         ownsConnections = true
     }
 
@@ -42,6 +49,8 @@ public final class Gateway: Sendable {
         seenDialect = other.seenDialect
         sessions = other.sessions
         refusesCompression = other.refusesCompression
+        hold = other.hold
+        hasAnswered = other.hasAnswered
         ownsConnections = false
     }
 

@@ -9,7 +9,8 @@ extension GatewayError {
         case .cancelled: code = .cancelled
         case .connectionClosed: code = .connectionLost
         case .malformedAnswer: code = .malformedAnswer
-        case .tooLarge: code = .tooLarge
+        // A header that never ends says nothing of the documents that were sent or asked for.
+        case .tooLarge: code = error.curlCode == nil ? .tooLarge : .malformedAnswer
         case .badURL, .invalidRequest: code = .invalidRequest
         case .sourceFailed: code = .sourceFailed
         case .outOfResources: code = .outOfResources
@@ -18,7 +19,7 @@ extension GatewayError {
         case _ where error.code.timeout != nil: code = .timedOut
         default: code = .connectionLost
         }
-        self.init(code, error.description)
+        self.init(code, [error.description, error.code.tlsProblem?.remedy].compactMap(\.self).joined(separator: "; "))
     }
 
     /// An answer whose status is not a success. Reads as much of its body as names the reason.
@@ -41,7 +42,7 @@ extension GatewayError {
             code, "\(url): \(reason.withholding(secrets))", status: status, retryAfter: response.headers.retryAfter())
         self.name = name?.withholding(secrets)
         guard code != .malformedAnswer else {
-            message = "\(url): what answers there is no gateway"
+            message = "\(url): \(Self.explanation(ofForeign: status, response.headers))"
             return
         }
         cause = Cause(
@@ -57,12 +58,39 @@ extension GatewayError {
         if let remedy = cause?.remedy(for: url) { message += "; \(remedy)" }
     }
 
+    /// What an answer says that comes from something before the gateway, or from no gateway at all.
+    private static func explanation(ofForeign status: Int, _ headers: HTTPHeaders) -> String {
+        switch status {
+        case 300..<400:
+            "what answers there is no gateway: it sends on to "
+                + "\(headers["Location"].map { String($0.prefix { $0 != "?" }) } ?? "another address")"
+        case 414: "the address is too long for what answers there: send fewer names or shorter ones"
+        case 431: "the header is too long for what answers there: are the credentials what they should be?"
+        default: "what answers there is no gateway"
+        }
+    }
+
     static func notJSON(_ body: [UInt8], from url: GatewayURL) -> GatewayError {
         let found =
             body.first { $0 > 0x20 } == UInt8(ascii: "<")
             ? "an HTML page" : SmallJSON(body) == nil ? "something that is not JSON" : "JSON that no gateway sends"
         return GatewayError(
             .malformedAnswer, "\(url) answers with \(found): a proxy or another server, not a gateway?")
+    }
+}
+
+extension HTTPTransportError.TLSProblem {
+    /// What a person can do about it; nil where the message says it all.
+    fileprivate var remedy: String? {
+        switch self {
+        case .unknownAuthority:
+            "nobody who is trusted here vouches for the server's certificate: name its authority's with --ca-file FILE"
+        case .wrongHost: "the server's certificate is for another host: check the address"
+        case .outOfDate: "renew the server's certificate, or set the clock of this machine"
+        case .authorityFile: "--ca-file must name a PEM file with certificates"
+        case .notTLS: "this port does not speak TLS: write http:// instead of https://"
+        case .handshake, .badCertificate, .clientCertificate: nil
+        }
     }
 }
 

@@ -4,15 +4,16 @@
 /// `no_proxy` for hosts that are asked directly. This machine always is.
 public struct GatewaySettings: Sendable {
     public struct Deadlines: Sendable {
-        /// Small requests: information, single documents, `_local`.
-        public var small: Duration = .seconds(60)
+        /// Small requests: information, `_local`, logging in.
+        public var small: Duration = .seconds(50)
         /// A bulk write, from the first byte sent to the last of the answer.
         public var bulk: Duration = .seconds(300)
-        /// Silence on a stream that should flow: a catch-up, an attachment.
-        public var silence: Duration = .seconds(60)
+        /// For how long nothing may move, in either direction, on any request that does not wait for changes. A connection
+        /// that hangs is noticed within a minute.
+        public var silence: Duration = .seconds(50)
         /// How long after its own timeout a longpoll may still bring its first row, heartbeats or not. Above it the feed
-        /// is taken for dead.
-        public var longpollGrace: Duration = .seconds(15)
+        /// is taken for dead: 57 s after it was asked for.
+        public var longpollGrace: Duration = .seconds(7)
         /// How long a feed that waits for changes may stay open in all: a continuous one, a longpoll that has brought
         /// rows.
         public var feed: Duration = ChangesRequest.longestContinuousFeed
@@ -63,6 +64,8 @@ public struct GatewaySettings: Sendable {
     /// Takes any certificate. For tests and emergencies.
     public var isInsecure = false
     public var userAgent = "changebot"
+    /// Called at the end of each request, on the thread that moves the bytes of all: it must be quick. Nil costs nothing.
+    public var requestObserver: (@Sendable (RequestRecord) -> Void)?
 
     /// What time it is, for the age of sessions.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }

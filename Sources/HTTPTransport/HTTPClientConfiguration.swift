@@ -54,5 +54,9 @@ package struct HTTPClientConfiguration: Sendable {
     /// `changebot/<version>`, passed in by the program; `changebot` alone by default.
     package var userAgent = "changebot"
 
+    /// Called at the end of each exchange, on the client's own thread: what it does keeps all transfers waiting. Default
+    /// nil, which costs nothing.
+    package var observer: (@Sendable (HTTPExchangeRecord) -> Void)?
+
     package init() {}
 }

@@ -106,6 +106,8 @@ extension HTTPTransportError {
         case authorityFile
         /// The client's own certificate or key can't be read, or they do not belong together.
         case clientCertificate
+        /// What answers speaks no TLS.
+        case notTLS
         /// The two sides did not come to terms, or the connection was cut meanwhile.
         case handshake
     }

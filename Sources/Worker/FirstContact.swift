@@ -38,8 +38,13 @@ struct FirstContact {
         _ start: Patience, _ question: () async throws -> Answer
     ) async throws -> Answer {
         var patience = start
+        var outage = Outage()
         while true {
-            do { return try await question() } catch let error as GatewayError {
+            do {
+                let answer = try await question()
+                outage.end(logger)
+                return answer
+            } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 switch patience.verdict(on: error) {
                 case .end(let failure): throw failure
@@ -49,6 +54,7 @@ struct FirstContact {
                         level: error.code == .malformedAnswer ? .debug : .warning,
                         "no proper answer from the gateway yet",
                         metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
+                    outage.note()
                     await report.noteContactRetry()
                     try await Task.sleep(for: delay)
                 }

@@ -103,6 +103,28 @@ import Testing
         #expect(!result.errors.contains("secret-token"))
     }
 
+    /// A user without a password got the gateway's 401.
+    @Test(
+        arguments: [
+            (["CHANGEBOT_USER": "amy"], 64, "CHANGEBOT_PASSWORD"),
+            (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": ""], 64, "CHANGEBOT_PASSWORD"),
+            (["CHANGEBOT_PASSWORD": "hunter22"], 64, "CHANGEBOT_USER"),
+            (["CHANGEBOT_PASSWORD_FILE": "/nonexistent/hunter"], 64, "CHANGEBOT_USER"),
+            (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/nonexistent/p"], 66, "/nonexistent/p"),
+            (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/tmp"], 66, "CHANGEBOT_PASSWORD_FILE"),
+            (["CHANGEBOT_TOKEN": "hunter22", "CHANGEBOT_PASSWORD": "hunter22"], 64, "CHANGEBOT_TOKEN"),
+            (["CHANGEBOT_AUTH": "session"], 64, "--auth session"),
+        ] as [([String: String], Int32, String)])
+    func credentialsOfWhichAPartIsMissing(environment: [String: String], code: Int32, part: String) async throws {
+        try await Program.withDirectory { state in
+            let result = try await Program.run(
+                ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway, "--state", state],
+                environment: environment)
+            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+            #expect(!result.errors.contains("hunter22"))
+        }
+    }
+
     @Test(arguments: ["/nonexistent/summary.json", "/tmp"])
     func aSummaryThatCannotBeWrittenIsToldBeforeAnythingIsDone(path: String) async throws {
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer(500) } }

@@ -1,3 +1,4 @@
+import Foundation
 import TestKit
 import Testing
 
@@ -20,7 +21,7 @@ struct TrustTests {
         let server = try SecureTestServer(certificate)
         let refused = try await run(server)
         #expect(refused.code == 69)
-        #expect(refused.errors.contains("self-signed"), "\(refused.errors)")
+        #expect(refused.errors.contains("self-signed") && refused.errors.contains("--ca-file"), "\(refused.errors)")
         // It is trusted then: what it serves is a page for people.
         for trust in [["--ca-file", certificate.file], ["--insecure"]] {
             let result = try await run(server, trust[0], trust.count > 1 ? trust[1] : "--once")
@@ -28,7 +29,7 @@ struct TrustTests {
             #expect(result.errors.contains("any TLS certificate is taken") == (trust[0] == "--insecure"))
         }
         let missing = try await run(server, "--ca-file", "/no/such/file")
-        #expect(missing.code == 69 && missing.errors.contains("/no/such/file"), "\(missing.errors)")
+        #expect(missing.code == 66 && missing.errors.contains("/no/such/file"), "\(missing.errors)")
     }
 
     @Test func anotherHostsCertificateIsRefused() async throws {
@@ -37,6 +38,34 @@ struct TrustTests {
         #expect(result.code == 69)
         #expect(result.errors.contains("127.0.0.1") && result.errors.contains("certificate"), "\(result.errors)")
         #expect(!result.errors.contains("expired") && !result.errors.contains("self-signed"), "\(result.errors)")
+    }
+
+    /// Said before anything is asked.
+    @Test(arguments: [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nhello\n", "PEM"), ("\u{30}\u{2}", "PEM")])
+    func aFileWithoutACertificateIsSaid(content: String, part: String) async throws {
+        try await Program.withDirectory { folder in
+            try Data(content.utf8).write(to: URL(fileURLWithPath: folder + "/ca.pem"))
+            for (path, code) in [(folder + "/ca.pem", Int32(78)), (folder, 66)] {
+                let result = try await Program.run([
+                    "export", "--gateway", "https://127.0.0.1:1/todo", "--output", "-", "--ca-file", path,
+                ])
+                #expect(result.code == code && result.errors.contains(path), "\(result.errors)")
+                if code == 78 { #expect(result.errors.contains(part), "\(result.errors)") }
+            }
+        }
+    }
+
+    /// A daemon waits for a gateway; one whose address has the wrong scheme will never come.
+    @Test(arguments: [["run", "--once"], ["run"], ["fix"], ["export"]])
+    func plainHTTPToATLSPortIsSaidAtOnce(command: [String]) async throws {
+        let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))
+        try await Program.withDirectory { folder in
+            let rules =
+                command == ["export"] ? ["--output", "-"] : ["--rules", Program.pictureRules, "--state", folder]
+            let result = try await Program.run(
+                command + ["--gateway", "http://127.0.0.1:\(server.port)/todo"] + rules)
+            #expect(result.code == 69 && result.errors.contains("write https://"), "\(result.errors)")
+        }
     }
 
     @Test func anExpiredCertificateIsRefused() async throws {

@@ -33,6 +33,7 @@ import Testing
         ("http://h", "no keyspace"), ("http://h/", "no keyspace"), ("http:///todo", "no host"),
         ("todo", "not a URL"), ("http://h/todo?x=1", "query"), ("http://h/a.b.c.d", "not a keyspace"),
         ("http://h/_all", "not a keyspace"), ("http://u%:p@h/todo", "percent-encoded"),
+        ("http://amy@h/todo", "without a password"),
     ])
     func saysWhatIsWrong(text: String, part: String) {
         let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL(text) }

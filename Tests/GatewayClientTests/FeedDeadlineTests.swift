@@ -91,9 +91,36 @@ import Testing
         #expect(answer.lastSequence == nil)
     }
 
-    @Test func theDefaultsAreAMinuteAndFive() {
+    /// A connection that hangs was noticed after four minutes.
+    @Test func whatHangsIsNoticedWithinAMinute() {
         let deadlines = GatewaySettings.Deadlines()
-        #expect(ChangesRequest.defaultLongpollTimeout + deadlines.longpollGrace == .seconds(65))
+        #expect(ChangesRequest.defaultLongpollTimeout + deadlines.longpollGrace < .seconds(60))
+        #expect(ChangesRequest.heartbeat * 2 + deadlines.longpollGrace < .seconds(60))
+        #expect(max(deadlines.silence, deadlines.small) < .seconds(60))
         #expect(deadlines.feed == .seconds(300))
+    }
+
+    /// Bulk writes, look-ups and single documents had five minutes.
+    @Test func aServerThatNeverAnswersIsLeftWhateverItWasAsked() async throws {
+        var settings = GatewaySettings()
+        settings.deadlines.silence = .milliseconds(200)
+        settings.deadlines.small = .milliseconds(200)
+        let scripted = try ScriptedGateway(settings: settings) { connection, _ in connection.waitForClose() }
+        let gateway = scripted.gateway
+        let requests: [@Sendable () async throws -> Void] = [
+            { _ = try await gateway.databaseInfo() },
+            { _ = try await gateway.bulkDocs([BulkDocument(id: "a", segments: [Array(#"{"_id":"a"}"#.utf8)])]) },
+            { _ = try await gateway.allDocs(keys: ["a"]) },
+            { _ = try await gateway.document("a") },
+            { _ = try await gateway.localDocument("a") },
+            { _ = try await gateway.documents(limit: 10) },
+            { _ = try await gateway.changes(ChangesRequest()) },
+            { _ = try await gateway.openRevisions(of: "a") },
+            { _ = try await gateway.bulkGet([BulkGetKey(id: "a", revision: RevisionID("1-a"))]) },
+        ]
+        for request in requests {
+            let error = await #expect(throws: GatewayError.self) { try await request() }
+            #expect(error?.code == .timedOut, "\(error as Any)")
+        }
     }
 }

@@ -84,6 +84,34 @@ import Testing
         #expect(response.body.received == 20_000_000)
     }
 
+    /// All of the body is in the kernel's buffers at once; from there it goes slowly.
+    @Test func anUploadThatIsReadSlowlyIsNoSilence() async throws {
+        let start = ContinuousClock.now
+        let server = try TestServer { connection in
+            _ = try connection.readHead()
+            while ContinuousClock.now - start < .seconds(10) {
+                _ = try connection.read(64 << 10)
+                usleep(200_000)
+            }
+        }
+        let body = HTTPRequestBody.bytes([UInt8](repeating: 7, count: 32 << 20))
+        let request = HTTPRequest(method: "POST", url: server.url(), body: body, idleTimeout: .seconds(4))
+        await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await HTTPClient().send(request) }
+    }
+
+    @Test func anUploadThatNobodyReadsIsLeft() async throws {
+        let over = EventCounter()
+        let server = try TestServer { connection in
+            _ = try connection.readHead()
+            over.block(until: 1)
+        }
+        let body = HTTPRequestBody.bytes([UInt8](repeating: 7, count: 32 << 20))
+        let request = HTTPRequest(method: "POST", url: server.url(), body: body, idleTimeout: .seconds(2))
+        await #expect(throws: HTTPTransportError(.timedOut(.idle), "")) { try await HTTPClient().send(request) }
+        over.increment()
+        await server.closed.wait(for: 1)
+    }
+
     @Test(arguments: [Duration.milliseconds(50), .seconds(3600)])
     func aDeadlineCanBeMovedWhileTheBodyComes(later: Duration) async throws {
         let server = try Self.silent(Self.beginOfBody)

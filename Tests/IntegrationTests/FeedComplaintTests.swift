@@ -126,7 +126,7 @@ import Worker
     }
 
     /// pouchdb#4604, sync_gateway#1309: the client asked for the same page for ever.
-    @Test("complaint 7: a feed that does not get on is no endless loop")
+    @Test("complaint 7: a feed that makes no progress is no endless loop")
     func aFeedThatDoesNotGetOnIsNoEndlessLoop() async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
@@ -156,13 +156,126 @@ import Worker
         let told = EventCounter()
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, patience: .init(),
-            logger: Logger(label: "test") { _ in Witness(words: "does not get on", seen: told) }, noteRetry: {})
+            logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: told) }, noteRetry: {})
         await withThrowingTaskGroup { tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
             await told.wait(for: 1)
             tasks.cancelAll()
             await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
         }
+    }
+
+    /// Sequences that swing between two values were asked for 4,200 times a second.
+    @Test(
+        "complaint 7: a feed that goes round in a circle is held back and told once",
+        arguments: [(2, FeedReader.Following.longpoll), (3, .longpoll), (2, .continuous)])
+    func aFeedThatGoesRoundIsHeldBack(cycle: Int, following: FeedReader.Following) async throws {
+        let answered = EventCounter()
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                answered.increment()
+                let number = answered.count % cycle + 5
+                guard request.target.contains("feed=continuous") else {
+                    let page = ScriptedServer.feed([ScriptedServer.row(number)], last: number).body
+                    return try connection.answer(headers: ScriptedServer.syncGateway, body: page)
+                }
+                try connection.write("HTTP/1.1 200 OK\r\n\r\n" + ScriptedServer.row(number) + "\n")
+                throw CancellationError()
+            }
+        }
+        let told = EventCounter()
+        var reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, patience: .init(),
+            logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: told) }, noteRetry: {})
+        reader.following = following
+        await withThrowingTaskGroup { [reader] tasks in
+            tasks.addTask { try await reader.read(from: .start) { _, _ in } }
+            await told.wait(for: 1)
+            #expect(answered.count <= cycle + 5)
+            await answered.wait(for: cycle + 6)
+            tasks.cancelAll()
+            await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
+        }
+        #expect(told.count == 1)
+    }
+
+    @Test("complaint 7: a run that ends with the feed ends with one that goes round in a circle")
+    func aOneShotRunEndsWithAFeedThatGoesRound() async throws {
+        let answered = EventCounter()
+        let server = try TestServer { connection in
+            try connection.serve { _ in
+                answered.increment()
+                let number = answered.count % 2 + 5
+                let page = ScriptedServer.feed([ScriptedServer.row(number)], last: number).body
+                try connection.answer(headers: ScriptedServer.syncGateway, body: page)
+            }
+        }
+        let reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
+            patience: .init(), logger: BotBench.logger, noteRetry: {})
+        try await reader.read(from: .start) { _, _ in }
+        #expect(answered.count < 20)
+    }
+
+    /// Whoever had trouble tells that it is over, and that nothing is left to read.
+    @Test("complaint 2: the end of trouble is told once, and so is the end of the feed")
+    func theEndOfTroubleIsTold() async throws {
+        try await BotBench.withTrouble { bench, gateway in
+            try await bench.load(BotBench.tasks(0..<3))
+            try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
+            let (recovered, caughtUp) = (EventCounter(), EventCounter())
+            var patience = Patience.Settings()
+            patience.isDaemon = true
+            let reader = FeedReader(
+                gateway: Gateway(bench.url), end: .never, patience: patience,
+                logger: Logger(label: "test") { _ in
+                    MultiplexLogHandler([
+                        Witness(words: "reached the gateway again after", seen: recovered),
+                        Witness(words: "caught up", seen: caughtUp),
+                    ])
+                }, noteRetry: {})
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await reader.read(from: .start) { _, _ in } }
+                await caughtUp.wait(for: 1)
+                #expect(recovered.count == 1)
+                try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
+                // Ends the longpoll that is open.
+                try await bench.load(BotBench.tasks(3..<4))
+                await caughtUp.wait(for: 2)
+                #expect(recovered.count == 2)
+                tasks.cancelAll()
+                await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
+            }
+            #expect(caughtUp.count == 2)
+        }
+    }
+
+    /// The third such request only was looked into, after four minutes.
+    @Test("complaint 2: a longpoll that nobody ends is trouble, not the end of an idle request")
+    func aLongpollThatHangsIsToldAtOnce() async throws {
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                guard !request.target.contains("feed=longpoll") else { return connection.waitForClose() }
+                let page = ScriptedServer.feed([], last: 7).body
+                try connection.answer(headers: ScriptedServer.syncGateway, body: page)
+            }
+        }
+        var settings = GatewaySettings()
+        settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
+        let told = EventCounter()
+        var reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.url("/todo")), settings: settings), end: .never, patience: .init(),
+            logger: Logger(label: "test") { _ in Witness(words: "the changes feed broke off", seen: told) },
+            noteRetry: {})
+        reader.idleAfter = .zero
+        await withThrowingTaskGroup { [reader] tasks in
+            tasks.addTask { try await reader.read(from: .start) { _, _ in } }
+            await told.wait(for: 1)
+            tasks.cancelAll()
+            await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
+        }
+        // One that asked what there is, and the one that hung.
+        #expect(server.accepted.count <= 2)
     }
 
     /// Counts the messages that hold these words.

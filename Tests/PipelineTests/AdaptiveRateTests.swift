@@ -55,6 +55,29 @@ import Testing
         #expect(rate.turn(for: 1, now: start + .seconds(1)) == start + .seconds(30))
     }
 
+    /// All but the first writer went on after ten seconds.
+    @Test(arguments: [true, false])
+    func everyWriterWaitsForTheGatewaysTime(hasLimit: Bool) {
+        var rate = AdaptiveRate()
+        if hasLimit { rate.noteRefusal(now: start) }
+        rate.noteWritten(100, now: start)
+        rate.noteRefusal(retryAfter: .seconds(60), now: start + .milliseconds(500))
+        for writer in 0..<20 {
+            let turn = rate.turn(for: 100, now: start + .seconds(1 + writer))
+            #expect(turn >= start + .milliseconds(60_500), "writer \(writer)")
+            #expect(turn <= start + .milliseconds(70_500), "writer \(writer)")
+        }
+    }
+
+    @Test func whatGetsThroughMeanwhileDoesNotLiftTheHold() {
+        var rate = AdaptiveRate()
+        rate.noteRefusal(retryAfter: .seconds(60), now: start)
+        for second in 1..<50 { rate.noteWritten(5000, now: start + .seconds(second)) }
+        #expect(rate.turn(for: 1, now: start + .seconds(50)) >= start + .seconds(60))
+        rate.noteRefusal(retryAfter: .seconds(1), now: start + .seconds(51))
+        #expect(rate.turn(for: 1, now: start + .seconds(52)) >= start + .seconds(60))
+    }
+
     @Test func theRateStaysBelowWhatIsBorneAndComesBack() {
         var rate = AdaptiveRate()
         rate.noteWritten(1000, now: start)

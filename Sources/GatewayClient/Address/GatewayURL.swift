@@ -80,7 +80,10 @@ public struct GatewayURL: Hashable, Sendable {
     private static func credentials(in userInfo: Substring) throws(GatewayURLFault) -> GatewayCredentials? {
         guard !userInfo.isEmpty else { return nil }
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let user = parts[0].percentDecoded, let password = (parts.count > 1 ? parts[1] : "").percentDecoded else {
+        guard parts.count > 1 else {
+            throw .init("the URL names a user without a password: write user:password@, or user:@ if it is empty")
+        }
+        guard let user = parts[0].percentDecoded, let password = parts[1].percentDecoded else {
             throw .init("the user info of the URL is not percent-encoded UTF-8")
         }
         return .basic(user: user, password: password)

@@ -49,12 +49,10 @@ extension Change.Fields {
             if kind == .object { document = index }
         } else if tape.isString(name, "changes", in: bytes) {
             if kind == .array { changes = index }
-            if kind == .array { changes = index }
             revision = Self.firstRevision(ofChangesAt: value, on: tape, in: bytes)
         } else if tape.isString(name, "deleted", in: bytes) {
             if kind == .true { flags.insert(.deleted) }
         } else if tape.isString(name, "removed", in: bytes) {
-            if kind == .array { removed = index }
             if kind == .array { removed = index }
             if kind != .null { flags.insert(.removed) }
         } else if tape.isString(name, "revoked", in: bytes) {

@@ -79,7 +79,7 @@ extension Gateway {
         if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
         switch request.feed {
         case .normal:
-            (exchange.deadline, exchange.silence) = (settings.deadlines.stream, settings.deadlines.silence)
+            exchange.deadline = settings.deadlines.stream
         case .longpoll(let timeout):
             // Heartbeats are no silence, and a dead feed may send them for ever: hence both.
             exchange.deadline = timeout + settings.deadlines.longpollGrace

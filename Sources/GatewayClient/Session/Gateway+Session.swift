@@ -84,9 +84,8 @@ extension Gateway {
             body: [body.bytes], deadline: settings.deadlines.small)
         let response = try await send(request, as: .credentials(nil))
         guard response.status == 200 else {
-            throw await GatewayError(
-                refusal: response, to: request, of: url, dialect: dialect,
-                withholding: GatewayCredentials.basic(user: name, password: password).secrets)
+            throw await refusal(
+                response, to: request, withholding: GatewayCredentials.basic(user: name, password: password).secrets)
         }
         let answer: [UInt8]
         do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {

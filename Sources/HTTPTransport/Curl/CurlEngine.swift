@@ -50,6 +50,7 @@ actor CurlEngine {
         // Nothing comes between this look and the entry in `transfers`; a later cancel finds it there.
         if Task.isCancelled { return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent")) }
         if let end { return .failure(end) }
+        if let fault = request.lengthFault { return .failure(HTTPTransportError(.invalidRequest, fault)) }
         guard let url = request.parsedURL() else {
             return .failure(HTTPTransportError(.badURL, "not an http or https URL without user info"))
         }
@@ -63,7 +64,9 @@ actor CurlEngine {
             curl_url_cleanup(url)
             return .failure(HTTPTransportError(.outOfResources, "the process has no memory left for a request"))
         }
-        let timers = ExchangeTimers(deadline: request.deadline, idleTimeout: request.idleTimeout, now: .now)
+        let timers = ExchangeTimers(
+            deadline: request.deadline, idleTimeout: request.idleTimeout, sendsBody: request.body.count ?? 0 > 0,
+            now: .now)
         let transfer = CurlTransfer(
             easy, id: id, request: request, url: url, configuration: configuration, flows: flows, timers: timers,
             touched: touched)
@@ -150,6 +153,7 @@ actor CurlEngine {
         transfer.tellHead()
         transfer.uploadFlow?.withLock { $0.close() }?.resume(returning: false)
         transfer.handOver(transfer.flow.withLock { $0.finish(result) })
+        transfer.report(result)
     }
 
     /// Tells readers what has come. True if a paused transfer goes on and libcurl has to be called again.
@@ -184,7 +188,7 @@ actor CurlEngine {
     }
 
     private func arm(_ transfer: CurlTransfer) {
-        guard let due = transfer.timers.due?.time else { return }
+        guard let due = transfer.timers.due else { return }
         nextDue = nextDue.map { min($0, due) } ?? due
     }
 
@@ -194,10 +198,9 @@ actor CurlEngine {
         let now = Instant.now
         self.nextDue = nil
         for transfer in transfers.values {
-            guard let due = transfer.timers.due else { continue }
-            if due.time <= now {
-                let message = due.timeout == .idle ? "no byte for too long" : "not done by its deadline"
-                finish(transfer, .failure(HTTPTransportError(.timedOut(due.timeout), message, of: transfer)))
+            if let timeout = transfer.timers.timeout(at: now, acknowledged: transfer.acknowledgedBytes) {
+                let message = transfer.timers.message(of: timeout)
+                finish(transfer, .failure(HTTPTransportError(.timedOut(timeout), message, of: transfer)))
             } else {
                 arm(transfer)
             }

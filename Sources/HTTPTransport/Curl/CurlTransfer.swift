@@ -30,6 +30,8 @@ final class CurlTransfer {
     private(set) var head: HeadParser
     private var upload: UploadPosition
     private let mayBeRepeated: Bool
+    /// Told how the exchange ended; nil if nobody wants to know.
+    private let record: HTTPExchangeRecord.Pending?
     private let touched: TouchedTransfers
     private var isTouched = false
     private let url: OpaquePointer
@@ -50,6 +52,7 @@ final class CurlTransfer {
         head = HeadParser(limit: configuration.bodies.headerLimit)
         upload = UploadPosition(request.body)
         mayBeRepeated = request.mayBeRepeated
+        record = configuration.observer.map { HTTPExchangeRecord.Pending(request, $0) }
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         headerLines = request.headerLines()
@@ -68,6 +71,25 @@ final class CurlTransfer {
 
     /// Host and port, for errors.
     var place: (host: String?, port: Int?) { url.place }
+
+    /// Bytes of the request that the server's side has acknowledged, counted from an unknown start; nil if unknown.
+    var acknowledgedBytes: Int? {
+        var (socket, sent, waiting): (curl_socket_t, curl_off_t, Int32) = (-1, 0, 0)
+        guard ccurl_getinfo_socket(easy, &socket) == CURLE_OK, socket >= 0,
+            ccurl_getinfo_off(easy, CURLINFO_SIZE_UPLOAD_T, &sent) == CURLE_OK,
+            ccurl_unacknowledged(socket, &waiting) == 0
+        else { return nil }
+        return Int(sent) - Int(waiting)
+    }
+
+    /// Tells whoever watches the client's exchanges that this one has ended.
+    func report(_ result: Result<Void, HTTPTransportError>) {
+        guard let record else { return }
+        var sent: curl_off_t = 0
+        ccurl_getinfo_off(easy, CURLINFO_SIZE_UPLOAD_T, &sent)
+        record.end(
+            status: head.isComplete ? head.status : nil, sent: Int(sent), received: flow.withLock(\.received), result)
+    }
 
     /// Marks it as one to look at when libcurl comes back.
     func touch() {

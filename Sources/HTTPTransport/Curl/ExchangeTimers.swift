@@ -2,17 +2,24 @@
 /// so a waiting longpoll costs nothing in between.
 struct ExchangeTimers {
     typealias Instant = ContinuousClock.Instant
-    typealias Due = (time: Instant, timeout: HTTPTransportError.Timeout)
 
+    private let begun: Instant
     private var deadline: Instant?
     private let idleTimeout: Duration?
+    private let sendsBody: Bool
     private var lastActivity: Instant
     /// The reader keeps the transfer waiting: no silence of the server's.
     private var isPaused = false
+    /// Bytes that the server had acknowledged after half of the idle timeout.
+    private var acknowledgedBefore: Int?
 
-    init(deadline: Duration?, idleTimeout: Duration?, now: Instant) {
+    /// - Parameter sendsBody: Bytes of a large body wait in the kernel: it may move on a slow network though nothing is
+    ///   heard of it here.
+    init(deadline: Duration?, idleTimeout: Duration?, sendsBody: Bool = false, now: Instant) {
+        begun = now
         self.deadline = deadline.map { now + $0 }
         self.idleTimeout = idleTimeout
+        self.sendsBody = sendsBody
         lastActivity = now
     }
 
@@ -21,20 +28,52 @@ struct ExchangeTimers {
     /// Bytes have come or gone, or the transfer was paused or goes on.
     mutating func touch(at now: Instant, isPaused: Bool) {
         lastActivity = now
+        acknowledgedBefore = nil
         self.isPaused = isPaused
     }
 
     /// The exchange has to be over by `deadline` now, whatever was said before.
     mutating func extend(to deadline: Instant) { self.deadline = deadline }
 
-    /// What runs out first.
-    var due: Due? {
-        let idle = isPaused ? nil : idleTimeout.map { lastActivity + $0 }
-        switch (deadline, idle) {
-        case (nil, nil): return nil
-        case (let deadline?, nil): return (deadline, .exchange)
-        case (nil, let idle?): return (idle, .idle)
-        case (let deadline?, let idle?): return idle < deadline ? (idle, .idle) : (deadline, .exchange)
+    /// When to look again.
+    var due: Instant? {
+        guard let idleTimeout, !isPaused else { return deadline }
+        let looksEarly = sendsBody && acknowledgedBefore == nil
+        let idle = lastActivity + (looksEarly ? idleTimeout / 2 : idleTimeout)
+        return deadline.map { min($0, idle) } ?? idle
+    }
+
+    /// What has run out by now; nil if nothing has.
+    ///
+    /// - Parameter acknowledged: How many bytes of the request the server's side has acknowledged; nil if unknown.
+    mutating func timeout(at now: Instant, acknowledged: @autoclosure () -> Int?) -> HTTPTransportError.Timeout? {
+        if let deadline, deadline <= now { return .exchange }
+        guard let idleTimeout, !isPaused else { return nil }
+        let silence = lastActivity.duration(to: now)
+        if sendsBody, silence >= idleTimeout / 2 {
+            let count = acknowledged() ?? 0
+            guard let before = acknowledgedBefore else {
+                acknowledgedBefore = count
+                return silence >= idleTimeout ? .idle : nil
+            }
+            if count > before {
+                touch(at: now, isPaused: false)
+                return nil
+            }
+        }
+        return silence >= idleTimeout ? .idle : nil
+    }
+
+    /// For people.
+    func message(of timeout: HTTPTransportError.Timeout) -> String {
+        switch timeout {
+        case .idle: "nothing has moved for \(idleTimeout?.wholeSeconds ?? 0) seconds"
+        case .exchange: "no complete answer within \(begun.duration(to: deadline ?? begun).wholeSeconds) seconds"
+        case .connect: "no connection in time"
         }
     }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: Int64 { components.seconds }
 }

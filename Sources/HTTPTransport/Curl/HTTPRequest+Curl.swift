@@ -18,7 +18,10 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_str(easy, CURLOPT_NOPROXY, configuration.proxies.hostsWithoutProxy)
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // A peer that has vanished is noticed within 40 seconds, also while a paused transfer waits for its reader.
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+    ccurl_setopt_long(easy, CURLOPT_TCP_KEEPIDLE, 15)
+    ccurl_setopt_long(easy, CURLOPT_TCP_KEEPINTVL, 5)
     ccurl_setopt_opensocketfn(easy, openSocket)
     ccurl_setopt_str(easy, CURLOPT_USERAGENT, configuration.userAgent)
     ccurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, configuration.connections.connectTimeout.milliseconds))
@@ -36,10 +39,13 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
 }
 
 /// Sockets that programs started meanwhile do not inherit: they would keep a closed connection open. libcurl 7.88 itself
-/// opens them without `SOCK_CLOEXEC`.
+/// opens them without `SOCK_CLOEXEC`, and can't set how many keepalive probes may go unanswered.
 private let openSocket: OpenSocket = { _, _, address in
     guard let address = address?.pointee else { return -1 }
-    return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+    let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+    var probes: Int32 = 5
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, &probes, socklen_t(MemoryLayout<Int32>.size))
+    return descriptor
 }
 
 private typealias OpenSocket =
@@ -91,6 +97,21 @@ extension HTTPRequest {
         return list
     }
 
+    /// libcurl 7.88 sends a header of at most 1 MiB and calls a longer one "Out of memory" (`DYN_HTTP_REQUEST`). What it
+    /// adds itself must fit in too.
+    private static let headLimit = 1000 << 10
+
+    /// Why the URL and the header, credentials included, are too long to be sent; nil if they are not.
+    var lengthFault: String? {
+        let limit = Self.headLimit
+        let header = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        let credentials = credentials.map(\.headerBytes) ?? 0
+        guard url.utf8.count + header + credentials > limit else { return nil }
+        let part =
+            url.utf8.count >= header + credentials ? "URL" : credentials >= header ? "credentials" : "header"
+        return "the request can't be sent: its \(part) is too long (more than \(limit >> 10) KiB in all)"
+    }
+
     /// What could not be put on the wire, or would put more on it than was meant; nil if all is well.
     var fault: HTTPTransportError.Code? {
         guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }),
@@ -116,6 +137,16 @@ extension HTTPRequest {
             return nil
         }
         return parsed
+    }
+}
+
+extension HTTPCredentials {
+    /// About how long they are in a header.
+    fileprivate var headerBytes: Int {
+        switch secret {
+        case .basic(let user, let password): (user.utf8.count + password.utf8.count) / 3 * 4
+        case .bearer(let token): token.utf8.count
+        }
     }
 }
 

@@ -4,14 +4,20 @@ extension HTTPTransportError {
     /// What libcurl's `result` means for `transfer`.
     init(_ result: CURLcode, of transfer: CurlTransfer) {
         let place = transfer.place
-        let words = result == CURLE_SEND_FAIL_REWIND ? "" : transfer.errorMessage
-        let own =
-            result == CURLE_SEND_FAIL_REWIND
-            ? "the connection ended before the answer" : String(cString: curl_easy_strerror(result))
-        self.init(
+        let code =
             transfer.ownError ?? transfer.headLineFault(result)
-                ?? Code(result, words: words, verifyResult: transfer.verifyResult),
-            words.isEmpty ? own : words, host: place.host, port: place.port, curlCode: Int(result.rawValue))
+            ?? Code(result, words: transfer.errorMessage, verifyResult: transfer.verifyResult)
+        self.init(
+            code, Self.message(code, result, of: transfer), host: place.host, port: place.port,
+            curlCode: Int(result.rawValue))
+    }
+
+    /// libcurl's words, except where they are wrong or missing.
+    private static func message(_ code: Code, _ result: CURLcode, of transfer: CurlTransfer) -> String {
+        if code == .tooLarge { return "the header of the answer is too long" }
+        if result == CURLE_SEND_FAIL_REWIND { return "the connection ended before the answer" }
+        let words = transfer.errorMessage
+        return words.isEmpty ? String(cString: curl_easy_strerror(result)) : words
     }
 
     /// An end that we set ourselves.
@@ -38,6 +44,10 @@ extension HTTPTransportError.Code {
         case CURLE_PEER_FAILED_VERIFICATION: self = .tlsFailed(.init(verifyResult: verifyResult, words: words))
         case CURLE_SSL_CACERT_BADFILE: self = .tlsFailed(.authorityFile)
         case CURLE_SSL_CERTPROBLEM: self = .tlsFailed(.clientCertificate)
+        // What OpenSSL 3 says of an answer in plain text: what it reads where a record should begin is none.
+        case CURLE_SSL_CONNECT_ERROR
+        where ["wrong version number", "packet length too long", "http request"].contains { words.contains($0) }:
+            self = .tlsFailed(.notTLS)
         case CURLE_SSL_CONNECT_ERROR: self = .tlsFailed(.handshake)
         case CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS: self = .tlsFailed(.badCertificate)
         default: self = .other(Int(result.rawValue))
@@ -60,9 +70,12 @@ extension HTTPTransportError.TLSProblem {
 }
 
 extension CurlTransfer {
-    /// libcurl takes header lines of up to 100 KiB and calls a longer one "Out of memory" (7.88, `DYN_H1_…`).
+    /// libcurl takes header lines of up to 100 KiB and calls a longer one "Out of memory" (7.88, `DYN_H1_…`); where it has a
+    /// limit for all lines together, passing it is an error of receiving.
     fileprivate func headLineFault(_ result: CURLcode) -> HTTPTransportError.Code? {
-        result == CURLE_OUT_OF_MEMORY && !head.isComplete ? .tooLarge : nil
+        guard !head.isComplete else { return nil }
+        let isTooLarge = result == CURLE_RECV_ERROR && errorMessage.contains("Too large response headers")
+        return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil
     }
 
     /// What OpenSSL said of the certificate.

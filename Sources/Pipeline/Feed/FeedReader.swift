@@ -22,8 +22,7 @@ package struct FeedReader: Sendable {
         case caughtUp(with: SequenceID?)
     }
 
-    /// A gateway that answers a longpoll at once with nothing, or with the same page again and again, must not be asked
-    /// ten thousand times a second.
+    /// A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
     private static let shortestRequest: Duration = .milliseconds(500)
 
     package let gateway: Gateway
@@ -35,6 +34,8 @@ package struct FeedReader: Sendable {
     package var listsLeaves = false
     /// The keyspace was there before: if it is missing now it may come back.
     package var knowsKeyspace = false
+    /// Whether the end of the feed is told when it is reached, and again after trouble.
+    package var tellsCaughtUp = true
     /// From here on a request on which nothing moves and that ends badly is one that a proxy has ended.
     package var idleAfter: Duration = .seconds(5)
     package let patience: Patience.Settings
@@ -64,7 +65,8 @@ package struct FeedReader: Sendable {
     /// - Throws: ``RunFailure``, and whatever `deliver` throws.
     package func read(from start: SequenceID, deliver: Delivery) async throws {
         var progress = Progress(
-            position: start, patience: Patience(patience, hasSucceeded: true), asked: start)
+            position: start, patience: Patience(patience, hasSucceeded: true), asked: start,
+            pace: FeedPace(start: start))
         while true {
             try Task.checkCancellation()
             let began = ContinuousClock.now
@@ -72,16 +74,20 @@ package struct FeedReader: Sendable {
             progress.asked = progress.position
             do {
                 try await readAnswer(&progress, deliver)
-                if isAtEnd(progress) { return }
-                progress.hasCaughtUp = true
-                noteWhetherItGetsOn(&progress)
-                if !progress.hasRows || progress.isStuck, began.duration(to: .now) < Self.shortestRequest {
-                    try await Task.sleep(for: Self.shortestRequest)
+                noteEnd(of: &progress)
+                if isAtEnd(progress) { return noteCaughtUp(&progress) }
+                noteCaughtUp(&progress)
+                if let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
+                    began.duration(to: .now) < pause
+                {
+                    try await Task.sleep(for: pause)
                 }
                 progress.patience.succeed()
                 progress.idleEnds = 0
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
+                noteEnd(of: &progress)
+                if progress.hasRows, progress.pace.stalls == 0 { progress.patience.succeed() }
                 // The database is there, this collection of it is not.
                 if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
                     throw RunFailure(.databaseMissing, error.description)
@@ -90,10 +96,10 @@ package struct FeedReader: Sendable {
                     logger.debug("something ended an idle request; asking again", metadata: ["reason": "\(error)"])
                     try await checkAfterIdleEnd(&progress)
                 } else {
-                    try await wait(after: error, &progress.patience)
+                    try await wait(after: error, &progress)
                 }
             } catch is EndReached {
-                return
+                return noteCaughtUp(&progress)
             }
         }
     }
@@ -109,8 +115,8 @@ package struct FeedReader: Sendable {
         var hasRows = false
         /// Where the answer that was read last began.
         var asked: SequenceID
-        /// It brought something and ended where it began.
-        var isStuck = false
+        var pace: FeedPace
+        var outage = Outage()
         /// Requests in a row that were ended while nothing moved.
         var idleEnds = 0
     }
@@ -123,6 +129,11 @@ package struct FeedReader: Sendable {
         progress.hasAnswered = true
         while let batch = try await answer.next() {
             try await hand(over: batch, &progress, to: deliver)
+            if isContinuous(progress) {
+                // Such an answer may go on for minutes: its lines are answers of their own.
+                noteEnd(of: &progress)
+                if let pause = progress.pace.pause { try await Task.sleep(for: pause) }
+            }
             // CouchDB's shards pass it one by one: only the end of its answer tells.
             guard gateway.dialect == .syncGateway, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
@@ -141,6 +152,10 @@ package struct FeedReader: Sendable {
         return request
     }
 
+    private func isContinuous(_ progress: Progress) -> Bool {
+        if case .continuous = feed(progress) { true } else { false }
+    }
+
     private func feed(_ progress: Progress) -> ChangesRequest.Feed {
         if case .caughtUp = end { return .normal }
         guard progress.hasCaughtUp else { return .normal }
@@ -156,7 +171,7 @@ package struct FeedReader: Sendable {
     ) async throws {
         let rows = batch.prefix(while: { $0.kind != .failure })
         if let reached = rows.last?.sequence {
-            if reached.isFarBehind(progress.position) {
+            if reached.isFarBehind(progress.position), progress.pace.stalls == 0 {
                 logger.notice(
                     "the feed went back; going on: what is done already is found so",
                     metadata: ["from": "\(progress.position)", "to": "\(reached)"])
@@ -164,21 +179,30 @@ package struct FeedReader: Sendable {
             try await deliver(rows, reached)
             progress.position = reached
             progress.hasRows = true
-            progress.patience.succeed()
+            progress.pace.add(rows)
         }
         if rows.count < batch.count {
             throw GatewayError(.serverError, "\(gateway.url): the feed reports an error of the gateway's own")
         }
     }
 
-    /// Where rows come and the sequence stays the next answer will bring them again: told once, until it moves.
-    private func noteWhetherItGetsOn(_ progress: inout Progress) {
-        let wasStuck = progress.isStuck
-        progress.isStuck = progress.hasRows && progress.position == progress.asked
-        guard progress.isStuck, !wasStuck else { return }
+    /// An answer, or what came of it before it was cut, is read. A feed that brings the same again and again is told of
+    /// once, until it makes progress.
+    private func noteEnd(of progress: inout Progress) {
+        let before = progress.pace.stalls
+        progress.pace.endAnswer(at: progress.position)
+        guard progress.pace.stalls != before, progress.pace.isWorthTelling else { return }
         logger.warning(
-            "the feed does not get on: it ends where it began and brings the same changes again",
+            "the feed makes no progress: it brings the same changes again and again; asking less often",
             metadata: ["since": "\(progress.position)"])
+    }
+
+    /// The feed was read to its end.
+    private func noteCaughtUp(_ progress: inout Progress) {
+        progress.outage.end(logger)
+        guard !progress.hasCaughtUp else { return }
+        progress.hasCaughtUp = true
+        if tellsCaughtUp { logger.info("caught up", metadata: ["since": "\(progress.position)"]) }
     }
 
     private func hasPassedGoal(_ position: SequenceID) -> Bool {
@@ -190,15 +214,17 @@ package struct FeedReader: Sendable {
     /// One that does not get on from where it was asked will not do so next time either.
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
-        return goal == nil || !progress.hasRows || progress.position == progress.asked
+        return goal == nil || !progress.hasRows || progress.position == progress.asked || progress.pace.isHopeless
             || hasPassedGoal(progress.position)
     }
 
-    /// Proxies end requests on which nothing moves, some with an answer of their own, some without any.
+    /// Proxies end requests on which nothing moves, some with an answer of their own, some without any. A request that
+    /// nobody has ended in time is another matter: the connection hangs.
     private func isIdleEnd(_ error: GatewayError, after span: Duration) -> Bool {
         guard span >= idleAfter else { return false }
         return switch error.code {
-        case .timedOut, .connectionLost: true
+        case .timedOut: error.status != nil
+        case .connectionLost: true
         case .unavailable: [502, 504, 524].contains(error.status)
         default: false
         }
@@ -210,12 +236,15 @@ package struct FeedReader: Sendable {
         guard progress.idleEnds.isMultiple(of: 3) else { return }
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
             if error.code == .cancelled { throw CancellationError() }
-            try await wait(after: error, &progress.patience)
+            try await wait(after: error, &progress)
         }
     }
 
-    private func wait(after error: GatewayError, _ patience: inout Patience) async throws {
-        switch patience.verdict(on: error) {
+    /// What there is by then is asked for at once: so it shows soon whether the gateway is there again.
+    private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
+        progress.outage.note()
+        progress.hasCaughtUp = false
+        switch progress.patience.verdict(on: error) {
         case .end(let failure): throw failure
         case .retry(let delay):
             logger.warning(

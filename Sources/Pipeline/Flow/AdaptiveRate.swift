@@ -2,8 +2,8 @@
 ///
 /// There is no limit until the first refusal. Then it is half of what was written lately. A further refusal halves it
 /// again if anything was written in between: else it says nothing of the rate. Each second without one adds a quarter, and
-/// once it has grown to four times the rate that was refused last there is none any more. Nobody waits longer than ten
-/// seconds for a turn.
+/// once it has grown to four times the rate that was refused last there is none any more. Because of the rate nobody waits
+/// longer than ten seconds for a turn; a time that the gateway sets (`Retry-After`) holds for every writer.
 package struct AdaptiveRate: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -20,16 +20,19 @@ package struct AdaptiveRate: Sendable {
     private var lastRefusal: Instant?
     private var hasWrittenSince = true
     private var lastGrowth: Instant?
-    /// When the next write may begin.
+    /// When the next write may begin, as far as the rate goes.
     private var nextTurn: Instant?
+    /// What the gateway asked for: nobody writes before.
+    private var heldUntil: Instant?
     private var written: [(at: Instant, documents: Int)] = []
 
     package init() {}
 
     /// When a write of so many documents may begin. It counts as begun then.
     package mutating func turn(for documents: Int, now: Instant) -> Instant {
-        let turn = max(now, nextTurn ?? now)
-        nextTurn = limit.map { min(turn + .seconds(Double(documents) / $0), now + Self.longestTurn) }
+        let earliest = max(now, heldUntil ?? now)
+        let turn = max(earliest, nextTurn ?? earliest)
+        nextTurn = limit.map { min(turn + .seconds(Double(documents) / $0), earliest + Self.longestTurn) }
         return turn
     }
 
@@ -37,7 +40,7 @@ package struct AdaptiveRate: Sendable {
     ///
     /// - Parameter retryAfter: Nothing begins before.
     package mutating func noteRefusal(retryAfter: Duration? = nil, now: Instant) {
-        if let retryAfter { nextTurn = max(nextTurn ?? now, now + retryAfter) }
+        if let retryAfter { heldUntil = max(heldUntil ?? now, now + retryAfter) }
         if let lastRefusal, lastRefusal.duration(to: now) < .seconds(1) { return }
         lastRefusal = now
         lastGrowth = now

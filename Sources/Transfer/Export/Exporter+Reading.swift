@@ -66,6 +66,7 @@ extension Exporter {
             gateway: gateway, end: .caughtUp(with: goal), patience: settings.patience, logger: logger,
             noteRetry: { [report] in report.count { $0.retries += 1 } })
         reader.channels = settings.channels
+        reader.tellsCaughtUp = false
         reader.listsLeaves = settings.includesRevisions
         var end = start
         try await reader.read(from: start) { rows, reached in

@@ -44,9 +44,15 @@ struct PatientAsking: Sendable {
         _ question: () async throws -> Answer
     ) async throws -> Answer {
         var patience = start
+        var outage = Outage()
         while true {
-            do { return try await question() } catch let error as GatewayError {
+            do {
+                let answer = try await question()
+                outage.end(logger)
+                return answer
+            } catch let error as GatewayError {
                 guard !isForGood(error) else { throw error }
+                outage.note()
                 try await wait(after: error, &patience, "no proper answer from the gateway yet")
             }
         }

@@ -3,29 +3,33 @@ internal import GatewayClient
 
 /// Credentials of the environment. They have no options: what stands in argv is seen by everybody.
 enum Credentials {
-    /// - Throws: 64 if variables contradict each other, 66 if the password file can't be read.
+    /// - Throws: 64 if variables contradict each other or one is missing, 66 if the password file can't be read.
     static func find(_ environment: Environment) throws(CommandFailure) -> GatewayCredentials? {
         let user = environment.variable("CHANGEBOT_USER")
         let password = environment.variable("CHANGEBOT_PASSWORD")
         let file = environment.variable("CHANGEBOT_PASSWORD_FILE")
-        let token = environment.variable("CHANGEBOT_TOKEN")
-        if let token {
-            guard user == nil else {
-                throw CommandFailure(.usage, "CHANGEBOT_TOKEN and CHANGEBOT_USER are both set: unset one")
+        if let token = environment.variable("CHANGEBOT_TOKEN") {
+            let others = [("USER", user), ("PASSWORD", password), ("PASSWORD_FILE", file)]
+            if let other = others.first(where: { $0.1 != nil })?.0 {
+                throw CommandFailure(.usage, "CHANGEBOT_TOKEN and CHANGEBOT_\(other) are both set: unset one")
             }
             return .bearer(token: token)
         }
-        guard let user else {
-            guard password == nil, file == nil else {
-                throw CommandFailure(.usage, "a password is set, but no CHANGEBOT_USER")
-            }
-            return nil
-        }
-        guard password == nil || file == nil else {
+        switch (user, password, file) {
+        case (nil, nil, nil): return nil
+        case (nil, _, _):
+            throw CommandFailure(
+                .usage, "a password is set, but no user: set CHANGEBOT_USER too, or unset the password")
+        case (_, _?, _?):
             throw CommandFailure(.usage, "CHANGEBOT_PASSWORD and CHANGEBOT_PASSWORD_FILE are both set: unset one")
+        case (_?, nil, nil):
+            throw CommandFailure(
+                .usage,
+                "CHANGEBOT_USER is set, but no password: set CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE too, or unset CHANGEBOT_USER"
+            )
+        case (let user?, let password?, nil): return .basic(user: user, password: password)
+        case (let user?, nil, let file?): return .basic(user: user, password: try read(file))
         }
-        if let file { return .basic(user: user, password: try read(file)) }
-        return .basic(user: user, password: password ?? "")
     }
 
     /// Where a password is looked up anew while the run lasts: its file, which others may have changed. Nil if there is
@@ -37,11 +41,21 @@ enum Credentials {
         return { .basic(user: user, password: try read(file)) }
     }
 
-    /// The file's content without the line feed at its end.
+    /// The file's content without the line end at its end.
     private static func read(_ path: String) throws(CommandFailure) -> String {
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw CommandFailure(.missingInput, "can't read the password file \(path)")
+        let bytes: Data
+        do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            let isThere = FileManager.default.fileExists(atPath: path)
+            throw CommandFailure(
+                .missingInput,
+                "can't read the password file \(path) (CHANGEBOT_PASSWORD_FILE)\(isThere ? "" : ": there is no such file")"
+            )
         }
-        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+        guard var text = String(data: bytes, encoding: .utf8) else {
+            throw CommandFailure(.missingInput, "the password file \(path) (CHANGEBOT_PASSWORD_FILE) is not UTF-8")
+        }
+        if text.utf8.last == UInt8(ascii: "\n") { text = String(text.unicodeScalars.dropLast()) }
+        if text.utf8.last == UInt8(ascii: "\r") { text = String(text.unicodeScalars.dropLast()) }
+        return text
     }
 }

@@ -62,7 +62,8 @@ extension GatewayOptions {
 }
 
 extension AccessOptions {
-    /// - Throws: ``CommandFailure`` with 64 for contradictions, 66 for a password file that is not there.
+    /// - Throws: ``CommandFailure`` with 64 for contradictions, 66 for a file that is not there or can't be read, 78 for
+    ///   a `--ca-file` without a certificate.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandFailure) -> GatewaySettings {
         var settings = GatewaySettings()
         let credentials = try Credentials.find(environment)
@@ -72,8 +73,14 @@ extension AccessOptions {
         settings.credentials = credentials ?? url.userInfo
         settings.usesSession =
             try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) == .session
+        if settings.usesSession {
+            guard case .basic? = settings.credentials else {
+                throw CommandFailure(
+                    .usage, "--auth session needs a user and a password: set CHANGEBOT_USER and CHANGEBOT_PASSWORD")
+            }
+        }
         settings.credentialsSource = Credentials.source(environment)
-        settings.caFile = caFile ?? environment["ca-file"]
+        settings.caFile = try (caFile ?? environment["ca-file"]).map(AuthorityFile.checked)
         settings.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
         settings.userAgent = "changebot/\(Changebot.version)"

@@ -17,7 +17,8 @@ enum GatewayConnection {
     ) async throws {
         switch choice {
         case .remote(let url):
-            let settings = try access.settings(for: url, environment)
+            var settings = try access.settings(for: url, environment)
+            settings.requestObserver = requestLog(logger)
             if settings.isInsecure {
                 logger.warning("any TLS certificate is taken: whoever is in between can read and write as this user")
             }
@@ -28,12 +29,28 @@ enum GatewayConnection {
             let address = try await embedded.start()
             logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
             do {
-                try await using(Gateway(try GatewayURL(address.url)), body)
+                var settings = GatewaySettings()
+                settings.requestObserver = requestLog(logger)
+                try await using(Gateway(try GatewayURL(address.url), settings: settings), body)
             } catch {
                 await embedded.stop()
                 throw error
             }
             await embedded.stop()
+        }
+    }
+
+    /// Names each request where somebody wants to see that much.
+    private static func requestLog(_ logger: Logger) -> (@Sendable (RequestRecord) -> Void)? {
+        guard logger.logLevel <= .debug else { return nil }
+        return { record in
+            var metadata: Logger.Metadata = [
+                "method": "\(record.method)", "path": "\(record.target)", "seconds": "\(record.duration.seconds)",
+                "bytes_out": "\(record.sent)", "bytes_in": "\(record.received)",
+            ]
+            if let status = record.status { metadata["status"] = "\(status)" }
+            if let failure = record.failure { metadata["reason"] = "\(failure)" }
+            logger.debug("request", metadata: metadata)
         }
     }
 
@@ -44,4 +61,9 @@ enum GatewayConnection {
         }
         await gateway.shutdown()
     }
+}
+
+extension Duration {
+    /// To the millisecond, for logs: `0.034`.
+    fileprivate var seconds: Double { ((self / .milliseconds(1)).rounded()) / 1000 }
 }

@@ -1,0 +1,28 @@
+internal import HTTPTransport
+
+/// How one request went: what is worth a line in a log. Holds no credentials and no bodies.
+public struct RequestRecord: Sendable {
+    public let method: String
+    /// Path and query, as they were sent.
+    public let target: String
+    /// Nil if no answer began.
+    public let status: Int?
+    /// From the request to the last byte of the answer.
+    public let duration: Duration
+    /// Bytes of the request's body.
+    public let sent: Int
+    /// Bytes of the answer's body.
+    public let received: Int
+    /// Why it did not come to its proper end; nil if it did.
+    public let failure: String?
+
+    init(_ record: HTTPExchangeRecord) {
+        method = record.method
+        target = record.target
+        status = record.status
+        duration = record.duration
+        sent = record.sent
+        received = record.received
+        failure = record.error?.description
+    }
+}

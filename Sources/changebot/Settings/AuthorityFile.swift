@@ -1,0 +1,40 @@
+internal import Foundation
+
+/// The file of `--ca-file`. Looked at before anything is asked: a TLS library's words about it come late and say little.
+enum AuthorityFile {
+    private static let labels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
+
+    /// - Returns: The path, once it is clear that certificates can be read there.
+    /// - Throws: 66 if it can't be read, 78 if there is no certificate in it.
+    static func checked(_ path: String) throws(CommandFailure) -> String {
+        let bytes: [UInt8]
+        do { bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
+            throw CommandFailure(.missingInput, "--ca-file: can't read \(path): \(reason(error, path))")
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard !labels.contains(where: { holdsBlock($0, in: text) }) else { return path }
+        // A certificate in DER is one ASN.1 sequence.
+        let remedy =
+            bytes.starts(with: [0x30, 0x82])
+            ? "it looks like DER; 'openssl x509 -inform der -in FILE -out FILE.pem' makes PEM of it"
+            : "it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'"
+        throw CommandFailure(.badConfiguration, "--ca-file: there is no certificate in \(path): \(remedy)")
+    }
+
+    private static func holdsBlock(_ label: String, in text: String) -> Bool {
+        guard let begin = text.range(of: "-----BEGIN \(label)-----"),
+            let end = text.range(of: "-----END \(label)-----", range: begin.upperBound..<text.endIndex)
+        else { return false }
+        let body = text[begin.upperBound..<end.lowerBound].filter { !$0.isWhitespace }
+        return Data(base64Encoded: String(body))?.first == 0x30
+    }
+
+    private static func reason(_ error: any Error, _ path: String) -> String {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            return "there is no such file"
+        }
+        if isFolder.boolValue { return "it is a folder" }
+        return FileManager.default.isReadableFile(atPath: path) ? "\(error)" : "this user may not"
+    }
+}
