@@ -59,6 +59,8 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // What `changebot demo` needs, so that it works from any folder.
+        .target(name: "CDemoFiles"),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
@@ -102,7 +104,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CMalloc", "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON", "Pipeline", "Rules",
+                "CDemoFiles", "CMalloc", "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON",
+                "Pipeline", "Rules",
                 "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
@@ -122,7 +125,7 @@ let package = Package(
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
             name: "ChangebotTests",
-            dependencies: ["changebot", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit"],
+            dependencies: ["changebot", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit", .logging],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
         .testTarget(

@@ -21,7 +21,12 @@ package struct TransferStanding: Sendable {
 }
 
 extension TransferReport {
-    package var shortfall: String? { nil }
+    package var shortfall: String? {
+        let count = counters.deadLetters
+        guard count > 0 else { return nil }
+        return "\(count == 1 ? "1 document is" : "\(count) documents are") missing or not whole in the export; "
+            + "without --quiet the log names each"
+    }
 }
 
 extension ExportReport: TransferReport {

@@ -10,12 +10,13 @@ struct Changebot: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "changebot",
-        abstract: "Rules on the changes feed of a document gateway.",
+        abstract: "Apply rules to the changes feed of a document gateway (Couchbase Sync Gateway, Apache CouchDB).",
         discussion: """
-            changebot demo                      see it work, with nothing else installed
-            changebot run --gateway http://127.0.0.1:4985/todo --rules rules/
+            See it work:  changebot demo
+            Use it:       changebot run --gateway http://127.0.0.1:4985/todo --rules rules/
 
-            Credentials: CHANGEBOT_USER with CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE, or CHANGEBOT_TOKEN.
+            Credentials come from the environment: CHANGEBOT_USER with CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE, or \
+            CHANGEBOT_TOKEN. Every option can be set there too: --retry-for is CHANGEBOT_RETRY_FOR.
             """,
         version: version,
         subcommands: [
@@ -33,22 +34,44 @@ struct Changebot: AsyncParsableCommand {
         signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         ProcessTitle.hideCredentials()
+        let command: any ParsableCommand
         do {
-            var command = try parseAsRoot(arguments)
+            if let unknown = UsageError.UnknownCommand(arguments), !unknown.name.hasPrefix("-") {
+                refuse(unknown.message, arguments)
+            }
+            command = try parseAsRoot(arguments)
+        } catch {
+            if exitCode(for: error) == .success { show(error) }
+            refuse(fullMessage(for: error), arguments)
+        }
+        await run(command)
+    }
+
+    private static func run(_ command: any ParsableCommand) async {
+        do {
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
+                var command = command
                 try command.run()
             }
-        } catch let failure as CommandFailure {
+        } catch {
+            if exitCode(for: error) == .success { show(error) }
+            let failure = CommandFailure(error)
             failure.report()
             failure.code.exit()
-        } catch {
-            // Help and the version on stdout with 0; what is wrong with the arguments on stderr with 64.
-            let code = exitCode(for: error)
-            let message = ProcessTitle.redacted(fullMessage(for: error))
-            code == .success ? Console.print(message) : Console.complain(message)
-            Foundation.exit(code.rawValue)
         }
+    }
+
+    /// Help and the version, on stdout.
+    private static func show(_ request: any Error) -> Never {
+        for line in fullMessage(for: request).visibleLines { Console.print(line) }
+        ExitStatus.done.exit()
+    }
+
+    /// What is wrong with the arguments, on stderr.
+    private static func refuse(_ message: String, _ arguments: [String]) -> Never {
+        UsageError(message, arguments).report()
+        ExitStatus.usage.exit()
     }
 }

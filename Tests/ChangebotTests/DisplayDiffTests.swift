@@ -9,6 +9,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
 @Suite struct LineDiffTests {
     private func lines(_ old: String, _ new: String) -> [String] {
         LineDiff(old.split(separator: " ").map(String.init), new.split(separator: " ").map(String.init)).lines(plain)
+            .map(\.text)
     }
 
     @Test(
@@ -90,7 +91,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
 
     @Test func coloursAndEscapes() {
         #expect(
-            LineDiff(["\u{1B}[2J", "same\u{202E}"], ["new", "same\u{202E}"]).lines(colored) == [
+            LineDiff(["\u{1B}[2J", "same\u{202E}"], ["new", "same\u{202E}"]).lines(colored).map(\.text) == [
                 "\u{1B}[31m- \\u001b[2J\u{1B}[0m", "\u{1B}[32m+ new\u{1B}[0m", "  same\\u202e",
             ])
     }
@@ -108,7 +109,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
     @Test func showsTheLinesThatChange() throws {
         let after = try JSONText(#"{"_id":"task-1","done":true,"_attachments":{"image":{}}}"#)
         #expect(
-            try diff(.written(after)).lines(plain) == [
+            try diff(.written(after)).lines(plain).map(\.text) == [
                 "task-1  3-abc  add-image",
                 "  {", "    \"_id\": \"task-1\"", "-   \"done\": false", "+   \"done\": true", "  }",
             ])
@@ -127,7 +128,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             .init(id: "audit-2", keyspace: "todo._default.audit"),
         ]
         #expect(
-            diff.lines(plain) == [
+            diff.lines(plain).map(\.text) == [
                 "task-1  3-abc  a, b",
                 "- attachment old",
                 "+ attachment image  image/png, 29,789 bytes, sha256 abcdef012345…",
@@ -138,7 +139,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
     }
 
     @Test func aDeletionShowsWhatIsDeleted() throws {
-        let lines = try diff(.deleted).lines(plain)
+        let lines = try diff(.deleted).lines(plain).map(\.text)
         #expect(
             lines == [
                 "task-1  3-abc  add-image", "- (deleted)", "- {", "-   \"_id\": \"task-1\"", "-   \"done\": false",
@@ -148,7 +149,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
 
     @Test func aDocumentThatIsSetAsideSaysWhy() throws {
         #expect(
-            try diff(.setAside(reason: "jq:\nnull")).lines(plain)
+            try diff(.setAside(reason: "jq:\nnull")).lines(plain).map(\.text)
                 == ["task-1  3-abc  add-image", "! dead-lettered: jq:\\u000anull"])
     }
 
@@ -157,7 +158,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         diff.detached = ["x\ny"]
         diff.otherDocuments = [.init(id: "\u{85}", keyspace: "k\u{7}")]
         #expect(
-            diff.lines(plain) == [
+            diff.lines(plain).map(\.text) == [
                 "a\\u001b[2J\\u202eb  3-abc  r\\u000d", "- (deleted)", "- {", "-   \"_id\": \"task-1\"",
                 "-   \"done\": false", "- }", "- attachment x\\u000ay", "put \\u0085 in k\\u0007",
             ])

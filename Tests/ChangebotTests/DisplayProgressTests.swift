@@ -1,3 +1,4 @@
+import LosslessJSON
 import TestKit
 import Testing
 
@@ -73,7 +74,13 @@ import Testing
     ])
     func theFormIsThatOfTheTerminal(isTerminal: Bool, terminal: String?, isQuiet: Bool, form: ProgressPacing.Form) {
         let style = TerminalStyle(.never, isTerminal: isTerminal, terminal: terminal)
-        #expect(ProgressPacing(style, isQuiet: isQuiet).form == form)
+        #expect(ProgressPacing(style, isQuiet: isQuiet, format: .text).form == form)
+    }
+
+    @Test(arguments: [(true, false, ProgressPacing.Form.json), (false, false, .json), (true, true, .none)])
+    func progressIsJSONWhereTheLogIs(isTerminal: Bool, isQuiet: Bool, form: ProgressPacing.Form) {
+        let style = TerminalStyle(.auto, isTerminal: isTerminal)
+        #expect(ProgressPacing(style, isQuiet: isQuiet, format: .json).form == form)
     }
 }
 
@@ -145,6 +152,21 @@ private struct Recording {
             recording.take() == [
                 "41%  500 of 1,200 documents  100/s  7s left\n", "83%  1,000 of 1,200 documents  100/s  2s left\n",
             ])
+    }
+
+    @Test func asJSONEachLineIsAnObject() throws {
+        let recording = Recording()
+        let elapsed = Monitor(Duration.zero)
+        let progress = ProgressLine(
+            ProgressPacing(.json), output: recording.output, elapsed: { elapsed.with { $0 } }, width: { 80 })
+        elapsed.with { $0 = .seconds(5) }
+        progress.show(count: 500, total: 1200, bytes: 7)
+        progress.finish()
+        let calls = recording.take()
+        #expect(calls.count == 1)
+        let line = try JSONText(String(try #require(calls.first).dropLast())).root
+        #expect(line["message"]?.string == "progress" && line["documents"]?.integer == 500)
+        #expect(line["total"]?.integer == 1200 && line["bytes"]?.integer == 7 && line["seconds"]?.integer == 5)
     }
 
     @Test func quietSaysNothing() {

@@ -14,7 +14,7 @@ import Testing
     ) {
         let style = TerminalStyle(choice, isTerminal: isTerminal, noColor: noColor, terminal: terminal)
         #expect(style.isColored == isColored)
-        #expect(style.green("x") == (isColored ? "\u{1B}[32mx\u{1B}[0m" : "x"))
+        #expect(style.green("x").text == (isColored ? "\u{1B}[32mx\u{1B}[0m" : "x"))
     }
 
     @Test(arguments: [
@@ -31,11 +31,11 @@ import Testing
 
     @Test func everyColourEndsWhereItsTextEnds() {
         let style = TerminalStyle(.always, isTerminal: false)
-        #expect(style.red("x") == "\u{1B}[31mx\u{1B}[0m")
-        #expect(style.yellow("x") == "\u{1B}[33mx\u{1B}[0m")
-        #expect(style.bold("x") == "\u{1B}[1mx\u{1B}[0m")
-        #expect(style.dim("x") == "\u{1B}[2mx\u{1B}[0m")
-        #expect(style.dim("") == "")
+        #expect(style.red("x").text == "\u{1B}[31mx\u{1B}[0m")
+        #expect(style.yellow("x").text == "\u{1B}[33mx\u{1B}[0m")
+        #expect(style.bold("x").text == "\u{1B}[1mx\u{1B}[0m")
+        #expect(style.dim("x").text == "\u{1B}[2mx\u{1B}[0m")
+        #expect(style.dim("").text == "")
     }
 }
 
@@ -73,5 +73,27 @@ import Testing
             ("\u{2028}\u{FEFF}\u{200B}", "\\u2028\\ufeff\\u200b"), ("\u{E0041}", "\\udb40\\udc41"),
             ("\r\n", "\\u000d\\u000a"),
         ])
-    func isOnOneLineAndHidesNothing(text: String, visible: String) { #expect(text.visible == visible) }
+    func isOnOneLineAndHidesNothing(text: String, visible: String) {
+        #expect(text.visible == visible)
+        #expect(VisibleLine(text).text == visible)
+        let style = TerminalStyle(.always, isTerminal: false)
+        #expect(text.isEmpty || style.red(text).text == "\u{1B}[31m\(visible)\u{1B}[0m")
+    }
+
+    /// Every control character, every character that changes the direction of text, every line separator.
+    @Test func noControlCharacterIsLeft() {
+        let hidden =
+            Array(0...0x1F) + Array(0x7F...0x9F) + [0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029]
+            + Array(0x202A...0x202E) + Array(0x2066...0x2069) + [0xFEFF, 0xFFF9, 0xE0001]
+        for value in hidden.compactMap({ Unicode.Scalar(UInt32($0)) }) {
+            #expect(!String(value).visible.unicodeScalars.contains(value), "\(value.value)")
+        }
+    }
+
+    @Test func jsonMeansTheSameAndHasNoControlCharacters() throws {
+        let json = "{\"a\u{9B}\":\"\u{7F}ü\u{202E}😀\u{2028}\u{E0041}\"}\n[1]"
+        let text = String(decoding: Array(json.utf8).visibleJSON, as: UTF8.self)
+        #expect(
+            text == #"{"a\u009b":"\u007fü\u202e😀\u2028\udb40\udc41"}"# + "\n[1]")
+    }
 }

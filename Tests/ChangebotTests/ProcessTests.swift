@@ -41,6 +41,26 @@ import Testing
         let attached = result.output.split(separator: "\n").filter { $0.hasPrefix("attached ") }
         #expect(attached.count == 3)
         for line in attached { #expect(line.split(separator: " ").count == 4 && line.count > 70, "\(line)") }
+        let quiet = try await Program.run(["demo", "--quiet"])
+        #expect(quiet.code == 0 && quiet.errors.isEmpty)
+        #expect(quiet.output.split(separator: "\n") == attached)
+    }
+
+    /// The demonstration once looked for its files in the working directory.
+    @Test func theDemoWorksFromAnyFolderAndLeavesNothingBehind() async throws {
+        try await Program.withDirectory { folder in
+            // As it is installed: nothing of the project is above it.
+            let program = folder + "/changebot"
+            try FileManager.default.copyItem(atPath: Program.path, toPath: program)
+            let temporary = folder + "/tmp"
+            try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+            let process = try ChildProcess(
+                ["/bin/sh", "-c", "cd / && exec \(program) demo --quiet"], environment: ["TMPDIR": temporary])
+            let output = String(decoding: await process.readToEnd(), as: UTF8.self)
+            #expect(await process.wait() == 0)
+            #expect(output.split(separator: "\n").count { $0.hasPrefix("attached ") } == 3, "\(output)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: temporary) == [])
+        }
     }
 
     @Test func runsOfTheSameStateAndOfANewOneWriteNothingTwice() async throws {

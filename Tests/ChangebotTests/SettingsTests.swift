@@ -62,6 +62,6 @@ import Testing
             try environment.value(nil, "retry-for", parse: TimeSpan.init(argument:))
         }
         #expect(failure?.code == .usage)
-        #expect(failure?.message?.contains("--retry-for") == true)
+        #expect(failure?.description.contains("CHANGEBOT_RETRY_FOR") == true)
     }
 }

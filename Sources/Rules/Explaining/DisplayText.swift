@@ -42,32 +42,13 @@ enum DisplayText {
             guard count < limit else { return (text, true) }
             if isBreak {
                 text += " "
-            } else if isVisible(character) {
+            } else if character.isVisible {
                 text.unicodeScalars.append(character)
             } else {
-                text += escape(character)
+                text += character.jsonEscape
             }
             count += 1
         }
         return (text, false)
-    }
-
-    /// Not so: control characters, and those that turn the direction of what follows or take no room.
-    private static func isVisible(_ character: Unicode.Scalar) -> Bool {
-        if character.isASCII { return character.value >= 0x20 && character.value != 0x7F }
-        switch character.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: return false
-        default: return true
-        }
-    }
-
-    /// As JSON escapes a character.
-    private static func escape(_ character: Unicode.Scalar) -> String {
-        var result = ""
-        for unit in String(character).utf16 {
-            let digits = String(unit, radix: 16)
-            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
-        return result
     }
 }

@@ -1,7 +1,7 @@
 /// Finds what someone who mistyped a name most likely meant.
-enum NearestName {
+package enum NearestName {
     /// The name that is fewest edits away from `name`, if those are one or at most a third of its length; else nil.
-    static func of(_ name: String, among names: [String]) -> String? {
+    package static func of(_ name: String, among names: [String]) -> String? {
         let candidates = names.map { (name: $0, distance: distance(Array(name.utf8), Array($0.utf8))) }
         guard let best = candidates.min(by: { $0.distance < $1.distance }),
             best.distance <= max(1, best.name.utf8.count / 3)

@@ -19,10 +19,13 @@ struct Demo {
     private static let patience: Duration = .seconds(30)
 
     let logger: Logger
+    /// Only the pictures are told of.
+    let isQuiet: Bool
 
     /// - Throws: ``CommandFailure`` with 1 if a picture is missing or is not the asset.
     func run() async throws {
         let files = try DemoFiles()
+        defer { files.remove() }
         let ruleSet = try RuleSet.load(paths: [files.rules])
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)
@@ -36,10 +39,10 @@ struct Demo {
     }
 
     private func show(_ files: DemoFiles, _ ruleSet: RuleSet, _ url: GatewayURL) async throws {
-        Console.print("gateway   \(url), embedded, in memory")
+        tell("gateway   \(url), embedded, in memory")
         let phone = Gateway(url)
         let groceries = try await loadGroceries(files, into: phone)
-        Console.print("groceries \(groceries) documents: a list, its tasks, its users, a moderator")
+        tell("groceries \(groceries) documents: a list, its tasks, its users, a moderator")
 
         let place = StateLocation(choice: .embedded(file: nil), directory: "", "demo")
         defer { place.discardIfTemporary() }
@@ -57,9 +60,9 @@ struct Demo {
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
             tasks.addTask {
-                Console.print(
+                tell(
                     "bot       follows the feed with \(ruleSet.count) rules: \(ruleSet.names.joined(separator: ", "))")
-                try await play(files, phone)
+                try await play(phone)
                 await group.triggerGracefulShutdown()
             }
             tasks.addTask {
@@ -70,7 +73,7 @@ struct Demo {
             _ = try await tasks.next()
             tasks.cancelAll()
         }
-        await tell(report)
+        await tellEnd(report)
         await gateway.shutdown()
         await phone.shutdown()
     }
@@ -88,7 +91,7 @@ struct Demo {
     }
 
     /// Adds the tasks as a phone would, waits for each picture, and compares it with the asset.
-    private func play(_ files: DemoFiles, _ phone: Gateway) async throws {
+    private func play(_ phone: Gateway) async throws {
         for item in Self.tasks {
             var writer = JSONWriter()
             writer.object { writer in
@@ -103,11 +106,11 @@ struct Demo {
                 }
             }
             try await phone.put(item.id, body: writer.bytes)
-            Console.print("phone     adds a task \"\(item.task)\"")
+            tell("phone     adds a task \"\(item.task)\"")
         }
         try await waitForPictures(phone)
         for item in Self.tasks {
-            let asset = try files.asset(item.picture)
+            let asset = DemoFiles.asset(item.picture)
             guard let picture = try await phone.attachment("image", of: item.id), picture == asset else {
                 throw CommandFailure(.incomplete, "\(item.id): the picture is not \(item.picture)")
             }
@@ -131,17 +134,23 @@ struct Demo {
         }
     }
 
-    private func tell(_ report: RunReport) async {
-        let counters = await report.counters()
-        Console.print(
-            """
-            bot       looked at \(counters.changes) changes, \(counters.matched) matched a rule, \
-            wrote \(counters.written) documents; all others it left alone
+    private func tell(_ line: String) {
+        if !isQuiet { Console.print(line) }
+    }
 
-            Next: serve a gateway          changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
+    private func tellEnd(_ report: RunReport) async {
+        let counters = await report.counters()
+        tell(
+            "bot       looked at \(counters.changes) changes, \(counters.matched) matched a rule, "
+                + "wrote \(counters.written) documents; all others it left alone")
+        let next = """
+
+            Next, in the folder of the project:
+                  serve a gateway          changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
                   let the bot follow it    changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml
                   add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple"}'
                   look at it               curl http://127.0.0.1:4985/todo/t1
-            """)
+            """
+        for line in next.visibleLines { tell(line.text) }
     }
 }

@@ -1,41 +1,50 @@
+internal import CDemoFiles
 internal import Foundation
 internal import LosslessJSON
 
-/// The files of the demonstration, found beside the working directory or above the program.
+/// The files of the demonstration. The program holds them; a temporary folder has them while the demonstration runs.
 struct DemoFiles {
-    private let root: String
+    private let folder: String
 
-    /// - Throws: ``CommandFailure`` with 66.
+    /// - Throws: ``CommandFailure`` with 73.
     init() throws(CommandFailure) {
-        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let above = sequence(first: program) { $0.path == "/" ? nil : $0.deletingLastPathComponent() }
-        let places = [FileManager.default.currentDirectoryPath] + above.map(\.path)
-        guard
-            let root = places.first(where: { FileManager.default.fileExists(atPath: $0 + "/assets/groceries.ndjson") })
-        else {
+        folder = NSTemporaryDirectory() + "changebot-demo-\(UUID().uuidString)"
+        do { for (path, bytes) in Self.embedded { try write(bytes, to: path) } } catch {
+            remove()
             throw CommandFailure(
-                .missingInput, "can't find assets/groceries.ndjson: run the demo in the project's folder")
+                .cannotCreate, "can't write the demo's files to \(folder): \(error.localizedDescription)")
         }
-        self.root = root
     }
 
-    var rules: String { root + "/rules/attach-images.yaml" }
+    func remove() { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// The path of each file in a folder, and what is in it.
+    static var embedded: [(path: String, bytes: [UInt8])] {
+        (0..<demo_file_count).map { index in
+            let file = demo_file_at(index).pointee
+            return (String(cString: file.path), Array(UnsafeBufferPointer(start: file.bytes, count: file.length)))
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let file = URL(fileURLWithPath: "\(folder)/\(path)")
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        try Data(bytes).write(to: file)
+    }
+
+    var rules: String { folder + "/rules/attach-images.yaml" }
 
     func groceries() throws(CommandFailure) -> [JSONText] {
         var lines: [JSONText] = []
-        for (index, line) in try asset("groceries.ndjson").split(separator: UInt8(ascii: "\n")).enumerated() {
+        for (index, line) in Self.asset("groceries.ndjson").split(separator: UInt8(ascii: "\n")).enumerated() {
             do throws(JSONFault) { lines.append(try JSONText(Array(line))) } catch {
-                throw CommandFailure(.invalidData, "\(root)/assets/groceries.ndjson:\(index + 1): \(error)")
+                throw CommandFailure(.bug, "groceries.ndjson:\(index + 1): \(error)")
             }
         }
         return lines
     }
 
-    func asset(_ name: String) throws(CommandFailure) -> [UInt8] {
-        let path = "\(root)/assets/\(name)"
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(.missingInput, "can't read \(path)")
-        }
-        return Array(data)
-    }
+    static func asset(_ name: String) -> [UInt8] { embedded.first { $0.path == "assets/\(name)" }?.bytes ?? [] }
 }

@@ -10,12 +10,12 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the documents of a keyspace to a file.",
         discussion: """
-            Every document a line, as the gateway sends it, and a manifest beside the file:
+            Writes one line per document, as the gateway sends it, and a manifest beside the file:
 
             changebot export --gateway http://127.0.0.1:4985/todo --output todo.ndjson.gz --attachments files
             changebot verify todo.ndjson.gz
 
-            What has changed since then:
+            To export what has changed since that export:
 
             changebot export --gateway http://127.0.0.1:4985/todo --output monday.ndjson \\
                 --since-manifest todo.ndjson.gz.manifest.json
@@ -26,35 +26,44 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     @Option(
-        help: ArgumentHelp("A file, packed if its name ends in .gz, or - for stdout. Default: -.", valueName: "file"))
+        help: ArgumentHelp(
+            "The file to write, gzip-compressed if its name ends in .gz; - is stdout. Default: -.", valueName: "file"))
     var output: String?
 
-    @Option(help: "ndjson, json (one array) or csv. Default: as the file is named, else ndjson.")
+    @Option(help: "json is one array. Default: by the file's name, else ndjson.")
     var format: ExportSettings.Format?
 
     @Option(
         help: ArgumentHelp(
-            "The bytes of attachments: none, inline (base64 in the documents), or a folder for files named after their SHA-256. Default: none.",
+            "Where attachments go: none, inline (base64 in the documents), or a folder, for files named by their SHA-256. Default: none.",
             valueName: "none|inline|dir"))
     var attachments: String?
 
-    @Option(help: ArgumentHelp("Only documents that this Mango selector matches.", valueName: "json"))
+    @Option(help: ArgumentHelp("Only documents that match this Mango selector.", valueName: "json"))
     var selector: String?
 
-    @Option(help: "Only what is in these channels: a,b (Sync Gateway).")
-    var channels: String?
+    @Option(
+        help: ArgumentHelp("Only documents in these channels (Sync Gateway).", valueName: "a,b"),
+        transform: ChannelList.parse)
+    var channels: ChannelList?
 
-    @Option(help: ArgumentHelp("Only what has changed since then, deletions too.", valueName: "seq"))
-    var since: String?
+    @Option(
+        help: ArgumentHelp("Only documents that changed after this sequence, deletions included.", valueName: "seq"),
+        transform: SequenceArgument.parse)
+    var since: SequenceArgument?
 
-    @Option(help: ArgumentHelp("The same, since the export that this manifest belongs to.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Only documents that changed after the export with this manifest, deletions included.", valueName: "file"))
     var sinceManifest: String?
 
     @Flag(
-        help: "All leaf revisions with their histories, deleted ones too: import --mode restore makes the same of it.")
+        help:
+            "Export all leaf revisions with their histories, deleted ones included. 'import --mode restore' restores them."
+    )
     var revisions = false
 
-    @Flag(help: "Go on where an interrupted export to the same file ended.")
+    @Flag(help: "Continue an interrupted export to the same file.")
     var resume = false
 
     func run() async throws {
@@ -120,7 +129,7 @@ struct ExportCommand: AsyncParsableCommand {
         settings.filter = try settings.selector.map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
-        settings.channels = (channels ?? environment["channels"])?.split(separator: ",").map(String.init)
+        settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
         settings.since = try start(environment)
         settings.includesRevisions = try environment.isOn(revisions, "revisions")
         settings.isResuming = try environment.isOn(resume, "resume")
@@ -133,17 +142,13 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func start(_ environment: Environment) throws(CommandFailure) -> ExportSettings.Start? {
-        let sequence = since ?? environment["since"]
+        let sequence = try environment.value(since, "since", parse: SequenceArgument.init(argument:))
         let manifest = sinceManifest ?? environment["since-manifest"]
         guard sequence == nil || manifest == nil else {
             throw CommandFailure(.usage, "--since and --since-manifest say two things: take one away")
         }
         if let manifest { return .manifest(manifest) }
-        guard let sequence else { return nil }
-        guard let id = SequenceID(sequence), sequence != "now" else {
-            throw CommandFailure(.usage, "--since '\(sequence)' is no sequence; write one as the gateway does")
-        }
-        return .sequence(id)
+        return sequence.map { .sequence($0.sequence) }
     }
 }
 

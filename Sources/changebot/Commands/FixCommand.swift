@@ -10,7 +10,7 @@ struct FixCommand: AsyncParsableCommand {
         commandName: "fix",
         abstract: "Apply rules to every document of a keyspace, once.",
         discussion: """
-            Look first, then do it:
+            Preview the changes, then make them:
 
             changebot fix --gateway http://127.0.0.1:4985/todo --rules rules/fixups.yaml --dry-run
             changebot fix --gateway http://127.0.0.1:4985/todo --rules rules/fixups.yaml
@@ -21,16 +21,19 @@ struct FixCommand: AsyncParsableCommand {
     @OptionGroup var job: JobOptions
     @OptionGroup var log: LogOptions
 
-    @Option(help: "Only the rule of this name. May be given several times.")
+    @Option(help: "Apply only the rule with this name. Can be repeated.")
     var rule: [String] = []
 
-    @Option(help: ArgumentHelp("Only documents that this Mango selector matches.", valueName: "json"))
+    @Option(help: ArgumentHelp("Only documents that match this Mango selector.", valueName: "json"))
     var selector: String?
 
-    @Option(help: "Change at most so many documents.")
-    var limit: Int?
+    @Option(help: ArgumentHelp("Change at most this many documents.", valueName: "n"), transform: Count.parse)
+    var limit: Count?
 
-    @Option(help: "With --dry-run: the time that rules know as $now. Default: the time of the start.")
+    @Option(
+        help: ArgumentHelp(
+            "With --dry-run: the time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: the time of the start.",
+            valueName: "time"), transform: PointInTimeArgument.parse)
     var now: PointInTimeArgument?
 
     func run() async throws {
@@ -59,7 +62,7 @@ struct FixCommand: AsyncParsableCommand {
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }
             let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: settings.preview != nil)
-            for line in totals.lines { Console.complain(line) }
+            totals.tell()
         }
     }
 
@@ -75,8 +78,7 @@ struct FixCommand: AsyncParsableCommand {
     private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {
         var settings = try job.deliverySettings(environment, isDaemon: false)
         settings.savesCheckpoint = false
-        settings.changeLimit = try environment.value(limit, "limit", parse: Int.init)
-        if let limit = settings.changeLimit, limit < 0 { throw CommandFailure(.usage, "--limit can't be negative") }
+        settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         guard settings.preview != nil || now == nil else {
             throw CommandFailure(.usage, "--now is for --dry-run; documents are changed at the time that it is")
         }

@@ -8,39 +8,44 @@ internal import ServiceLifecycle
 struct GatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
-        abstract: "Serve a small gateway of our own, for development, demos and tests.",
+        abstract: "Serve a small built-in gateway, for development, demos and tests.",
         discussion: """
-            It speaks Sync Gateway's REST API on a SQLite file. Without --config anybody who can connect may read and \
-            write everything. With --faults it misbehaves as the file says, so that rules and settings can be tried \
-            against trouble.
+            It has Sync Gateway's REST API and stores documents in a SQLite file. Without --config, anyone who can \
+            connect can read and write everything. --faults injects the faults that a file describes, to test rules and \
+            settings against them.
 
             Example: changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
             """)
 
     @Option(
-        help: ArgumentHelp("Where to listen; port 0 picks a free one. Default: 127.0.0.1:4985.", valueName: "host:port")
+        help: ArgumentHelp(
+            "Where to listen. Port 0 picks a free port. Default: 127.0.0.1:4985.", valueName: "host:port")
     )
     var listen: String?
 
-    @Option(help: "The database's name. Default: todo.")
+    @Option(help: ArgumentHelp("The name of the database. Default: todo.", valueName: "name"))
     var database: String?
 
-    @Option(help: "The SQLite file that holds the documents. Default: in memory, gone at the end.")
+    @Option(
+        help: ArgumentHelp(
+            "The SQLite file for the documents. Default: in memory, lost when the gateway stops.", valueName: "file"))
     var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "Users, roles and GUEST, as Sync Gateway's configuration has them: databases.NAME.users and so on.",
+            "Users, roles and GUEST, in the format of Sync Gateway's configuration: databases.NAME.users and so on.",
             valueName: "file"))
     var config: String?
 
     @Option(
         help: ArgumentHelp(
-            "What goes wrong on purpose, as YAML or JSON: latency, cuts, lost answers, some 503s, resets and more.",
+            "Faults to inject, as YAML or JSON: latency, cut connections, lost answers, 503s, resets and more.",
             valueName: "file"))
     var faults: String?
 
-    @Option(help: "How long a stopping gateway may take. Default: 30s.")
+    @Option(
+        help: ArgumentHelp("How long the gateway may take to stop. Default: 30s.", valueName: "duration"),
+        transform: TimeSpan.parse)
     var shutdownGrace: TimeSpan?
 
     @OptionGroup var log: LogOptions
@@ -50,7 +55,7 @@ struct GatewayCommand: AsyncParsableCommand {
     }
 
     private func serve(_ environment: Environment) async throws {
-        let logger = try log.logger(environment)
+        let logger = try log.logger(environment, isDaemon: true)
         OpenFiles.raiseLimit()
         let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985")
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))

@@ -10,21 +10,20 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Write the documents of a file into a keyspace.",
         discussion: """
-            NDJSON, a JSON array, CSV or MongoDB Extended JSON, plain or gzip:
+            Reads NDJSON, a JSON array, CSV or MongoDB Extended JSON, plain or gzip-compressed:
 
             changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson.gz --attachments files
             changebot import --gateway http://127.0.0.1:4985/todo items.json --map rules/maps/atlas-item.yaml \\
                 --schema todo --reject rejected.ndjson
 
-            See what it would do:
+            To see what it would do:
 
             changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson --mode upsert --dry-run
 
-            It ends with 0, with 1 if documents were rejected, with 65 if the input breaks off or --max-errors is
-            passed. Options can be set in the environment: --reject is CHANGEBOT_REJECT.
+            Exit codes: 0 done; 1 some documents were rejected; 65 the input breaks off, or stopped at --max-errors.
             """)
 
-    @Argument(help: "The file, or - for stdin.")
+    @Argument(help: "The file to import, or - for stdin.")
     var file: String
 
     @OptionGroup var gateway: GatewayOptions

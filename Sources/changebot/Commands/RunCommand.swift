@@ -7,7 +7,7 @@ internal import Worker
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Follow a changes feed and do what the rules say.",
+        abstract: "Follow the changes feed and apply rules to each changed document.",
         discussion: "Example: changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml")
 
     @OptionGroup var gateway: GatewayOptions
@@ -15,20 +15,27 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var job: JobOptions
     @OptionGroup var log: LogOptions
 
-    @Flag(help: "Work off what the feed holds now, then end.")
+    @Flag(help: "Process the changes that the feed holds now, then end.")
     var once = false
 
-    @Option(help: "Where to start if there is no checkpoint: 0, now or a sequence. Default: 0.")
-    var since: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: 0.",
+            valueName: "seq"), transform: StartingPoint.parse)
+    var since: StartingPoint?
 
-    @Option(help: "How to wait for changes: longpoll or continuous. Default: longpoll.")
+    @Option(help: "How to wait for changes. Default: longpoll.")
     var feed: FeedReader.Following?
 
-    @Option(help: "Only what is in these channels of a Sync Gateway, with commas between them.")
+    @Option(
+        help: ArgumentHelp("Only documents in these channels (Sync Gateway).", valueName: "a,b"),
+        transform: ChannelList.parse)
     var channels: ChannelList?
 
     @Option(
-        help: "When the database was reset or restored: restart (at the beginning) or stop (78). Default: restart.")
+        help:
+            "What to do when the database was reset or restored: restart (at the beginning of the feed) or stop (with exit code 78). Default: restart."
+    )
     var onReset: ResetPolicy?
 
     func run() async throws {
@@ -36,11 +43,11 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func start(_ environment: Environment) async throws {
-        let logger = try log.logger(environment)
+        let logger = try log.logger(environment, isDaemon: try !environment.isOn(once, "once"))
         let paths = try job.rulePaths(environment)
         var settings = BotSettings()
         settings.isOneShot = try environment.isOn(once, "once")
-        settings.since = try startingPoint(environment)
+        settings.since = try environment.value(since, "since", parse: StartingPoint.init(argument:))?.start
         settings.name = try state.botName(environment)
         settings.following =
             try environment.value(feed, "feed", parse: FeedReader.Following.init(rawValue:)) ?? settings.following
@@ -61,28 +68,24 @@ struct RunCommand: AsyncParsableCommand {
                 report: parts.report, logger: parts.logger)
         }
     }
-
-    private func startingPoint(_ environment: Environment) throws(CommandFailure) -> BotSettings.Start? {
-        switch since ?? environment["since"] {
-        case nil: return nil
-        case "0": return .beginning
-        case "now": return .now
-        case let text?:
-            guard let sequence = SequenceID(text) else { throw CommandFailure(.usage, "--since is empty") }
-            return .sequence(sequence)
-        }
-    }
 }
 
 extension FeedReader.Following: ExpressibleByArgument {}
 extension ResetPolicy: ExpressibleByArgument {}
 
-/// Names of channels on the command line, with commas between them; a name can't hold one.
-struct ChannelList: ExpressibleByArgument {
-    let names: [String]
+/// Where a run without a checkpoint starts.
+struct StartingPoint: OptionValue {
+    static let expected = "0, now, or a sequence as the gateway prints it, such as 1234 or 7-g1AAAA"
+
+    let start: BotSettings.Start
 
     init?(argument: String) {
-        names = argument.split(separator: ",").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
-        if names.isEmpty { return nil }
+        switch argument {
+        case "0": start = .beginning
+        case "now": start = .now
+        default:
+            guard let sequence = SequenceArgument(argument: argument) else { return nil }
+            start = .sequence(sequence.sequence)
+        }
     }
 }

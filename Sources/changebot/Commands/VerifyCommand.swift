@@ -7,30 +7,33 @@ internal import Transfer
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Hold an export against its manifest, or against a gateway.",
+        abstract: "Check an export against its manifest, or against a gateway.",
         discussion: """
-            Prints one JSON object for each thing that is not as it should be, and ends with 65 if there is any:
+            Prints one JSON object per finding and exits with 65 if there is any:
 
             changebot verify todo.ndjson.gz
             changebot verify todo.ndjson.gz --against http://127.0.0.1:4985/todo
             """)
 
-    @Argument(help: "The export. Its manifest, FILE.manifest.json, stands beside it.")
+    @Argument(help: "The export. Its manifest, FILE.manifest.json, must be beside it.")
     var file: String
 
-    @Option(help: ArgumentHelp("Compare the documents with those of this keyspace.", valueName: "url"))
+    @Option(help: ArgumentHelp("Compare the documents with the documents of this keyspace.", valueName: "url"))
     var against: String?
 
-    @Flag(help: "With --against: their revisions must be the same too.")
+    @Flag(help: "With --against: compare revisions too.")
     var revisions = false
 
-    @Option(help: ArgumentHelp("Where the attachments are by now.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The folder with the attachments, if it was moved.", valueName: "dir"))
     var attachments: String?
 
-    @Option(help: "Print at most so many findings. Default: 1000.")
-    var limit: Int?
+    @Option(
+        help: ArgumentHelp("Print at most this many findings. Default: 1000.", valueName: "n"), transform: Count.parse)
+    var limit: Count?
 
-    @Option(help: "How long trouble with the gateway is borne. Default: 5m.")
+    @Option(
+        help: ArgumentHelp("How long to retry while the gateway fails. Default: 5m.", valueName: "duration"),
+        transform: TimeSpan.parse)
     var retryFor: TimeSpan?
 
     @OptionGroup var access: AccessOptions
@@ -44,7 +47,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
-        let limit = try environment.value(limit, "limit", parse: Int.init) ?? 1000
+        let limit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number ?? 1000
         let choice = try (against ?? environment["against"]).map { text throws(CommandFailure) in
             try GatewayChoice(text, option: "--against")
         }
@@ -67,7 +70,10 @@ struct VerifyCommand: AsyncParsableCommand {
                 ).compare(report)
             }
         }
-        if count > limit { Console.complain("changebot: \(count - limit) findings more, not printed; see --limit") }
+        if count > limit {
+            logger.warning(
+                "not all findings are printed; see --limit", metadata: ["more": .stringConvertible(count - limit)])
+        }
         if damaged > 0 {
             throw CommandFailure(.invalidData, "\(file) is not as its manifest says: \(Self.findings(damaged))")
         }

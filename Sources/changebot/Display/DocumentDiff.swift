@@ -39,22 +39,22 @@ struct DocumentDiff {
     var otherDocuments: [OtherDocument] = []
 
     /// A line that names the document, then what would happen to it, then what would happen beside it.
-    func lines(_ style: TerminalStyle) -> [String] {
+    func lines(_ style: TerminalStyle) -> [VisibleLine] {
         [heading(style)] + body(style)
-            + detached.map { style.red("- attachment \($0.visible)") }
+            + detached.map { style.red("- attachment \($0)") }
             + attached.map { style.green("+ attachment \(Self.description(of: $0))") }
             + otherDocuments.flatMap { Self.lines(of: $0).map(style.green) }
     }
 
-    private func heading(_ style: TerminalStyle) -> String {
-        let revision = revision.map { "  " + style.dim($0.visible) } ?? ""
-        return style.bold(id.visible) + revision + "  " + style.yellow(rules.map(\.visible).joined(separator: ", "))
+    private func heading(_ style: TerminalStyle) -> VisibleLine {
+        let revision: VisibleLine = revision.map { "  " + style.dim($0) } ?? ""
+        return style.bold(id) + revision + "  " + style.yellow(rules.joined(separator: ", "))
     }
 
-    private func body(_ style: TerminalStyle) -> [String] {
+    private func body(_ style: TerminalStyle) -> [VisibleLine] {
         switch outcome {
-        case .deleted: [style.red("- (deleted)")] + Self.indentedLines(before).map { style.red("- " + $0.visible) }
-        case .setAside(let reason): [style.yellow("! dead-lettered: \(reason.visible)")]
+        case .deleted: [style.red("- (deleted)")] + Self.indentedLines(before).map { style.red("- " + $0) }
+        case .setAside(let reason): [style.yellow("! dead-lettered: \(reason)")]
         case .written(let after):
             LineDiff(Self.indentedLines(before), Self.indentedLines(after)).lines(style)
         }
@@ -69,12 +69,12 @@ struct DocumentDiff {
     private static func description(of attachment: NewAttachment) -> String {
         let size = attachment.byteCount == 1 ? "1 byte" : "\(Quantity.count(attachment.byteCount)) bytes"
         let digest = attachment.sha256.prefix(12) + (attachment.sha256.count > 12 ? "…" : "")
-        return "\(attachment.name.visible)  \(attachment.contentType.visible), \(size), sha256 \(digest)"
+        return "\(attachment.name)  \(attachment.contentType), \(size), sha256 \(digest)"
     }
 
     private static func lines(of other: OtherDocument) -> [String] {
-        let keyspace = other.keyspace.map { " in \($0.visible)" } ?? ""
-        return ["put \(other.id.visible)\(keyspace)"]
-            + (other.document.map { $0.root.indentedLines(indent: 2).map { "  " + $0.visible } } ?? [])
+        let keyspace = other.keyspace.map { " in \($0)" } ?? ""
+        return ["put \(other.id)\(keyspace)"]
+            + (other.document.map { $0.root.indentedLines(indent: 2).map { "  " + $0 } } ?? [])
     }
 }

@@ -80,12 +80,12 @@ struct LineDiff {
 
 extension LineDiff {
     /// As people see it: `  same`, `- old`, `+ new`, `…`.
-    func lines(_ style: TerminalStyle) -> [String] {
+    func lines(_ style: TerminalStyle) -> [VisibleLine] {
         lines.map { line in
             switch line {
-            case .same(let text): "  " + text.visible
-            case .old(let text): style.red("- " + text.visible)
-            case .new(let text): style.green("+ " + text.visible)
+            case .same(let text): VisibleLine("  " + text)
+            case .old(let text): style.red("- " + text)
+            case .new(let text): style.green("+ " + text)
             case .omitted: style.dim("…")
             }
         }

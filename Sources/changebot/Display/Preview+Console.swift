@@ -8,7 +8,7 @@ extension Preview {
             return Preview { try Console.write($0.line(withRevision: true)) }
         }
         return Preview { report in
-            try Console.write(Array((DocumentDiff(report).lines(style).joined(separator: "\n") + "\n").utf8))
+            try Console.write(DocumentDiff(report).lines(style) + [""])
         }
     }
 }

@@ -35,6 +35,7 @@ final class ProgressLine: Sendable {
         // In the last column some terminals go on to the next line.
         case .redrawn: output.show(status: state.line(width: width() - 1))
         case .lines: output.write(Array((state.text + "\n").utf8))
+        case .json: output.write(state.logLine.json)
         }
     }
 

@@ -5,6 +5,8 @@ struct ProgressPacing: Sendable {
         case redrawn
         /// A line now and then, one below the other.
         case lines
+        /// The same as log lines in JSON.
+        case json
         case none
     }
 
@@ -14,9 +16,11 @@ struct ProgressPacing: Sendable {
 
     init(_ form: Form) { self.form = form }
 
-    /// - Parameter style: Of stderr.
-    init(_ style: TerminalStyle, isQuiet: Bool) {
-        self.init(isQuiet ? .none : style.canRedraw ? .redrawn : .lines)
+    /// - Parameters:
+    ///   - style: Of stderr.
+    ///   - format: Of log lines. Nothing is redrawn between lines of JSON.
+    init(_ style: TerminalStyle, isQuiet: Bool, format: StandardErrorLog.Format = .chosen) {
+        self.init(isQuiet ? .none : format == .json ? .json : style.canRedraw ? .redrawn : .lines)
     }
 
     private var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }

@@ -1,3 +1,5 @@
+internal import Logging
+
 /// How far a job is, and how that reads.
 struct ProgressState: Equatable, Sendable {
     /// Documents that are done with.
@@ -24,6 +26,16 @@ struct ProgressState: Equatable, Sendable {
             return bar(width: width - text.utf8.count - 2).map { "\($0)  \(text)" } ?? text
         }
         return String(countText.prefix(max(0, width)))
+    }
+
+    /// All of it for programs.
+    var logLine: LogLine {
+        var fields: Logger.Metadata = [
+            "documents": .stringConvertible(count), "seconds": .stringConvertible(elapsed.components.seconds),
+        ]
+        if let total { fields["total"] = .stringConvertible(total) }
+        if bytes > 0 { fields["bytes"] = .stringConvertible(bytes) }
+        return LogLine(.info, "progress", fields)
     }
 
     private var parts: [String] { [countText, rateText, sizeText, timeText].compactMap { $0 } }

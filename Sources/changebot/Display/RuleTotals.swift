@@ -1,3 +1,4 @@
+internal import Logging
 internal import Pipeline
 
 /// How often each rule fired, for people: one line each, then what came of it all.
@@ -23,5 +24,18 @@ struct RuleTotals {
         if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) already right") }
         if counters.deadLetters > 0 { parts.append("\(Quantity.count(counters.deadLetters)) dead-lettered") }
         return rows + [parts.joined(separator: ", ")]
+    }
+
+    /// Says all of it on stderr. As JSON it is one object for each rule: what came of it all is logged anyway.
+    func tell() {
+        guard StandardErrorLog.Format.chosen == .json else {
+            for line in lines { Console.complain(line) }
+            return
+        }
+        for rule in rules {
+            let line = LogLine(
+                .info, "rule fired", ["rule": "\(rule)", "times": .stringConvertible(counters.rules[rule] ?? 0)])
+            Console.complain(rule, line)
+        }
     }
 }

@@ -22,6 +22,7 @@ final class StandardErrorOutput: Sendable {
 
     /// Draws a status line in the place of the one that stands there; an empty one takes it away.
     func show(status text: String) {
+        let text = text.visible
         status.withLock { status in
             guard !text.isEmpty || !status.isEmpty else { return }
             status = text

@@ -2,12 +2,12 @@ internal import Rules
 
 extension TerminalStyle {
     /// A line of an explanation in the colour of its mark.
-    func marked(_ line: ExplanationLine) -> String {
+    func marked(_ line: ExplanationLine) -> VisibleLine {
         switch line.verdict {
         case .holds: green(line.text)
         case .fails: red(line.text)
         case .noAnswer: yellow(line.text)
-        case nil: line.text
+        case nil: VisibleLine(line.text)
         }
     }
 }

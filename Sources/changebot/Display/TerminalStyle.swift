@@ -53,14 +53,14 @@ struct TerminalStyle: Sendable {
         return Int(size.ws_col)
     }
 
-    func green(_ text: String) -> String { marked(text, "32") }
-    func red(_ text: String) -> String { marked(text, "31") }
-    func yellow(_ text: String) -> String { marked(text, "33") }
-    func bold(_ text: String) -> String { marked(text, "1") }
-    func dim(_ text: String) -> String { marked(text, "2") }
+    func green(_ text: String) -> VisibleLine { marked(text, "32") }
+    func red(_ text: String) -> VisibleLine { marked(text, "31") }
+    func yellow(_ text: String) -> VisibleLine { marked(text, "33") }
+    func bold(_ text: String) -> VisibleLine { marked(text, "1") }
+    func dim(_ text: String) -> VisibleLine { marked(text, "2") }
 
-    private func marked(_ text: String, _ code: StaticString) -> String {
-        isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    private func marked(_ text: String, _ code: StaticString) -> VisibleLine {
+        isColored && !text.isEmpty ? VisibleLine(text, color: code) : VisibleLine(text)
     }
 }
 

@@ -2,7 +2,7 @@ internal import ArgumentParser
 
 /// Whether output is coloured.
 struct ColorOption: ParsableArguments {
-    @Option(help: "Colours: auto, always or never. Default: auto.")
+    @Option(help: "Whether to use colours. auto: on a terminal. Default: auto.")
     var color: TerminalStyle.Choice?
 
     /// - Throws: ``CommandFailure`` with 64.

@@ -3,19 +3,25 @@ internal import Pipeline
 
 /// What all jobs have in common, those by rules and those that move data.
 struct CommonJobOptions: ParsableArguments {
-    @Option(help: "Write a summary as JSON when the run ends.")
+    @Option(help: ArgumentHelp("Write a summary as JSON when the run ends.", valueName: "file"))
     var summary: String?
 
-    @Option(help: "How long a one-shot run bears trouble, the first contact included if this is given. Default: 5m.")
+    @Option(
+        help: ArgumentHelp(
+            "How long a one-shot run retries while the gateway fails. If given, it also retries the first contact. Default: 5m.",
+            valueName: "duration"), transform: TimeSpan.parse)
     var retryFor: TimeSpan?
 
     @Option(
-        help:
-            "Stop with 65 when more documents than this go wrong: N, or N% (of those that rules fired on, or of all that are moved)."
-    )
+        help: ArgumentHelp(
+            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents that rules fired on or that are moved.",
+            valueName: "n|n%"), transform: ErrorLimit.parse)
     var maxErrors: ErrorLimit?
 
-    @Option(help: "How long a stopping run may take to finish what is under way. Default: 30s.")
+    @Option(
+        help: ArgumentHelp(
+            "How long a run that is asked to stop may take to finish the work in progress. Default: 30s.",
+            valueName: "duration"), transform: TimeSpan.parse)
     var shutdownGrace: TimeSpan?
 
     @OptionGroup var color: ColorOption
@@ -28,7 +34,7 @@ struct CommonJobOptions: ParsableArguments {
     }
 
     func errorLimit(_ environment: Environment) throws(CommandFailure) -> ErrorLimit? {
-        try environment.value(maxErrors, "max-errors", parse: { ErrorLimit($0) })
+        try environment.value(maxErrors, "max-errors", parse: ErrorLimit.init(argument:))
     }
 
     func patience(
@@ -55,8 +61,4 @@ extension Environment {
         }
         return patience
     }
-}
-
-extension ErrorLimit: ExpressibleByArgument {
-    init?(argument: String) { self.init(argument) }
 }

@@ -8,8 +8,11 @@ struct Environment {
 
     /// An empty variable counts as unset.
     subscript(option: String) -> String? {
-        let name = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
-        return values[name].flatMap { $0.isEmpty ? nil : $0 }
+        values[Self.variable(of: option)].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func variable(of option: String) -> String {
+        "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
     }
 
     /// A variable under its own name.
@@ -24,7 +27,8 @@ struct Environment {
         if let flag { return flag }
         guard let text = self[option] else { return nil }
         guard let value = parse(text) else {
-            throw CommandFailure(.usage, "the environment's value for --\(option), '\(text)', is not valid")
+            throw CommandFailure(
+                .usage, "\(Self.variable(of: option))='\(text)' is not valid: \(Self.advice(Value.self))")
         }
         return value
     }
@@ -35,9 +39,24 @@ struct Environment {
     ) throws(CommandFailure) -> Value? {
         guard let flag else { return try value(nil, option, parse: parse) }
         guard let value = parse(flag) else {
-            throw CommandFailure(.usage, "the value of --\(option), '\(flag)', is not valid; see --help")
+            throw CommandFailure(.usage, "--\(option) '\(flag)' is not valid: \(Self.advice(Value.self))")
         }
         return value
+    }
+
+    /// What to write where a value of this type is expected.
+    private static func advice<Value>(_: Value.Type) -> String {
+        if let type = Value.self as? any OptionValue.Type { return "write \(type.expected)" }
+        if Value.self == Bool.self { return "write true or false" }
+        if let type = Value.self as? any CaseIterable.Type { return "write \(Self.names(of: type))" }
+        return "see --help"
+    }
+
+    /// `a, b or c`.
+    static func names<Values: CaseIterable>(of type: Values.Type) -> String {
+        let names = type.allCases.map { ($0 as? any RawRepresentable)?.rawValue as? String ?? "\($0)" }
+        return names.count < 2
+            ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 
     /// Whether a switch is on: `1`, `true`, `yes`, `on` in any case.

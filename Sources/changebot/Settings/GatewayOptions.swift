@@ -6,7 +6,7 @@ struct GatewayOptions: ParsableArguments {
     @Option(
         name: .customLong("gateway"),
         help: ArgumentHelp(
-            "Where the keyspace is: http(s)://host:port[/prefix]/DATABASE or /DATABASE.SCOPE.COLLECTION; or embedded: (in memory), embedded:FILE.",
+            "The URL of the keyspace: http(s)://host:port[/prefix]/DATABASE or …/DATABASE.SCOPE.COLLECTION; or a built-in gateway: embedded: (in memory) or embedded:FILE.",
             valueName: "url"))
     var address: String?
 
@@ -15,16 +15,17 @@ struct GatewayOptions: ParsableArguments {
 
 /// As whom a command talks to a gateway, and how that is trusted.
 struct AccessOptions: ParsableArguments {
-    @Option(help: "Trust the certificates in this file instead of the system's.")
+    @Option(help: ArgumentHelp("Trust the certificates in this file instead of the system's.", valueName: "file"))
     var caFile: String?
 
-    @Option(help: "How to prove who is asking: basic (with each request) or session (log in). Default: basic.")
+    @Option(
+        help: "How to authenticate: basic sends the password with each request, session logs in once. Default: basic.")
     var auth: AuthenticationForm?
 
-    @Flag(help: "Take any TLS certificate.")
+    @Flag(help: "Accept any TLS certificate.")
     var insecure = false
 
-    @Option(help: "sync-gateway or couchdb, if the server does not tell.")
+    @Option(help: ArgumentHelp("sync-gateway or couchdb, if the server does not say which it is.", valueName: "name"))
     var dialect: String?
 }
 

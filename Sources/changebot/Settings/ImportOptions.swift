@@ -9,46 +9,48 @@ struct ImportOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "insert (what is there already is rejected), upsert (is replaced, attachments too), merge (is patched), restore (revisions as they are) or delete. Default: insert."
+            "What to do with a document that exists already: insert rejects it, upsert replaces it with its attachments, merge patches it, delete deletes it. restore adds revisions as they are in the file. Default: insert."
         ))
     var mode: ImportMode?
 
     @Option(
         name: .long, parsing: .singleValue,
-        help: "A mapping that is applied to each document. May be given several times.")
+        help: "A mapping to apply to each document. Can be repeated.")
     var map: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Only documents that this Mango selector matches, after the mapping; the others are passed over.",
+            "Only documents that match this Mango selector after the mapping; others are skipped.",
             valueName: "json"))
     var selector: String?
 
-    @Option(help: "todo: check documents before any is written, and write lists before their tasks.")
+    @Option(help: "todo: check all documents before the first is written, and write lists before their tasks.")
     var schema: ImportSettings.Schema?
 
     @Option(
         help: ArgumentHelp(
-            "The folder with the attachments of an export. Default: the one that the manifest names.", valueName: "dir")
+            "The folder with the attachments of the export. Default: the one that the manifest names.", valueName: "dir"
+        )
     )
     var attachments: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where rejected documents go, as they came: correct them, and import them. The reasons go to FILE.reasons.",
+            "Write rejected documents to this file, unchanged, so that they can be corrected and imported. The reasons go to FILE.reasons.",
             valueName: "file"))
     var reject: String?
 
-    @Flag(help: "Take a file that is not as the manifest beside it says.")
+    @Flag(help: "Import the file even if it differs from the manifest beside it.")
     var ignoreManifest = false
 
-    @Flag(help: "Write nothing; print what would be done, one JSON object for each document.")
+    @Flag(help: "Write nothing. Print what would be done, one JSON object per document.")
     var dryRun = false
 
-    @Flag(help: "Go on where an interrupted import of the same file ended.")
+    @Flag(help: "Continue an interrupted import of the same file.")
     var resume = false
 
-    @Option(help: ArgumentHelp("How far the import is. Default: FILE.import-progress.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Where the import records its progress. Default: FILE.import-progress.", valueName: "file"))
     var progressFile: String?
 
     /// - Throws: ``CommandFailure`` with 64, 73.

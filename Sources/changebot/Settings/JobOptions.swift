@@ -5,13 +5,18 @@ internal import Rules
 
 /// What `run` and `fix` have in common.
 struct JobOptions: ParsableArguments {
-    @Option(name: .long, parsing: .upToNextOption, help: "Rule files, or folders of them.")
+    @Option(
+        name: .long, parsing: .upToNextOption,
+        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
     var rules: [String] = []
 
-    @Flag(help: "Write nothing; show what would be written: as a diff on a terminal, else one JSON object a line.")
+    @Flag(help: "Write nothing. Show what would be written: a diff on a terminal, otherwise one JSON object per line.")
     var dryRun = false
 
-    @Option(help: "Documents on their way at once. Default: 24MiB.")
+    @Option(
+        help: ArgumentHelp(
+            "How much memory the documents in progress may take together. Default: 24MiB.", valueName: "size"),
+        transform: ByteSize.parse)
     var memoryBudget: ByteSize?
 
     @OptionGroup var common: CommonJobOptions

@@ -7,7 +7,10 @@ struct ListenAddress: Equatable {
     init(_ text: String) throws(CommandFailure) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port)
-        else { throw CommandFailure(.usage, "--listen '\(text)': write HOST:PORT, such as 127.0.0.1:4985") }
+        else {
+            throw CommandFailure(
+                .usage, "--listen '\(text)' is not valid: write HOST:PORT, such as 127.0.0.1:4985 or [::1]:4985")
+        }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         self.host = host.isEmpty ? "127.0.0.1" : host

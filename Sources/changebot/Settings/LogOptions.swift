@@ -3,21 +3,50 @@ internal import Logging
 
 /// What is logged, and how.
 struct LogOptions: ParsableArguments {
-    @Option(help: "text or json.")
+    @Option(help: "The format of what is written to stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
 
-    @Option(help: "trace, debug, info, notice, warning, error or critical.")
-    var logLevel: String?
+    @Option(
+        help: ArgumentHelp(
+            "The lowest level that is logged: trace, debug, info, notice, warning, error or critical. Default: info.",
+            valueName: "level"),
+        transform: { text throws(InvalidValue) in
+            guard let level = Logger.Level(rawValue: text) else {
+                throw InvalidValue(expected: Environment.names(of: Logger.Level.self))
+            }
+            return level
+        })
+    var logLevel: Logger.Level?
 
-    @Flag(help: "Only errors.")
+    @Flag(help: "Write nothing to stderr but why the command fails.")
     var quiet = false
 
-    func logger(_ environment: Environment, default: Logger.Level = .info) throws(CommandFailure) -> Logger {
+    /// - Parameter isDaemon: Ends only when it is asked to: errors can't wait for the end. Other commands say at their
+    ///   end why they fail, and with `--quiet` nothing else.
+    func logger(
+        _ environment: Environment, default: Logger.Level = .info, isDaemon: Bool = false
+    ) throws(CommandFailure) -> Logger {
         let format = try environment.value(logFormat, "log-format", parse: StandardErrorLog.Format.init(rawValue:))
-        let level = try environment.parsed(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
+        let level = try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
         let isQuiet = try environment.isOn(quiet, "quiet")
-        let handler = StandardErrorLog(format: format ?? .text, logLevel: isQuiet ? .error : level ?? `default`)
+        let handler = StandardErrorLog(
+            format: format ?? .text, logLevel: isQuiet ? isDaemon ? .error : .critical : level ?? `default`)
         return Logger(label: "changebot") { _ in handler }
+    }
+}
+
+/// The same for commands that log nothing: they look at a state or change it, and say what they did.
+struct NoteOptions: ParsableArguments {
+    /// Already known: see ``StandardErrorLog/Format/chosen``.
+    @Option(help: "The format of what is written to stderr. Default: text.")
+    var logFormat: StandardErrorLog.Format?
+
+    @Flag(help: "Write nothing to stderr but why the command fails.")
+    var quiet = false
+
+    /// Says on stderr what was done.
+    func note(_ text: String, _ environment: Environment = Environment()) throws(CommandFailure) {
+        if try !environment.isOn(quiet, "quiet") { Console.complain(text) }
     }
 }
 

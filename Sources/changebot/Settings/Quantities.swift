@@ -1,8 +1,33 @@
 internal import ArgumentParser
+internal import GatewayClient
+internal import Pipeline
 internal import Rules
 
+/// The value of an option that can say what is expected of it.
+protocol OptionValue: ExpressibleByArgument {
+    /// With an example; completes "write …".
+    static var expected: String { get }
+}
+
+extension OptionValue {
+    /// For `@Option(transform:)`: the parser then says what is expected.
+    static func parse(_ text: String) throws(InvalidValue) -> Self {
+        guard let value = Self(argument: text) else { throw InvalidValue(expected: expected) }
+        return value
+    }
+}
+
+/// A value that is not valid, described by what would be.
+struct InvalidValue: Error, CustomStringConvertible {
+    let expected: String
+
+    var description: String { "write \(expected)" }
+}
+
 /// A span of time on the command line: `500ms`, `30s`, `5m`, `2h`, `1d`; a bare number is seconds.
-struct TimeSpan: ExpressibleByArgument {
+struct TimeSpan: OptionValue {
+    static let expected = "a number and ms, s, m, h or d, such as 30s or 5m"
+
     let duration: Duration
 
     init?(argument: String) {
@@ -20,7 +45,9 @@ struct TimeSpan: ExpressibleByArgument {
 }
 
 /// A size on the command line, not zero: `24MiB`, `24M`, `512KiB`, `1GiB`; a bare number is bytes. K, M and G are 1,024-fold.
-struct ByteSize: ExpressibleByArgument {
+struct ByteSize: OptionValue {
+    static let expected = "a number and KiB, MiB or GiB, such as 24MiB"
+
     let bytes: Int
 
     init?(argument: String) {
@@ -37,11 +64,55 @@ struct ByteSize: ExpressibleByArgument {
 }
 
 /// A point in time on the command line: `2026-11-20T10:00:00Z`, `2026-11-20`, or seconds since 1970.
-struct PointInTimeArgument: ExpressibleByArgument {
+struct PointInTimeArgument: OptionValue {
+    static let expected = "a time such as 2026-11-20T10:00:00Z, a date, or seconds since 1970"
+
     let seconds: Int
 
     init?(argument: String) {
         guard let seconds = PointInTime.seconds(argument) else { return nil }
         self.seconds = seconds
+    }
+}
+
+/// A number of things on the command line, not negative.
+struct Count: OptionValue {
+    static let expected = "a whole number such as 100"
+
+    let number: Int
+
+    init?(argument: String) {
+        guard let number = Int(argument), number >= 0 else { return nil }
+        self.number = number
+    }
+}
+
+extension ErrorLimit: OptionValue {
+    static let expected = "a number such as 10, or a percentage from 0% to 100% such as 5%"
+
+    init?(argument: String) { self.init(argument) }
+}
+
+/// Names of channels on the command line, with commas between them; a name can't hold one.
+struct ChannelList: OptionValue {
+    static let expected = "names of channels with commas between them, such as groceries,orders"
+
+    let names: [String]
+
+    init?(argument: String) {
+        names = argument.split(separator: ",").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+        if names.isEmpty { return nil }
+    }
+}
+
+/// A sequence on the command line, as a gateway prints it.
+struct SequenceArgument: OptionValue {
+    static let expected = "a sequence as the gateway prints it, such as 1234, 1200::1234 or 7-g1AAAA"
+
+    let sequence: SequenceID
+
+    init?(argument: String) {
+        guard let sequence = SequenceID(argument), sequence.isOfKnownForm else { return nil }
+        self.sequence = sequence
     }
 }

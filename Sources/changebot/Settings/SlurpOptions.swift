@@ -5,7 +5,7 @@ internal import Transfer
 struct SlurpOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What a mapping's programs know as $NAME: all documents of this file, as a list. May be given several times.",
+            "Make all documents of a file available to the jq programs of a mapping, as the list $NAME. Can be repeated.",
             valueName: "name=file"))
     var slurp: [String] = []
 

@@ -5,11 +5,11 @@ internal import Foundation
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Directory of the state. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/changebot, else ~/.local/state/changebot.",
+            "The directory for checkpoints and dead letters. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/changebot, else ~/.local/state/changebot.",
             valueName: "dir"))
     var state: String?
 
-    @Option(help: "Name of this bot: each has its own checkpoint. Default: changebot.")
+    @Option(help: "The name of this bot. Each name has its own checkpoint. Default: changebot.")
     var name: String?
 
     func directory(_ environment: Environment) -> String {
@@ -30,7 +30,10 @@ struct StateOptions: ParsableArguments {
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
         }
         guard isSafe, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 100 else {
-            throw CommandFailure(.usage, "--name '\(name)': use letters, digits, '-', '_' and '.'")
+            throw CommandFailure(
+                .usage,
+                "--name '\(name)' is not valid: write at most 100 letters, digits, '-', '_' and '.', "
+                    + "not beginning with '.', such as pictures")
         }
         return name
     }

@@ -1,13 +1,34 @@
 internal import Foundation
+internal import Logging
 
-/// stdout carries data, stderr everything else.
+/// stdout carries data, stderr everything else. All that people read is made visible here, whoever wrote it.
 enum Console {
-    static func print(_ line: String) { write(Data((line + "\n").utf8), to: FileHandle.standardOutput) }
+    // MARK: - stdout
 
-    /// One line of data, which somebody counts on.
+    /// One line for people.
+    static func print(_ line: VisibleLine) { write(Data((line.text + "\n").utf8), to: FileHandle.standardOutput) }
+
+    static func print(_ line: String) { print(VisibleLine(line)) }
+
+    /// Lines for people, which somebody counts on.
     ///
     /// - Throws: ``CommandFailure`` with 74.
-    static func write(_ line: [UInt8]) throws(CommandFailure) {
+    static func write(_ lines: [VisibleLine]) throws(CommandFailure) {
+        try writeLine(Array(lines.map(\.text).joined(separator: "\n").utf8))
+    }
+
+    static func write(_ lines: [String]) throws(CommandFailure) { try write(lines.map { VisibleLine($0) }) }
+
+    /// JSON, which somebody counts on. On a terminal, characters that it does not show are escaped.
+    ///
+    /// - Throws: ``CommandFailure`` with 74.
+    static func write(_ json: [UInt8]) throws(CommandFailure) {
+        try writeLine(isTerminal ? json.visibleJSON : json)
+    }
+
+    private static let isTerminal = TerminalStyle.isTerminal(.standardOutput)
+
+    private static func writeLine(_ line: [UInt8]) throws(CommandFailure) {
         var failure: (any Error)?
         StandardErrorOutput.shared.steppingAside {
             do { try FileHandle.standardOutput.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) } catch {
@@ -17,13 +38,30 @@ enum Console {
         if failure != nil { throw CommandFailure(.cannotWrite, "can't write to stdout: it is full, or closed") }
     }
 
-    /// `message` may have several lines; each stands on its own.
-    static func error(_ message: String) { complain("changebot: error: \(message)") }
-
-    static func complain(_ text: String) { StandardErrorOutput.shared.write(Array((text + "\n").utf8)) }
-
     private static func write(_ data: Data, to handle: FileHandle) {
         // A closed pipe at the other end is no reason to fail.
         StandardErrorOutput.shared.steppingAside { try? handle.write(contentsOf: data) }
+    }
+
+    // MARK: - stderr
+
+    /// Says on one line why a command ends, or what it could not do.
+    static func error(_ message: String, exit code: ExitStatus? = nil) {
+        complain("changebot: error: \(message)", LogLine(.error, message, exit: code))
+    }
+
+    /// One line that is no log line, though it is JSON if log lines are.
+    static func complain(_ text: String) { complain(text, LogLine(.info, text)) }
+
+    static func warn(_ text: String) { complain(text, LogLine(.warning, text)) }
+
+    /// - Parameter line: What is written in place of `text` if log lines are JSON.
+    static func complain(_ text: String, _ line: LogLine) { complain([VisibleLine(text)], line) }
+
+    static func complain(_ text: [VisibleLine], _ line: LogLine) {
+        switch StandardErrorLog.Format.chosen {
+        case .text: StandardErrorOutput.shared.write(Array(text.map { $0.text + "\n" }.joined().utf8))
+        case .json: StandardErrorOutput.shared.write(line.json)
+        }
     }
 }

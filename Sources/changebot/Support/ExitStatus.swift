@@ -1,6 +1,7 @@
 internal import EmbeddedGateway
 internal import Foundation
 internal import GatewayClient
+internal import Logging
 internal import Pipeline
 internal import Rules
 
@@ -27,22 +28,34 @@ enum ExitStatus: Int32, CaseIterable {
 /// How a command ends if not well: what to say, and the exit code.
 struct CommandFailure: Error, CustomStringConvertible {
     let code: ExitStatus
-    let message: String?
-    /// The message is a list of places in files, one a line, for people and editors.
+    /// What is said, a line each. Empty if it has been said.
+    let messages: [String]
+    /// The messages are places in files, for people and editors.
     let isListing: Bool
 
     init(_ code: ExitStatus, _ message: String? = nil, isListing: Bool = false) {
         self.code = code
-        self.message = message
+        messages = message.map { [$0] } ?? []
         self.isListing = isListing
     }
 
-    var description: String { message ?? "exit code \(code.rawValue)" }
+    init(_ code: ExitStatus, listing messages: [String]) {
+        self.code = code
+        self.messages = messages
+        isListing = true
+    }
+
+    var description: String { messages.isEmpty ? "exit code \(code.rawValue)" : messages.joined(separator: "\n") }
 
     /// Says what went wrong, on stderr.
     func report() {
-        guard let message else { return }
-        isListing ? Console.complain(message) : Console.error(message)
+        for message in messages {
+            if isListing {
+                Console.complain(message, LogLine(.error, message, exit: code))
+            } else {
+                Console.error(message, exit: code)
+            }
+        }
     }
 
     /// Every error that a command may meet.
@@ -52,7 +65,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let failure as RunFailure: self.init(ExitStatus(failure.code), failure.description)
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
-            self.init(ExitStatus(error.kind), error.description, isListing: true)
+            self.init(ExitStatus(error.kind), listing: error.faults.map(\.description))
         case let error as GatewayURLFault: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(error.code == .cannotOpenFile ? .cannotCreate : .unreachable, error.description)

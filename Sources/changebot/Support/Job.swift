@@ -49,7 +49,7 @@ struct Job {
             failure = CommandFailure(RunFailure(limit, counters))
         }
         if failure == nil || counters.changes > 0 { whenDone(counters) }
-        if failure == nil, isOneShot { failure = Self.shortfall(counters, settings.errorLimit) }
+        if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
         let code = (failure?.code ?? .done).rawValue
         if let path = options.common.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
@@ -62,11 +62,20 @@ struct Job {
         if let failure { throw failure }
     }
 
-    private static func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
+    private func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
         if let limit, limit.isExceeded(by: counters, isFinal: true) {
             return CommandFailure(RunFailure(limit, counters))
         }
-        return counters.deadLetters > 0 ? CommandFailure(.incomplete) : nil
+        guard counters.deadLetters > 0 else { return nil }
+        let count = Quantity.count(counters.deadLetters)
+        let verb = isDryRun ? "would become" : "became"
+        let letters =
+            counters.deadLetters == 1 ? "1 change \(verb) a dead letter" : "\(count) changes \(verb) dead letters"
+        let advice =
+            isDryRun || place.isTemporary
+            ? "without --quiet the log names each"
+            : "see them with: changebot dead-letters list --state \(place.directory) --name \(place.name)"
+        return CommandFailure(.incomplete, "\(letters); \(advice)")
     }
 
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {

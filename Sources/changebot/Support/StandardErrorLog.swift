@@ -1,12 +1,23 @@
-internal import Foundation
 internal import Logging
-internal import LosslessJSON
-internal import Pipeline
 
-/// Log lines on stderr: for people (`2026-11-20T10:00:00Z info connected gateway=…`) or as JSON.
+/// Log lines on stderr.
 struct StandardErrorLog: LogHandler {
     enum Format: String, CaseIterable {
         case text, json
+
+        /// That of this process, known before its arguments are parsed: also what is wrong with them is told in it.
+        static let chosen = named(in: Array(CommandLine.arguments.dropFirst()), Environment())
+
+        /// What `--log-format`, else the environment, says; text if neither says anything that is understood.
+        static func named(in arguments: [String], _ environment: Environment) -> Format {
+            var format = environment["log-format"]
+            let options = arguments.prefix { $0 != "--" }
+            for (option, next) in zip(options, options.dropFirst() + [""]) {
+                if option == "--log-format" { format = next }
+                if option.hasPrefix("--log-format=") { format = String(option.dropFirst("--log-format=".count)) }
+            }
+            return format.flatMap(Format.init(rawValue:)) ?? .text
+        }
     }
 
     let format: Format
@@ -19,36 +30,8 @@ struct StandardErrorLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
-        let time = Timestamp.now
-        var line: [UInt8]
-        switch format {
-        case .json:
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.member("time", string: time)
-                writer.member("level", string: event.level.rawValue)
-                writer.member("message", string: event.message.description)
-                for field in fields { writer.member(field.key, string: field.value.description) }
-            }
-            line = writer.bytes
-        case .text:
-            line = Array("\(time) \(event.level) \(event.message)".utf8)
-            for field in fields where !field.value.description.isEmpty {
-                line += Array(" \(field.key)=".utf8) + Self.quoted(field.value.description)
-            }
-        }
-        line.append(UInt8(ascii: "\n"))
-        StandardErrorOutput.shared.write(line)
-    }
-
-    /// In quotes if it would not read as one word.
-    private static func quoted(_ value: String) -> [UInt8] {
-        guard value.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == 0x7F }) else {
-            return Array(value.utf8)
-        }
-        var quoted: [UInt8] = []
-        quoted.appendJSONString(value.utf8)
-        return quoted
+        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        let line = LogLine(event.level, event.message.description, fields)
+        StandardErrorOutput.shared.write(format == .json ? line.json : line.text)
     }
 }

@@ -3,6 +3,6 @@ internal import ArgumentParser
 struct CheckpointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "checkpoint",
-        abstract: "Show or move the place in the feed from which a bot goes on.",
+        abstract: "Show, set or reset the checkpoint: the place in the feed where a bot continues.",
         subcommands: [CheckpointShowCommand.self, CheckpointSetCommand.self, CheckpointResetCommand.self])
 }

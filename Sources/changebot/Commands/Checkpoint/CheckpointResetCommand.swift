@@ -5,15 +5,16 @@ internal import Pipeline
 struct CheckpointResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Take a bot's checkpoint away, so that it starts as a new one.",
+        abstract: "Delete a bot's checkpoint, so that it starts again.",
         discussion: """
             Example: changebot checkpoint reset
 
-            The bot must be stopped. Its next run starts at the beginning of the feed, or at --since. Documents that these \
-            rules wrote are still not decided again, and dead letters stay.
+            The bot must be stopped. Its next run starts at the beginning of the feed, or at --since. Revisions that the \
+            same rules wrote are still skipped, and dead letters are kept.
             """)
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
 
     func run() async throws {
         do { try await reset() } catch { throw CommandFailure(error) }
@@ -25,12 +26,12 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Also for a state that has none: a copy beside the database must not stand in for it.
                 try await ledger.resetCheckpoint(reason: "reset by hand")
-                Console.complain(
+                try notes.note(
                     "'\(state.name)' had no checkpoint; its next run starts at the beginning, or at --since")
                 return
             }
             try await ledger.resetCheckpoint(reason: "reset by hand")
-            Console.complain(
+            try notes.note(
                 "'\(state.name)' starts at the beginning, or at --since; "
                     + "to undo this: changebot checkpoint set '\(before.queryValue.visible)'")
         }

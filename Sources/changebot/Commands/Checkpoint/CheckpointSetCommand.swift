@@ -5,16 +5,17 @@ internal import Pipeline
 struct CheckpointSetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Let a bot go on from another place in the feed.",
+        abstract: "Make a bot continue from another place in the feed.",
         discussion: """
             Example: changebot checkpoint set 1200
 
-            The bot must be stopped. A sequence is what the gateway calls one: a number, or a text such as 7-g1AAAA.
+            The bot must be stopped. Write the sequence as the gateway prints it: a number, or text such as 7-g1AAAA.
             """)
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
 
-    @Argument(help: ArgumentHelp("The sequence after which the next run goes on.", valueName: "seq"))
+    @Argument(help: ArgumentHelp("The next run continues after this sequence.", valueName: "seq"))
     var sequence: String
 
     func run() async throws {
@@ -32,7 +33,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
         try await state.with(.alone) { ledger in
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")
-            Console.complain(
+            try notes.note(
                 "'\(state.name)' goes on after \(sequence.description.visible); "
                     + "the checkpoint was \(before?.description.visible ?? "none")")
         }

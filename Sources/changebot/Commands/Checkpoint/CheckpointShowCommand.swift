@@ -4,23 +4,24 @@ internal import Pipeline
 struct CheckpointShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a bot's checkpoint, where it came from, and what else its state holds.",
+        abstract: "Show a bot's checkpoint, its history, and what else the state holds.",
         discussion: """
             Example: changebot checkpoint show --name pictures
 
-            The bot may be running meanwhile.
+            The bot may be running.
             """)
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() async throws {
         do {
             let state = try state.existing(Environment())
             let report = try await state.with(.beside) { try CheckpointReport($0, of: state) }
-            try Console.write(json ? report.json : Array(report.lines.joined(separator: "\n").utf8))
+            if json { try Console.write(report.json) } else { try Console.write(report.lines) }
         } catch {
             throw CommandFailure(error)
         }

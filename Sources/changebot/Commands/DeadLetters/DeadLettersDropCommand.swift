@@ -4,19 +4,20 @@ internal import Pipeline
 struct DeadLettersDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Throw dead letters away.",
+        abstract: "Delete dead letters.",
         discussion: """
             changebot dead-letters drop 12 13
             changebot dead-letters drop --rule stamp --since 2h
 
-            Their documents stay as they are.
+            Their documents are not changed.
             """)
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
     @OptionGroup var selection: LetterSelection
     @OptionGroup var letters: LetterFilterOptions
 
-    @Flag(help: "All letters there are.")
+    @Flag(help: "Delete all dead letters.")
     var all = false
 
     func run() async throws {
@@ -33,7 +34,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                 if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
                 return try await ledger.drop(selection.letters(in: ledger).compactMap(\.filing?.number))
             }
-            Console.complain("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")
+            try notes.note("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")
         } catch {
             throw CommandFailure(error)
         }

@@ -4,7 +4,7 @@ internal import Pipeline
 struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the changes that a bot has set aside.",
+        abstract: "List dead letters.",
         discussion: """
             changebot dead-letters list --rule stamp --since 2h
             changebot dead-letters list --reason 'not allowed' --json
@@ -15,9 +15,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
     @OptionGroup var letters: LetterFilterOptions
 
-    @Flag(help: "One JSON object a line, as 'export' writes it.")
+    @Flag(help: "Print one JSON object per line, like 'export'.")
     var json = false
 
     @Flag(help: "Only how many there are of each rule.")
@@ -33,10 +34,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
                     return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
                 }
                 guard counts.total > 0 else {
-                    return Console.complain(filter.isEmpty ? "no dead letters" : "no such dead letters")
+                    return try notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
                 }
                 try LetterPages(ledger, filter).writeTable()
-                Console.complain(counts.line)
+                try notes.note(counts.line)
             }
         } catch {
             throw CommandFailure(error)
@@ -51,6 +52,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
         discussion: "Example: changebot dead-letters export > letters.ndjson")
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
     @OptionGroup var letters: LetterFilterOptions
 
     func run() async throws {

@@ -7,12 +7,12 @@ internal import Worker
 struct DeadLettersRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Try changes again that were set aside: the rules over their documents as they are now.",
+        abstract: "Retry dead letters: apply the rules to their documents as they are now.",
         discussion: """
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/ --rule stamp
 
-            A letter goes when its document is written, or needs nothing any more. Ends with 1 if some stay.
+            A dead letter is removed once its document is written or needs no change. Exits with 1 if some are left.
             """)
 
     @OptionGroup var selection: LetterSelection
@@ -60,15 +60,22 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             // Told below.
         }
         guard outcome.before > 0 else {
-            return Console.complain(filter.isEmpty ? "no dead letters" : "no such dead letters")
+            if logger.logLevel <= .info {
+                Console.complain(filter.isEmpty ? "no dead letters" : "no such dead letters")
+            }
+            return
         }
         guard settings.preview == nil else { return }
+        let before = Quantity.count(outcome.before)
         if logger.logLevel <= .info {
-            Console.complain(
-                "\(Quantity.count(outcome.before - outcome.left)) of \(Quantity.count(outcome.before)) dead letters are settled"
-            )
+            Console.complain("\(Quantity.count(outcome.before - outcome.left)) of \(before) dead letters are settled")
         }
-        if outcome.left > 0 { throw CommandFailure(.incomplete) }
+        guard outcome.left == 0 else {
+            throw CommandFailure(
+                .incomplete,
+                "\(Quantity.count(outcome.left)) of \(before) dead letters are left; "
+                    + "'changebot dead-letters list' says why")
+        }
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {

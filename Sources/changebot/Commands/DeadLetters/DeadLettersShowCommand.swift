@@ -4,13 +4,14 @@ internal import Pipeline
 struct DeadLettersShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show all that is known of changes that were set aside.",
+        abstract: "Show all details of dead letters.",
         discussion: "Example: changebot dead-letters show 12")
 
     @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var notes: NoteOptions
     @OptionGroup var selection: LetterSelection
 
-    @Flag(help: "One JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func run() async throws {

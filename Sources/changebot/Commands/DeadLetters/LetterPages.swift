@@ -37,12 +37,3 @@ struct LetterPages {
         try forEach { page in try Console.write(page.map(table.line)) }
     }
 }
-
-extension Console {
-    /// Lines of data.
-    ///
-    /// - Throws: ``CommandFailure`` with 74.
-    static func write(_ lines: [String]) throws(CommandFailure) {
-        try write(Array(lines.joined(separator: "\n").utf8))
-    }
-}

@@ -6,10 +6,10 @@ internal import Pipeline
 struct LetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A letter's number, or the id of a document for all its letters.", valueName: "id"))
+            "The number of a dead letter, or a document id for all dead letters of the document.", valueName: "id"))
     var ids: [String] = []
 
-    @Option(help: ArgumentHelp("The id of a document, though it be a number.", valueName: "id"))
+    @Option(help: ArgumentHelp("A document id, even if it looks like a number.", valueName: "id"))
     var document: [String] = []
 
     var isEmpty: Bool { ids.isEmpty && document.isEmpty }

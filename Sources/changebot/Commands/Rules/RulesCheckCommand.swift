@@ -4,23 +4,23 @@ internal import Rules
 struct RulesCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Say what is wrong in rule files, and what is legal but looks wrong.",
+        abstract: "Report errors in rule files, and warn about what is valid but looks wrong.",
         discussion: """
             Example: changebot rules check rules/
 
-            Ends with 0 if the files are valid, warnings or not; with 65 if they are not, or with --strict if there is \
-            any warning.
+            Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
+            too.
             """)
 
     @OptionGroup var files: RuleFileArguments
 
-    @Flag(help: "Warnings count as faults.")
+    @Flag(help: "Treat warnings as errors.")
     var strict = false
 
     func run() throws {
         let set = try files.load()
         let warnings = set.warnings()
-        for warning in warnings { Console.complain(warning.description) }
+        for warning in warnings { Console.warn(warning.description) }
         Console.print(
             "\(Counted(set.fileCount, "file")), \(Counted(set.ruleCount, "rule")), "
                 + "\(Counted(set.testCount, "test")): valid, \(Counted(warnings.count, "warning"))")

@@ -5,7 +5,7 @@ internal import Rules
 struct RulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules",
-        abstract: "Check, test, try and explain rule files, without a gateway.",
+        abstract: "Check, test, try and explain rule files without a gateway.",
         subcommands: [
             RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
             RulesSchemaCommand.self,
@@ -14,7 +14,7 @@ struct RulesCommand: AsyncParsableCommand {
 
 /// The rule files that a command is about.
 struct RuleFileArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Rule files, or folders of them.", valueName: "path"))
+    @Argument(help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
     var paths: [String]
 
     /// - Throws: ``CommandFailure`` with 65 or 66.
@@ -29,7 +29,8 @@ struct RuleFileArguments: ParsableArguments {
 struct NowOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: now.", valueName: "time"))
+            "The time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: now.", valueName: "time"),
+        transform: PointInTimeArgument.parse)
     var now: PointInTimeArgument?
 
     var seconds: Int { now?.seconds ?? Timestamp.secondsNow }

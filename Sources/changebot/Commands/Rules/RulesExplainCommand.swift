@@ -5,15 +5,15 @@ internal import Rules
 struct RulesExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say of each rule whether it fires for a document, and if not, which clause failed on which value.",
+        abstract: "Explain which rules fire for a document, and why the others do not.",
         discussion: "Example: changebot rules explain rules/ --document task.json")
 
     @OptionGroup var files: RuleFileArguments
 
-    @Option(help: ArgumentHelp("A file with one JSON document; - for stdin.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file with one JSON document, or - for stdin.", valueName: "file"))
     var document: String
 
-    @Option(help: "Only the rule of this name. May be given several times.")
+    @Option(help: "Explain only the rule with this name. Can be repeated.")
     var rule: [String] = []
 
     @OptionGroup var now: NowOption

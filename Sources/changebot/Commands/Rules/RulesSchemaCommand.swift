@@ -8,9 +8,9 @@ struct RulesSchemaCommand: ParsableCommand {
         discussion: """
             Example: changebot rules schema > rule-file.schema.json
 
-            A rule file names it in its first line:
+            Then begin your rule files with this line:
             # yaml-language-server: $schema=rule-file.schema.json
             """)
 
-    func run() { Console.print(RuleFileSchema.text) }
+    func run() { for line in RuleFileSchema.text.visibleLines { Console.print(line) } }
 }

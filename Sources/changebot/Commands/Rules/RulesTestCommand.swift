@@ -4,7 +4,7 @@ internal import Rules
 struct RulesTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Run the tests that stand in rule files.",
+        abstract: "Run the tests in rule files.",
         discussion: "Example: changebot rules test rules/")
 
     @OptionGroup var files: RuleFileArguments
@@ -26,11 +26,11 @@ struct RulesTestCommand: AsyncParsableCommand {
         if failed > 0 { throw CommandFailure(.incomplete) }
     }
 
-    private static func lines(of result: RuleTestResult, _ style: TerminalStyle) -> [String] {
-        guard !result.hasPassed else { return [style.green("ok    ") + result.name] }
-        var lines = [style.red("FAIL  ") + "\(result.path):\(result.position.line): \(result.name)"]
+    private static func lines(of result: RuleTestResult, _ style: TerminalStyle) -> [VisibleLine] {
+        guard !result.hasPassed else { return [style.green("ok    ") + VisibleLine(result.name)] }
+        var lines = [style.red("FAIL  ") + VisibleLine("\(result.path):\(result.position.line): \(result.name)")]
         for mismatch in result.mismatches {
-            lines.append("      \(mismatch.what):")
+            lines.append(VisibleLine("      \(mismatch.what):"))
             lines += LineDiff(mismatch.expected, mismatch.actual).lines(style).map { "        " + $0 }
         }
         return lines

@@ -6,7 +6,7 @@ internal import Transfer
 struct RulesTryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "try",
-        abstract: "Show what rules would do to documents from a file, one JSON object for each.",
+        abstract: "Show what rules would do to the documents in a file.",
         discussion: """
             Example: changebot rules try rules/ --input documents.ndjson
 

@@ -1,0 +1,36 @@
+#include "demo_files.h"
+
+// #embed is C23; clang has it in every version of C, and builds this file again when what it embeds changes.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char rules[] = {
+#embed "../../rules/attach-images.yaml"
+};
+
+static const unsigned char groceries[] = {
+#embed "../../assets/groceries.ndjson"
+};
+
+static const unsigned char apple[] = {
+#embed "../../assets/apple.png"
+};
+
+static const unsigned char coffee[] = {
+#embed "../../assets/coffee.png"
+};
+
+static const unsigned char potatoes[] = {
+#embed "../../assets/potatoes.png"
+};
+
+static const struct demo_file files[] = {
+    {"rules/attach-images.yaml", rules, sizeof rules},
+    {"assets/groceries.ndjson", groceries, sizeof groceries},
+    {"assets/apple.png", apple, sizeof apple},
+    {"assets/coffee.png", coffee, sizeof coffee},
+    {"assets/potatoes.png", potatoes, sizeof potatoes},
+};
+
+const size_t demo_file_count = sizeof files / sizeof *files;
+
+const struct demo_file *demo_file_at(size_t index) { return &files[index]; }

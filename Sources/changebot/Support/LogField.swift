@@ -1,0 +1,78 @@
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+
+/// One piece of metadata of a log line. Most of it comes as text, `"\(count)"`: its key tells what the text stands for.
+struct LogField {
+    /// Keys of what may look like a number and is none.
+    private static let texts: Set<String> = [
+        "id", "revision", "rule", "name", "reason", "error", "file", "path", "manifest", "attachment", "key",
+        "keyspace",
+        "gateway", "url", "database", "user", "fault", "what", "holder",
+    ]
+    private static let sequences: Set<String> = ["since", "sequence", "seq", "last_seq", "checkpoint", "from", "to"]
+
+    let key: String
+    let value: Logger.MetadataValue
+
+    private var sequence: SequenceID? {
+        switch value {
+        case .stringConvertible(let sequence as SequenceID): sequence
+        case .string(let text) where Self.sequences.contains(key): SequenceID(text)
+        default: nil
+        }
+    }
+
+    // MARK: - For people
+
+    /// `key=value`, in quotes if the value would not read as one word; nil for an empty value.
+    var text: String? {
+        let text = sequence?.queryValue ?? value.description
+        guard !text.isEmpty else { return nil }
+        guard text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) else {
+            return "\(key)=\(text)".visible
+        }
+        var quoted: [UInt8] = []
+        quoted.appendJSONString(text.utf8)
+        return "\(key)=\(String(decoding: quoted, as: UTF8.self))".visible
+    }
+
+    // MARK: - For programs
+
+    /// A number is a number, and a sequence is the JSON that the gateway sent.
+    func write(to writer: inout JSONWriter) {
+        writer.name(key)
+        if let sequence { return writer.raw(sequence.json) }
+        if case .string(let text) = value, !Self.texts.contains(key), Self.isNumber(text) {
+            return writer.raw(text.utf8)
+        }
+        Self.write(value, to: &writer)
+    }
+
+    private static func write(_ value: Logger.MetadataValue, to writer: inout JSONWriter) {
+        switch value {
+        case .string(let text): writer.string(text)
+        case .stringConvertible(let number as any BinaryInteger): writer.integer(number)
+        case .stringConvertible(let number as Double) where number.isFinite: writer.raw("\(number)".utf8)
+        case .stringConvertible(let truth as Bool): writer.bool(truth)
+        case .stringConvertible(let value): writer.string(value.description)
+        case .array(let values): writer.array { writer in for value in values { write(value, to: &writer) } }
+        case .dictionary(let members):
+            writer.object { writer in
+                for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+                    LogField(key: key, value: value).write(to: &writer)
+                }
+            }
+        }
+    }
+
+    /// As JSON writes numbers, and no longer than one that every reader takes for the same.
+    private static func isNumber(_ text: String) -> Bool {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard digits.utf8.count <= 15, let whole = parts.first, whole == "0" || !whole.hasPrefix("0") else {
+            return false
+        }
+        return parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+    }
+}

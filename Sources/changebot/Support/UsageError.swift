@@ -1,0 +1,88 @@
+internal import ArgumentParser
+internal import Logging
+internal import Rules
+
+/// What is wrong with the arguments, in the parser's words, with what was probably meant.
+struct UsageError {
+    private let message: String
+    /// What the parser adds: what the option is for, how the command is used.
+    private let advice: [String]
+
+    /// - Parameters:
+    ///   - text: The parser's message, of several lines.
+    ///   - arguments: Those that it is about.
+    init(_ text: String, _ arguments: [String]) {
+        // An argument is shown as it is, line breaks and all, but for what would act on the terminal.
+        let text = arguments.filter { $0 != $0.visible }.reduce(text) { text, argument in
+            text.split(separator: argument, omittingEmptySubsequences: false).joined(separator: argument.visible)
+        }
+        let lines = ProcessTitle.redacted(text).split(separator: "\n")
+        let start = lines.firstIndex { line in ["Help:", "Usage:", "Commands:"].contains { line.hasPrefix($0) } }
+        let reason = lines[..<(start ?? lines.count)].joined(separator: " ")
+        message =
+            (reason.hasPrefix("Error: ") ? String(reason.dropFirst("Error: ".count)) : reason) + Self.hint(arguments)
+        advice = lines[(start ?? lines.count)...].map(String.init)
+    }
+
+    func report() {
+        Console.complain(
+            ["changebot: error: " + VisibleLine(message)] + advice.map { VisibleLine($0) },
+            LogLine(.error, message, ["exit": .stringConvertible(ExitStatus.usage.rawValue)]))
+    }
+
+    // MARK: - What was meant
+
+    /// What stands in the place of a command and is none, and the command that it should belong to.
+    struct UnknownCommand {
+        let name: String
+        let parent: [any ParsableCommand.Type]
+
+        /// - Returns: Nil if the arguments begin with a command that there is.
+        init?(_ arguments: [String]) {
+            var path: [any ParsableCommand.Type] = [Changebot.self]
+            for argument in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
+                guard let subcommands = path.last?.configuration.subcommands, !subcommands.isEmpty else { return nil }
+                if let next = subcommands.first(where: { $0.name == argument }) {
+                    path.append(next)
+                } else {
+                    name = argument
+                    parent = path
+                    return
+                }
+            }
+            return nil
+        }
+
+        var message: String {
+            let path = parent.map { $0.name }.joined(separator: " ")
+            let names = parent.last?.configuration.subcommands.map { $0.name } ?? []
+            let meant = NearestName.of(name, among: names).map { ["\(path) \($0)"] } ?? elsewhere
+            let guess = meant.isEmpty ? "" : " Did you mean \(meant.map { "'\($0)'" }.joined(separator: " or "))?"
+            return "Error: '\(name)' is not a command.\(guess)\nCommands: \(names.joined(separator: ", "))\n"
+                + "  See '\(path) --help' for more information."
+        }
+
+        /// Commands of that name below other commands.
+        private var elsewhere: [String] {
+            guard parent.count == 1 else { return [] }
+            return Changebot.configuration.subcommands.filter { group in
+                group.configuration.subcommands.contains { $0.name == name }
+            }.map { "\(Changebot.name) \($0.name) \(name)" }
+        }
+    }
+
+    /// Options before the command, which the parser takes for options of the program.
+    private static func hint(_ arguments: [String]) -> String {
+        guard let unknown = UnknownCommand(arguments), unknown.name.hasPrefix("-"), let parent = unknown.parent.last,
+            let command = arguments.first(where: { argument in
+                parent.configuration.subcommands.contains { $0.name == argument }
+            })
+        else { return "" }
+        let path = (unknown.parent.map { $0.name } + [command]).joined(separator: " ")
+        return ". Options stand after the command: \(path) \(unknown.name)"
+    }
+}
+
+extension ParsableCommand {
+    fileprivate static var name: String { configuration.commandName ?? "" }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import LosslessJSON
+import TestKit
+import Testing
+
+@testable import changebot
+
+/// What the program says on stderr.
+@Suite(.timeLimit(.minutes(5))) struct MessageTests {
+    private static let noGateway = "http://127.0.0.1:1/todo"
+    private static let evil = "\u{1B}[2J\u{7}\r\n\u{85}\u{9B}\u{202E}\u{2028}"
+
+    private func expectVisible(_ text: String, _ location: SourceLocation = #_sourceLocation) {
+        for line in text.split(separator: "\n") {
+            #expect(
+                line.unicodeScalars.allSatisfy { $0.isVisible }, "\(line.debugDescription)", sourceLocation: location)
+        }
+        #expect(!text.contains("\r\n"), sourceLocation: location)
+    }
+
+    /// Each line is an object with a time, a level and a message.
+    private func lines(_ text: String) throws -> [JSONText] {
+        try text.split(separator: "\n").map { line in
+            let object = try JSONText(String(line))
+            for member in ["time", "level", "message"] { #expect(object.root[member]?.kind == .string, "\(line)") }
+            return object
+        }
+    }
+
+    @Test(arguments: ["text", "json"])
+    func whatAGatewayAnswersReachesNoTerminalAsItIs(format: String) async throws {
+        let body = #"{"error":"\u001b]0;x\u0007","reason":"a\r\nb\u009b2J\u202e\u2028 \u0085"}"#
+        let server = try TestServer { connection in
+            try connection.serve { _ in
+                try connection.answer(403, headers: ["Server: \u{1B}[31mX\u{9B}"], body: body)
+            }
+        }
+        try await Program.withDirectory { directory in
+            for command in [["run", "--once", "--rules", Program.pictureRules, "--state", directory], ["export"]] {
+                let result = try await Program.run(
+                    command + ["--gateway", server.url("/todo"), "--log-format", format, "--log-level", "trace"])
+                #expect(result.code == 77)
+                #expect(result.output.isEmpty)
+                expectVisible(result.errors)
+                if format == "json" {
+                    let last = try #require(try lines(result.errors).last).root
+                    #expect(last["level"]?.string == "error" && last["exit"]?.integer == 77)
+                }
+            }
+        }
+    }
+
+    @Test func namesOfFilesAndOfTheEnvironmentAreMadeVisible() async throws {
+        let cases: [([String], [String: String], Int32)] = [
+            (["run", "--once", "--gateway", Self.noGateway, "--rules", "/none/" + Self.evil], [:], 66),
+            (["import", "--gateway", Self.noGateway, "/none/" + Self.evil], [:], 66),
+            (["verify", "/none/" + Self.evil], [:], 66),
+            (["rules", "check", "/none/" + Self.evil], [:], 66),
+            (["rules", "explain", Program.pictureRules, "--document", "/none/" + Self.evil], [:], 66),
+            (["gateway", "--listen", Self.evil], [:], 64),
+            (["gateway", "--config", "/none/" + Self.evil], [:], 66),
+            (["checkpoint", "show", "--state", "/none/" + Self.evil], [:], 66),
+            (["checkpoint", "set", Self.evil], [:], 64),
+            (["export", "--gateway", Self.noGateway], ["CHANGEBOT_RETRY_FOR": Self.evil], 64),
+            (["export"], ["CHANGEBOT_GATEWAY": Self.evil], 64),
+            (["run", "--\(Self.evil)"], [:], 64), ([Self.evil], [:], 64), (["run", Self.evil], [:], 64),
+            (["run", "--retry-for", Self.evil], [:], 64),
+        ]
+        for (arguments, environment, code) in cases {
+            let result = try await Program.run(arguments, environment: environment)
+            #expect(result.code == code, "\(arguments) \(result.errors)")
+            #expect(!result.errors.isEmpty, "\(arguments)")
+            expectVisible(result.errors)
+        }
+    }
+
+    @Test func aRuleFileIsMadeVisible() async throws {
+        let yaml = """
+            version: 1
+            rules:
+              - name: "a\\e[2J\\u009b\\n\\u202e\\N\\L"
+                when: { "x\\e]0;": { "$regx\\e": a } }
+                then: []
+              - name: b
+                when: { a: 1 }
+                then: [{ merge: { jq: "\\e[2J" } }]
+            tests:
+              - name: "t\\e[2J\\r"
+                given: { _id: "\\e[2J" }
+                expect: { fired: ["a\\e[2J"] }
+            """
+        try await Program.withDirectory { directory in
+            let file = directory + "/r.yaml"
+            try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
+            for command in ["check", "test"] {
+                let result = try await Program.run(["rules", command, file])
+                #expect(result.code == 65, "\(result.errors)")
+                expectVisible(result.errors)
+                expectVisible(result.output)
+            }
+        }
+    }
+
+    @Test func explanationsAndTestsOfRulesAreMadeVisible() async throws {
+        let yaml = """
+            version: 1
+            rules:
+              - name: "a\\e[2J\\u009b\\n\\u202e"
+                when: { "x\\e]0;": "v\\e[2J" }
+                then: [{ merge: { "k\\e[2J": "\\u009b" } }]
+            tests:
+              - name: "t\\e[2J\\r"
+                given: { _id: "\\e[2J", "x\\e]0;": "v\\e[2J" }
+                expect: { document: { "x\\e]0;": "\\e" } }
+            """
+        try await Program.withDirectory { directory in
+            let file = directory + "/r.yaml"
+            try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
+            let document = directory + "/d.json"
+            try Data("{\"_id\":\"\u{9B}\\u001b\",\"x\\u001b]0;\":\"v\u{202E}\"}".utf8)
+                .write(to: URL(fileURLWithPath: document))
+            let tests = try await Program.run(["rules", "test", file])
+            #expect(tests.code == 1, "\(tests.errors)")
+            expectVisible(tests.output)
+            let explanation = try await Program.run(["rules", "explain", file, "--document", document])
+            #expect(explanation.code == 0, "\(explanation.errors)")
+            expectVisible(explanation.output)
+            let check = try await Program.run(["rules", "check", file])
+            expectVisible(check.errors + check.output)
+        }
+    }
+
+    @Test(arguments: [
+        ["run", "--nonsense"], ["exprot"], ["run", "--retry-for", "soon"], ["run", "--once"], ["help", "exprot"],
+        ["run", "--once", "--rules", "/none", "--gateway", "http://127.0.0.1:1/todo"], ["dead-letters", "lst"],
+        ["export", "--gateway", "http://127.0.0.1:1/todo"], ["rules", "check", "/none.yaml"], ["verify", "/none"],
+    ])
+    func asJSONFatalErrorsAreJSON(arguments: [String]) async throws {
+        for (more, environment) in [([], ["CHANGEBOT_LOG_FORMAT": "json"]), (["--log-format", "json"], [:])] {
+            // Not every command has the option.
+            if !more.isEmpty, ["verify", "rules", "help", "exprot", "dead-letters"].contains(arguments[0]) { continue }
+            let result = try await Program.run(arguments + more, environment: environment)
+            let last = try #require(try lines(result.errors).last).root
+            #expect(last["level"]?.string == "error" && last["exit"]?.integer == Int(result.code), "\(result.errors)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["exprot"], "Did you mean 'changebot export'?"), (["help", "exprot"], "Did you mean 'changebot export'?"),
+            (["dead-letters", "lst"], "Did you mean 'changebot dead-letters list'?"),
+            (["deadletters", "list"], "Did you mean 'changebot dead-letters'?"),
+            (["rules", "chek", "x.yaml"], "Did you mean 'changebot rules check'?"),
+            (["explain"], "Did you mean 'changebot rules explain'?"),
+            (["show"], "Did you mean 'changebot checkpoint show' or 'changebot dead-letters show'?"),
+            (["frobnicate"], "Commands: run, fix"), (["--quiet", "run"], "changebot run --quiet"),
+            (["run", "--gatway", "x"], "Did you mean '--gateway'?"),
+        ] as [([String], String)])
+    func whatWasMeantIsSuggested(arguments: [String], part: String) async throws {
+        let result = try await Program.run(arguments)
+        #expect(result.code == 64)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
+    /// Each value that is not valid, on the command line and in the environment: what is expected, with an example.
+    @Test(
+        arguments: [
+            (["run"], "since", "yesterday", "7-g1AAAA"), (["export"], "since", "now", "such as 1234"),
+            (["run"], "retry-for", "soon", "30s or 5m"), (["run"], "shutdown-grace", "-", "30s or 5m"),
+            (["run"], "memory-budget", "much", "24MiB"), (["import", "x"], "max-errors", "101%", "5%"),
+            (["fix"], "limit", "few", "such as 100"), (["verify", "x"], "limit", "1.5", "such as 100"),
+            (["export"], "channels", ",", "groceries,orders"), (["run"], "feed", "poll", "continuous"),
+            (["run"], "log-level", "loud", "critical"), (["run"], "log-format", "xml", "json"),
+            (["run"], "on-reset", "x", "restart"), (["gateway"], "listen", "here", "127.0.0.1:4985"),
+            (["checkpoint", "show"], "name", "a/b", "such as pictures"),
+        ] as [([String], String, String, String)])
+    func aValueThatIsNotValidSaysWhatIsExpected(
+        command: [String], option: String, value: String, part: String
+    ) async throws {
+        let variable = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
+        let needed = ["CHANGEBOT_RULES": Program.pictureRules, "CHANGEBOT_GATEWAY": Self.noGateway]
+        for (more, environment) in [(["--\(option)=\(value)"], needed), ([], needed.merging([variable: value]) { $1 })]
+        {
+            let result = try await Program.run(command + more, environment: environment)
+            #expect(result.code == 64, "\(result.errors)")
+            #expect(result.errors.contains(option) || result.errors.contains(variable), "\(result.errors)")
+            #expect(result.errors.contains(part), "\(result.errors)")
+        }
+    }
+
+    // MARK: - Quiet
+
+    private static let breaking = """
+          - name: breaks
+            when: { type: broken }
+            then: [{ merge: { jq: ".a.b.c | error" } }]
+          - name: sets
+            when: { type: task, done: { $exists: false } }
+            then: [{ merge: { done: false } }]
+
+        """
+
+    @Test func aQuietJobThatFailsSaysWhyInOneLine() async throws {
+        let documents = [#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"broken"}"#]
+        try await CommandBench.with(documents, rules: Self.breaking) { bench in
+            let common = [
+                "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state, "--quiet",
+            ]
+            let rows = bench.folder + "/rows.ndjson"
+            try Data((documents.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: rows))
+            for (command, code, part) in [
+                (["fix"] + common, 1, "2 changes became dead letters"),
+                (["fix", "--dry-run"] + common, 1, "2 changes would become dead letters"),
+                (["run", "--once"] + common, 1, "dead-letters list"),
+                (["dead-letters", "retry"] + common, 1, "2 of 2 dead letters are left"),
+                (["import", rows, "--gateway", bench.url, "--quiet"], 1, "2 documents were rejected"),
+                (["verify", "/none", "--quiet"], 66, "/none"),
+            ] as [([String], Int32, String)] {
+                let result = try await Program.run(command)
+                #expect(result.code == code, "\(command) \(result.errors)")
+                #expect(result.errors.split(separator: "\n").count == 1, "\(command) \(result.errors)")
+                #expect(result.errors.contains(part), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test func aQuietJobThatSucceedsSaysNothing() async throws {
+        try await CommandBench.with([#"{"_id":"a","type":"task"}"#], rules: Self.breaking) { bench in
+            let common = ["--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state]
+            let file = bench.folder + "/all.ndjson"
+            for command in [
+                ["fix"] + common, ["run", "--once"] + common, ["dead-letters", "retry"] + common,
+                ["dead-letters", "list", "--state", bench.state],
+                ["dead-letters", "drop", "--all", "--state", bench.state],
+                ["checkpoint", "set", "1", "--state", bench.state], ["checkpoint", "reset", "--state", bench.state],
+                ["export", "--gateway", bench.url, "--output", file],
+                ["import", file, "--gateway", bench.url, "--mode", "upsert"],
+                ["verify", file], ["verify", file, "--against", bench.url],
+            ] {
+                let result = try await Program.run(command + ["--quiet"])
+                #expect(result.code == 0, "\(command) \(result.errors)")
+                #expect(result.errors.isEmpty && result.output.isEmpty, "\(command) \(result.errors)\(result.output)")
+            }
+        }
+    }
+}
