@@ -72,4 +72,40 @@ import Testing
             #expect(FileManager.default.contents(atPath: directory + "/m") == Data("mine".utf8))
         }
     }
+
+    @Test func aTableCannotBeHeldAgainstAGateway() async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/o.csv"
+            let export = ["export", "--gateway", url, "--output", file, "--fields", "_id,n,none", "--delimiter", "tab"]
+            #expect(try await Program.run(export, environment: login).code == 0)
+            #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("_id\tn:number\tnone\r\nd1\t1\t\r\n"))
+            #expect(try await Program.run(["verify", file]).code == 0)
+            let result = try await Program.run(["verify", file, "--against", url], environment: login)
+            #expect(result.code == 64)
+            #expect(result.errors.contains("ndjson"))
+        }
+    }
+
+    @Test(arguments: [
+        ["--fields", "a"], ["--delimiter", ";"], ["--format", "csv", "--fields", "a,a"],
+        ["--format", "csv", "--delimiter", "ab"],
+    ])
+    func optionsOfTablesAreChecked(options: [String]) async throws {
+        let result = try await Program.run(["export", "--gateway", "http://127.0.0.1:1/todo"] + options)
+        #expect(result.code == 64, "\(result.errors)")
+    }
+
+    @Test func aFileThatIsNoExportIsLeftAlone() async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/notes.ndjson"
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+            let export = ["export", "--gateway", url, "--output", file]
+            let result = try await Program.run(export, environment: login)
+            #expect(result.code == 73)
+            #expect(result.errors.contains("--overwrite"))
+            #expect(FileManager.default.contents(atPath: file) == Data("mine".utf8))
+            #expect(try await Program.run(export + ["--overwrite"], environment: login).code == 0)
+            #expect(try await Program.run(export, environment: login).code == 0)
+        }
+    }
 }

@@ -28,6 +28,7 @@ import Testing
                     "\(part.name ?? "-") \(part.contentType ?? "-") \(String(decoding: part.bytes, as: UTF8.self))")
             case .unavailable(let refusal):
                 facts.append("\(refusal.id) \(refusal.revision?.text ?? "-") \(refusal.error) \(refusal.status ?? 0)")
+            case .malformed(let damage): facts.append("malformed \(damage.id?.text ?? "-")")
             }
         }
         return facts
@@ -64,10 +65,43 @@ import Testing
         #expect(try await facts(answer) == [#"{"_id":"a","n":1.10}"#, "no - not_found 0"])
     }
 
+    /// One such revision ended the whole answer.
+    @Test(arguments: [
+        (
+            "multipart/mixed; boundary=\"73\"",
+            "--73\r\n\r\n{oops\r\n--73\r\n\r\n{\"_id\":\"b\"}\r\n--73\r\nX-Doc-ID: c\r\n\r\n[1,]\r\n--73--",
+            ["malformed -", #"{"_id":"b"}"#, "malformed c"]
+        ),
+        (
+            "application/json",
+            #"{"results":[{"id":"a","docs":[{"ok":{"_id":"a","n":01}}]},{"id":"b","docs":[{"ok":{"_id":"b"}}]},"#
+                + #"{"id":"c"}]}"#, ["malformed a", #"{"_id":"b"}"#, "malformed c"]
+        ),
+    ])
+    func aRevisionThatIsNoJSONIsToldFromTheOthers(type: String, body: String, expected: [String]) async throws {
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(headers: ["Content-Type: \(type)"], body: body)
+        }
+        let answer = try await scripted.gateway.bulkGet([BulkGetKey(id: "a")])
+        #expect(try await facts(answer) == expected)
+    }
+
+    /// Each piece that arrived was copied together with all before it.
+    @Test(arguments: [false, true]) func aLongRevisionComesInManyPieces(isMultipart: Bool) async throws {
+        let text = #"{"_id":"a","x":"\#(String(repeating: "0123456789", count: 600_000))"}"#
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(
+                headers: ["Content-Type: \(isMultipart ? "multipart/mixed; boundary=73" : "application/json")"],
+                body: isMultipart
+                    ? "--73\r\n\r\n\(text)\r\n--73--" : #"{"results":[{"id":"a","docs":[{"ok":\#(text)}]}]}"#)
+        }
+        let found = try await facts(try await scripted.gateway.bulkGet([BulkGetKey(id: "a")]))
+        #expect(found.map(\.utf8.count) == [text.utf8.count])
+    }
+
     @Test(arguments: [
         ("multipart/mixed; boundary=\"73\"", String(multipart.prefix(60)), "connectionLost"),
         ("multipart/mixed; boundary=\"73\"", String(multipart.dropLast(8)), "connectionLost"),
-        ("multipart/mixed; boundary=\"73\"", "--73\r\n\r\n{oops\r\n--73--", "malformedAnswer"),
         (
             "multipart/mixed; boundary=\"73\"",
             "--73\r\nContent-Type: multipart/related; boundary=4\r\n\r\n--4\r\n\r\n{}\r\n--73--", "malformedAnswer"

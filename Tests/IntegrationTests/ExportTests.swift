@@ -100,9 +100,9 @@ import Transfer
             while copies.count < 12, !FileManager.default.fileExists(atPath: bench.path(name)) {
                 let copy = "copy\(copies.count)"
                 try FileManager.default.createDirectory(atPath: bench.path(copy), withIntermediateDirectories: true)
-                // The journal first: what it tells of is there before.
+                // The journal first: what it tells of is there before, and nothing is written without one.
                 for file in [name + ".partial", name + ".part"] {
-                    guard let data = FileManager.default.contents(atPath: bench.path(file)) else { continue }
+                    guard let data = FileManager.default.contents(atPath: bench.path(file)) else { break }
                     try data.write(to: URL(fileURLWithPath: bench.path(copy + "/" + file)))
                 }
                 copies.append(copy)
@@ -173,7 +173,10 @@ import Transfer
                 try await bench.export("o.ndjson") { $0.isResuming = true }
             }
             #expect(other?.code == .foreign)
-            try await bench.export("o.ndjson") { $0.attachments = .inline }
+            try await bench.export("o.ndjson") { settings in
+                settings.attachments = .inline
+                settings.overwrites = true
+            }
             #expect(try bench.lines("o.ndjson").count == 10)
         }
     }

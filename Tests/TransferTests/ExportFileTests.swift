@@ -122,6 +122,18 @@ import Testing
         }
     }
 
+    @Test func aFileThatAppearsMeanwhileIsNotReplaced() throws {
+        try withFolder { folder in
+            let existing = try ExistingExport(ExportPlace(folder + "/o"), isResuming: false)
+            try existing.checkUnchanged()
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/o"))
+            #expect(throws: TransferError.self) { try existing.checkUnchanged() }
+            #expect(throws: TransferError.self) {
+                try ExistingExport(ExportPlace(folder + "/o"), isResuming: false)
+            }
+        }
+    }
+
     /// A full disk leaves a large file before anything was saved.
     @Test(arguments: [false, true]) func whatNoJournalTellsOfIsNotLeftBehind(isSaved: Bool) throws {
         try withFolder { folder in

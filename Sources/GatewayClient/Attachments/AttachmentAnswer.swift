@@ -10,14 +10,15 @@ public struct AttachmentAnswer {
     public let contentEncoding: String?
     /// Nil if the gateway does not tell.
     public let byteCount: Int?
-    /// What the bytes are checked against; nil if there is nothing to check them against.
+    /// What the gateway says of the bytes: the digest of the stub, or the one that the answer names. They are checked
+    /// against it, unless they were asked for as they are stored. Nil if there is none, or it can't be theirs.
     public let digest: AttachmentDigest?
 
     private let body: HTTPBody
     private let url: GatewayURL
     private var check: BlockDigest?
 
-    init(_ response: HTTPResponse, expected: AttachmentDigest?, url: GatewayURL) {
+    init(_ response: HTTPResponse, expected: AttachmentDigest?, isAsStored: Bool, url: GatewayURL) {
         body = response.body
         self.url = url
         contentType = response.headers["Content-Type"]
@@ -25,8 +26,8 @@ public struct AttachmentAnswer {
         byteCount = response.headers["Content-Length"].flatMap(Int.init)
         let digest = expected ?? AttachmentDigest(entityTag: response.headers["ETag"])
         let isComparable = digest?.algorithm != .md5 || contentEncoding != nil || !Self.isStoredCompressed(contentType)
-        self.digest = isComparable ? digest : nil
-        check = self.digest.map { BlockDigest($0.algorithm) }
+        self.digest = isAsStored || isComparable ? digest : nil
+        check = isAsStored ? nil : self.digest.map { BlockDigest($0.algorithm) }
     }
 
     /// The next bytes; nil at the end, once they have passed the check.
@@ -64,7 +65,8 @@ extension Gateway {
     ///   - revision: Nil for the winning one.
     ///   - digest: That of the attachment's stub. Nil: the one that the answer names, if it does.
     ///   - isAsStored: Asks CouchDB for the bytes that it keeps, which its digest is made of: packed if the attachment was
-    ///     uploaded so, or CouchDB has packed it. ``AttachmentAnswer/contentEncoding`` is `gzip` then.
+    ///     uploaded so, or CouchDB has packed it. ``AttachmentAnswer/contentEncoding`` is `gzip` then. The caller checks
+    ///     them: a proxy may have packed or unpacked them on the way.
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`; with `Accept-Encoding`, CouchDB 3.5.
     public func openAttachment(
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil,
@@ -76,7 +78,8 @@ extension Gateway {
         if let revision { request.query = [("rev", revision.text)] }
         if isAsStored { request.acceptEncoding = "gzip" }
         do throws(GatewayError) {
-            return AttachmentAnswer(try await open(request), expected: digest, url: url)
+            return AttachmentAnswer(
+                try await open(request), expected: digest, isAsStored: isAsStored, url: url)
         } catch {
             if try await isAbsence(error) { return nil }
             throw error

@@ -31,6 +31,11 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
         return mayBeOfPackedBytes && AttachmentAnswer.isStoredCompressed(contentType) ? nil : false
     }
 
+    /// Whether CouchDB packs attachments of this type when it stores them, unless it is told otherwise.
+    package static func isPackedByCouchDB(_ contentType: String?) -> Bool {
+        AttachmentAnswer.isStoredCompressed(contentType)
+    }
+
     public var description: String { "\(algorithm.rawValue)-\(base64)" }
 }
 

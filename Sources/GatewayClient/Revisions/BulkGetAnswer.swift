@@ -6,22 +6,18 @@ internal import LosslessJSON
 /// Memory holds one revision or attachment, and the read-ahead of the transfer. Dropping it unread, or cancelling the
 /// reading task, closes the connection.
 public struct BulkGetAnswer {
-    private enum Form {
-        case parts(BulkGetParts)
-        case rows(RowsParser<BulkGetRow>)
-    }
-
     private let body: HTTPBody
     private let url: GatewayURL
-    private var form: Form
+    /// Of a multipart answer; nil for one in JSON. Both parsers are changed where they are: a copy of one would copy its
+    /// buffer with each chunk that arrives.
+    private var parts: BulkGetParts?
+    private var rows = RowsParser<BulkGetRow>()
     private var items: ArraySlice<BulkGetItem> = []
 
     init(_ response: HTTPResponse, url: GatewayURL) {
         body = response.body
         self.url = url
-        form =
-            MultipartReader(contentType: response.headers["Content-Type"]).map { .parts(BulkGetParts($0)) }
-            ?? .rows(RowsParser())
+        parts = MultipartReader(contentType: response.headers["Content-Type"]).map { BulkGetParts($0) }
     }
 
     /// The next revision, attachment or refusal; nil once the answer has come to its proper end.
@@ -42,39 +38,21 @@ public struct BulkGetAnswer {
         }
     }
 
-    private var isComplete: Bool {
-        switch form {
-        case .parts(let parts): parts.isComplete
-        case .rows(let rows): rows.isComplete
-        }
-    }
+    private var isComplete: Bool { parts?.isComplete ?? rows.isComplete }
 
     private mutating func append(_ chunk: [UInt8]) {
-        switch form {
-        case .parts(var parts):
-            form = .rows(RowsParser())
-            parts.append(chunk)
-            form = .parts(parts)
-        case .rows(var rows):
-            rows.append(chunk)
-            form = .rows(rows)
-        }
+        if parts == nil { rows.append(chunk) } else { parts?.append(chunk) }
     }
 
     private mutating func nextItem() throws(GatewayError) -> BulkGetItem? {
         if let item = items.popFirst() { return item }
-        switch form {
-        case .parts(var parts):
-            form = .rows(RowsParser())
-            defer { form = .parts(parts) }
-            do throws(BulkGetParts.Fault) { return try parts.next() } catch { throw malformed(error) }
-        case .rows(var rows):
-            do throws(JSONFault) {
-                items = try rows.nextBatch()?.items()[...] ?? []
-                form = .rows(rows)
-                return items.popFirst()
-            } catch { throw malformed(error) }
+        guard parts == nil else {
+            do throws(BulkGetParts.Fault) { return try parts?.next() } catch { throw malformed(error) }
         }
+        do throws(JSONFault) {
+            items = try rows.nextBatch()?.items()[...] ?? []
+            return items.popFirst()
+        } catch { throw malformed(error) }
     }
 
     private func malformed(_ fault: any Error) -> GatewayError {

@@ -7,6 +7,15 @@ public enum BulkGetItem: Sendable {
     /// An attachment of the revision before, where the gateway sends it beside the body (`"follows":true`).
     case attachment(BulkGetAttachment)
     case unavailable(BulkGetRefusal)
+    /// A revision whose body can't be read.
+    case malformed(BulkGetDamage)
+}
+
+/// A revision that came as what is not JSON, or is longer than any document.
+public struct BulkGetDamage: Sendable, Equatable {
+    /// Nil where the answer does not tell whose it is.
+    public let id: DocumentID?
+    public let reason: String
 }
 
 /// An attachment that came in a part of its own.
@@ -41,7 +50,7 @@ public struct BulkGetRefusal: Sendable, Equatable {
 }
 
 /// What to ask of `_bulk_get`.
-public struct BulkGetKey: Sendable, Equatable {
+public struct BulkGetKey: Sendable, Hashable {
     public let id: DocumentID
     /// Nil for the winning one.
     public let revision: RevisionID?

@@ -10,15 +10,15 @@ struct BulkGetParts {
 
     enum Fault: Error {
         case multipart(MultipartReader.Fault)
-        case partTooLong
         case nestedPartCutShort
-        case notJSON(JSONFault)
     }
 
     private var outer: MultipartReader
     private var inner: MultipartReader?
     private var headers = HTTPHeaders()
     private var bytes: [UInt8] = []
+    /// Bytes of the part that were thrown away.
+    private var isTooLong = false
     /// In the inner body, the first part is the revision.
     private var hasRevision = false
 
@@ -38,11 +38,11 @@ struct BulkGetParts {
                 begin(headers)
                 hasRevision = false
             case .data(let data):
-                if inner == nil { try gather(data) } else { inner?.append(data) }
+                if inner == nil { gather(data) } else { inner?.append(data) }
             case .partEnd where inner != nil:
                 guard inner?.isComplete == true else { throw .nestedPartCutShort }
                 inner = nil
-            case .partEnd: return try item()
+            case .partEnd: return item()
             }
         }
     }
@@ -54,8 +54,8 @@ struct BulkGetParts {
             do throws(MultipartReader.Fault) { piece = try inner?.next() } catch { throw .multipart(error) }
             switch piece {
             case .part(let headers)?: begin(headers)
-            case .data(let data)?: try gather(data)
-            case .partEnd?: return try item()
+            case .data(let data)?: gather(data)
+            case .partEnd?: return item()
             case nil: return nil
             }
         }
@@ -68,23 +68,38 @@ struct BulkGetParts {
     private mutating func begin(_ headers: HTTPHeaders) {
         self.headers = headers
         bytes = []
+        isTooLong = false
     }
 
-    private mutating func gather(_ data: [UInt8]) throws(Fault) {
-        guard bytes.count + data.count <= Self.partLimit else { throw .partTooLong }
+    private mutating func gather(_ data: [UInt8]) {
+        guard !isTooLong, bytes.count + data.count <= Self.partLimit else {
+            bytes = []
+            isTooLong = true
+            return
+        }
         if bytes.isEmpty { bytes = data } else { bytes += data }
     }
 
-    private mutating func item() throws(Fault) -> BulkGetItem {
+    private mutating func item() -> BulkGetItem {
         let content = bytes
         bytes = []
+        guard !isTooLong else {
+            hasRevision = true
+            return .malformed(BulkGetDamage(id: documentID, reason: "it is longer than \(Self.partLimit) bytes"))
+        }
         guard inner == nil || !hasRevision else { return .attachment(attachment(content)) }
         hasRevision = true
         let text: JSONText
-        do throws(JSONFault) { text = try JSONText(content) } catch { throw .notJSON(error) }
+        do throws(JSONFault) { text = try JSONText(content) } catch {
+            let reason = "it is not JSON: \(error), at byte \(error.offset)"
+            return .malformed(BulkGetDamage(id: documentID, reason: reason))
+        }
         let isRefusal = headers["Content-Type"]?.lowercased().contains("error=\"true\"") == true
         return isRefusal ? .unavailable(BulkGetRefusal(text.root)) : .revision(text)
     }
+
+    /// Sync Gateway tells it of revisions that come with attachments.
+    private var documentID: DocumentID? { headers["X-Doc-ID"].map { DocumentID($0) } }
 
     private func attachment(_ content: [UInt8]) -> BulkGetAttachment {
         BulkGetAttachment(

@@ -137,7 +137,7 @@ extension Gateway {
         return revisions.map { revision in
             let row = rows.first { row in
                 DocumentID(row["id"]?.string ?? "") == revision.document.id
-                    && (row["rev"]?.string ?? revision.revision.text) == revision.revision.text
+                    && row["rev"]?.string.map({ RevisionID($0) == revision.revision }) ?? true
             }
             if let row { return BulkOutcome(row: row) }
             return dialect == .couchDB ? .written(revision.revision) : .unmentioned

@@ -29,6 +29,8 @@ package struct ExportSettings: Sendable {
     }
 
     package var format = Format.ndjson
+    /// Of a table.
+    package var table = CSVOptions()
     package var attachments = Attachments.none
     /// Only documents that this matches.
     package var filter: DocumentFilter?
@@ -40,6 +42,9 @@ package struct ExportSettings: Sendable {
     package var since: Start?
     /// Every leaf revision with its history, deleted ones too.
     package var includesRevisions = false
+    /// Whether it may take the place of any file. Otherwise only of an earlier export of the same kind, from the same
+    /// database.
+    package var overwrites = false
     /// Goes on where an interrupted export ended.
     package var isResuming = false
     package var patience = Patience.Settings()

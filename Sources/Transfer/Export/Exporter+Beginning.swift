@@ -23,8 +23,10 @@ extension Exporter {
         } else if since != nil || settings.channels != nil {
             manifest.source = .feed
         }
-        if settings.isResuming, files.canResume, let found = try ExportJournal.read(place.journal) {
-            try check(found, manifest)
+        let found = settings.isResuming && files.canResume ? try ExportJournal.read(place.journal) : nil
+        if let found { try check(found, manifest) }
+        try files.existing?.check(for: manifest, isResuming: settings.isResuming)
+        if let found {
             if found.position == .whole, let name = try files.whole(found) {
                 try files.complete(found, from: name)
                 logger.info("the export was whole but for its name")
@@ -37,8 +39,11 @@ extension Exporter {
         files.removeJournal()
         if files.canResume || files.isSpooled { _ = try files.output.goBack(to: ExportOutput.SavePoint()) }
         report.update { $0.lastSequence = manifest.to }
+        let journal = ExportJournal(manifest: manifest)
+        // Before the first byte is written: what is left after a kill is known by it.
+        if files.canResume { try WholeFile.write(journal.json, to: place.journal) }
         return Beginning(
-            journal: ExportJournal(manifest: manifest), seen: manifest.source == .feed ? SeenDocuments() : nil)
+            journal: journal, seen: manifest.source == .feed ? SeenDocuments() : nil)
     }
 
     /// - Throws: ``TransferError``: `.foreign`; `RunFailure` if the database was reset.
@@ -49,8 +54,7 @@ extension Exporter {
                 "\(place.journal) is of an export with other options; give the same, or run without --resume")
         }
         let (before, now) = (found.manifest.facts, manifest.facts)
-        // Databases move, and start anew: both at once is another one.
-        guard before.gateway == now.gateway || before.instance == now.instance else {
+        guard before.isOfSameServer(as: now) else {
             throw TransferError(
                 .foreign, "\(place.journal) is of \(before.gateway), not of \(now.gateway); run without --resume")
         }

@@ -33,13 +33,15 @@ package struct Exporter: Service {
 
     /// - Throws: `RunFailure`, ``TransferError``. Returns when the export is whole, or after a graceful shutdown.
     package func run() async throws {
-        let files = try ExportFiles(place, isSpooled: settings.format == .csv)
+        let isGuarded = place.kind == .file && !settings.overwrites
+        let existing = isGuarded ? try ExistingExport(place, isResuming: settings.isResuming) : nil
+        let files = try ExportFiles(place, isSpooled: settings.format == .csv, existing: existing)
         let leftovers = ExportLeftovers(place)
         defer { leftovers.removeUnsaved() }
-        if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
         do {
             let (facts, total) = try await cancelWhenGracefulShutdown { try await meet() }
             guard let beginning = try begin(files, facts) else { return }
+            if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
             if beginning.journal.manifest.source == .pages { report.update { $0.expected = total } }
             let writer = ExportWriter(
                 settings: settings, files: files, journal: beginning.journal, seen: beginning.seen, report: report,

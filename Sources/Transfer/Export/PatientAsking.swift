@@ -39,6 +39,41 @@ struct PatientAsking: Sendable {
         }
     }
 
+    /// Whether the gateway answers, and its database is online. If not, returns once it does.
+    ///
+    /// - Throws: `RunFailure` if that takes too long, or it lets this user in no more; `CancellationError`.
+    func isThere(_ gateway: Gateway) async throws -> Bool {
+        @Sendable func look() async throws {
+            let info = try await gateway.databaseInfo()
+            guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
+        }
+        do {
+            try await look()
+            return true
+        } catch let error as GatewayError {
+            var patience = Patience(settings, hasSucceeded: true)
+            try await wait(after: error, &patience, "the gateway does not answer; waiting for it")
+            try await again(look)
+            return false
+        }
+    }
+
+    /// - Throws: `CancellationError`, or `RunFailure` where this process can't go on.
+    func endIfHopeless(_ error: GatewayError) throws {
+        if error.code == .cancelled { throw CancellationError() }
+        if error.code == .outOfResources { throw RunFailure(.outOfResources, error.description) }
+    }
+
+    /// Waits before the same request is sent again.
+    func pause(
+        _ duration: Duration, after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata
+    ) async throws {
+        let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(duration.text)"]
+        logger.warning(message, metadata: metadata.merging(facts) { _, new in new })
+        noteRetry()
+        try await Task.sleep(for: duration)
+    }
+
     private func ask<Answer: Sendable>(
         _ start: Patience, unless isForGood: (GatewayError) -> Bool = { _ in false },
         _ question: () async throws -> Answer

@@ -11,7 +11,7 @@ package struct GatewayComparison: Sendable {
 
     private let file: ExportFile
     private let gateway: Gateway
-    private let comparison: DocumentComparison
+    private let comparesRevisions: Bool
     private let asking: PatientAsking
     private let logger: Logger
 
@@ -21,22 +21,25 @@ package struct GatewayComparison: Sendable {
     ) {
         self.file = file
         self.gateway = gateway
-        var comparison = DocumentComparison()
-        comparison.comparesRevisions = comparesRevisions || file.manifest.options.includesRevisions
-        comparison.comparesNumbersByValue =
-            file.manifest.facts.dialect == .couchDB || gateway.dialect == .couchDB
-        self.comparison = comparison
+        self.comparesRevisions = comparesRevisions || file.manifest.options.includesRevisions
         asking = PatientAsking(settings: patience, logger: logger) {}
         self.logger = logger
     }
+
+    /// A cell does not tell an empty string from none, nor what a column left out.
+    package static let tableRemedy =
+        "a table can't be compared with a gateway: export as ndjson for that; without --against, verify compares the table with its manifest"
 
     /// - Parameter report: Gets each finding, as it is found.
     /// - Throws: `RunFailure`, ``TransferError``, and what `report` throws.
     package func compare(_ report: (VerificationFinding) throws -> Void) async throws {
         guard file.manifest.options.format != .csv else {
-            throw TransferError(.invalid, "a table can't be held against a gateway; export as ndjson")
+            throw TransferError(.usage, Self.tableRemedy)
         }
         _ = try await asking.first { try await gateway.databaseInfo() }
+        // Only now: which server this is, its first answer tells.
+        try await asking.findDialect(of: gateway)
+        let comparison = comparison
         var seen = SeenDocuments()
         var waiting: [JSONText] = []
         var bytes = 0
@@ -46,15 +49,27 @@ package struct GatewayComparison: Sendable {
             waiting.append(text)
             bytes += text.bytes.count
             guard waiting.count >= Self.requestSize || bytes >= Self.requestBytes else { return }
-            try await compare(waiting, report)
+            try await compare(waiting, by: comparison, report)
             (waiting, bytes) = ([], 0)
         }
-        if !waiting.isEmpty { try await compare(waiting, report) }
+        if !waiting.isEmpty { try await compare(waiting, by: comparison, report) }
         try await findExtra(seen, report)
     }
 
-    private func compare(_ documents: [JSONText], _ report: (VerificationFinding) throws -> Void) async throws {
-        if file.manifest.options.includesRevisions { return try await compareRevisions(documents, report) }
+    private var comparison: DocumentComparison {
+        var comparison = DocumentComparison()
+        comparison.comparesRevisions = comparesRevisions
+        comparison.comparesNumbersByValue =
+            file.manifest.facts.dialect == .couchDB || gateway.dialect == .couchDB
+        return comparison
+    }
+
+    private func compare(
+        _ documents: [JSONText], by comparison: DocumentComparison, _ report: (VerificationFinding) throws -> Void
+    ) async throws {
+        if file.manifest.options.includesRevisions {
+            return try await compareRevisions(documents, by: comparison, report)
+        }
         let ids = documents.map { DocumentID($0.root["_id"]?.string ?? "") }
         let lookups = try await asking.again { try await gateway.current(ids) }
         for ((document, id), lookup) in zip(zip(documents, ids), lookups) {
@@ -77,28 +92,21 @@ package struct GatewayComparison: Sendable {
     // MARK: - Revisions
 
     private func compareRevisions(
-        _ documents: [JSONText], _ report: (VerificationFinding) throws -> Void
+        _ documents: [JSONText], by comparison: DocumentComparison, _ report: (VerificationFinding) throws -> Void
     ) async throws {
         let keys = documents.map { document in
             BulkGetKey(
                 id: DocumentID(document.root["_id"]?.string ?? ""),
                 revision: document.root["_rev"]?.string.map { RevisionID($0) })
         }
-        let found = try await asking.again { () throws(GatewayError) -> [JSONText] in
-            var found: [JSONText] = []
-            var answer = try await gateway.bulkGet(keys, includesHistory: true)
-            while let item = try await answer.next() {
-                if case .revision(let text) = item { found.append(text) }
-            }
-            return found
-        }
+        let (found, damages) = try await asking.again { try await revisions(keys) }
         for (document, key) in zip(documents, keys) {
-            let other = found.first { text in
-                text.root["_id"]?.string.map { DocumentID($0) } == key.id
-                    && text.root["_rev"]?.string == key.revision?.text
-            }
-            guard let other else {
-                try report(VerificationFinding(.missing, id: key.id.text, revision: key.revision?.text))
+            guard let other = found[key] else {
+                let damage = damages.first { $0.id == nil || $0.id == key.id }
+                try report(
+                    VerificationFinding(
+                        damage == nil ? .missing : .unreadable, id: key.id.text, revision: key.revision?.text,
+                        message: damage?.reason))
                 continue
             }
             guard let path = comparison.difference(document.root, other.root) else { continue }
@@ -106,6 +114,25 @@ package struct GatewayComparison: Sendable {
                 VerificationFinding(
                     .different, id: key.id.text, revision: key.revision?.text, path: path.description))
         }
+    }
+
+    private func revisions(
+        _ keys: [BulkGetKey]
+    ) async throws(GatewayError) -> (found: [BulkGetKey: JSONText], damages: [BulkGetDamage]) {
+        var found: [BulkGetKey: JSONText] = [:]
+        var damages: [BulkGetDamage] = []
+        var answer = try await gateway.bulkGet(keys, includesHistory: true)
+        while let item = try await answer.next() {
+            switch item {
+            case .attachment, .unavailable: continue
+            case .malformed(let damage): damages.append(damage)
+            case .revision(let text):
+                guard let id = text.root["_id"]?.string else { continue }
+                let revision = text.root["_rev"]?.string.map { RevisionID($0) }
+                found[BulkGetKey(id: DocumentID(id), revision: revision)] = text
+            }
+        }
+        return (found, damages)
     }
 
     // MARK: - What the gateway has beside

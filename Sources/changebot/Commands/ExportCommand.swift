@@ -63,8 +63,21 @@ struct ExportCommand: AsyncParsableCommand {
     )
     var revisions = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The columns of a table, in this order: paths such as _id,task,owner.name. Default: all members.",
+            valueName: "a,b.c"))
+    var fields: String?
+
+    @Option(help: ArgumentHelp("What stands between the cells of a table: one character, or tab. Default: a comma."))
+    var delimiter: String?
+
     @Flag(help: "Continue an interrupted export to the same file.")
     var resume = false
+
+    @Flag(
+        help: "Replace whatever file is there. Default: only an earlier export of the same kind and the same database.")
+    var overwrite = false
 
     func run() async throws {
         do { try await start(Environment()) } catch let error as TransferError { throw CommandFailure(error) } catch {
@@ -77,14 +90,14 @@ struct ExportCommand: AsyncParsableCommand {
         OpenFiles.raiseLimit()
         let logger = try log.logger(environment)
         let place = ExportPlace(path(environment))
-        try checkFiles(place, environment)
+        let choice = try gateway.choice(environment)
+        try checkFiles(place, choice, environment)
         let settings = try settings(environment)
         guard !settings.isResuming || place.canResume else {
             throw CommandFailure(
                 .usage, "--resume: what goes to stdout or a pipe can't be gone on with; give --output FILE")
         }
         let report = ExportReport()
-        let choice = try gateway.choice(environment)
         let job = TransferJob(
             options: common, environment: environment, logger: logger,
             progress: try common.progress(environment, log))
@@ -99,16 +112,27 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func path(_ environment: Environment) -> String { output ?? environment["output"] ?? "-" }
 
-    /// - Throws: ``CommandFailure`` with 64 if the summary would overwrite the export, or the export what it goes on
-    ///   from; with 73 if the summary can't be written.
-    private func checkFiles(_ place: ExportPlace, _ environment: Environment) throws(CommandFailure) {
+    /// - Throws: ``CommandFailure`` with 64 if a file that is written is another one, or one that is read; with 73 if the
+    ///   summary can't be written.
+    private func checkFiles(
+        _ place: ExportPlace, _ choice: GatewayChoice, _ environment: Environment
+    ) throws(CommandFailure) {
         let summary = common.summaryPath(environment)
-        let given = (name: "--since-manifest", path: sinceManifest ?? environment["since-manifest"])
-        let files = [("--output", Optional(place.path))] + place.temporaryFiles.map { ("the unfinished --output", $0) }
-        let manifest = place.canResume ? place.manifest : nil
-        try DistinctFiles.check(files + [("the manifest of --output", manifest), ("--summary", summary)])
-        try DistinctFiles.check(files + [given])
-        try DistinctFiles.check([given, ("--summary", summary)])
+        let given = sinceManifest ?? environment["since-manifest"]
+        let bodies = attachments ?? environment["attachments"]
+        let folder = [nil, "none", "inline", ""].contains(bodies) ? nil : bodies
+        let own: [DistinctFiles.Named] =
+            [("--output", place.path)] + place.temporaryFiles.map { ("the unfinished --output", $0) }
+        var files = DistinctFiles(outputs: own, inputs: [("--since-manifest", given)])
+        files.read(gateway.access, choice, environment)
+        files.read(tree: folder.map { $0 + "/sha256" }, "--attachments")
+        try files.check()
+        files.outputs += [
+            ("the manifest of --output", place.canResume ? place.manifest : nil), ("--summary", summary),
+        ]
+        // An export may go on from the manifest of the one that was there.
+        if given.map({ OutputPath.resolved($0) }) == place.manifest { files.inputs.removeFirst() }
+        try files.check()
         if let summary { try OutputFile.check(summary) }
     }
 
@@ -133,12 +157,39 @@ struct ExportCommand: AsyncParsableCommand {
         settings.since = try start(environment)
         settings.includesRevisions = try environment.isOn(revisions, "revisions")
         settings.isResuming = try environment.isOn(resume, "resume")
+        settings.overwrites = try environment.isOn(overwrite, "overwrite")
+        settings.table = try table(settings.format, environment)
         settings.patience = try common.patience(environment)
         settings.errorLimit = try common.errorLimit(environment)
         guard settings.format != .csv || !settings.includesRevisions else {
             throw CommandFailure(.usage, "--revisions: a table has no place for histories; leave --format csv out")
         }
         return settings
+    }
+
+    private func table(
+        _ format: ExportSettings.Format, _ environment: Environment
+    ) throws(CommandFailure) -> CSVOptions {
+        var table = CSVOptions()
+        let fields = fields ?? environment["fields"]
+        let delimiter = delimiter ?? environment["delimiter"]
+        guard format == .csv || fields == nil && delimiter == nil else {
+            let option = fields == nil ? "--delimiter" : "--fields"
+            throw CommandFailure(.usage, "\(option): only a table has columns; add --format csv")
+        }
+        if let fields {
+            do throws(CSVFields.Fault) { table.fields = try CSVFields(fields) } catch {
+                throw CommandFailure(.usage, "--fields: \(error)")
+            }
+        }
+        if let delimiter {
+            guard let character = CSVDelimiter(delimiter) else {
+                throw CommandFailure(
+                    .usage, "--delimiter '\(delimiter)': write one character such as ; or |, or tab")
+            }
+            table.delimiter = character
+        }
+        return table
     }
 
     private func start(_ environment: Environment) throws(CommandFailure) -> ExportSettings.Start? {

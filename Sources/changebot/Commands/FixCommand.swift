@@ -43,10 +43,10 @@ struct FixCommand: AsyncParsableCommand {
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let paths = try job.rulePaths(environment)
-        if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let settings = try deliverySettings(environment)
         let choice = try gateway.choice(environment)
         let name = "fix-" + (try state.botName(environment))
+        try job.checkFiles(rules: paths, gateway, choice, state: state.directory(environment), environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")

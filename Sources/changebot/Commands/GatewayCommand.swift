@@ -58,6 +58,11 @@ struct GatewayCommand: AsyncParsableCommand {
         let logger = try log.logger(environment, isDaemon: true)
         OpenFiles.raiseLimit()
         let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985")
+        var files = DistinctFiles(outputs: [("--data", data ?? environment["data"])])
+        files.inputs = [
+            ("--config", config ?? environment["config"]), ("--faults", faults ?? environment["faults"]),
+        ]
+        try files.check()
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
         var configuration = EmbeddedGateway.Configuration(
             database: database ?? environment["database"] ?? "todo",

@@ -41,8 +41,12 @@ struct ImportCommand: AsyncParsableCommand {
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
-        var settings = try choices.settings(for: file, summary: common.summaryPath(environment), environment)
-        if let path = common.summaryPath(environment) { try OutputFile.check(path) }
+        let summary = common.summaryPath(environment)
+        var files = DistinctFiles(outputs: [("--summary", summary)])
+        files.read(gateway.access, choice, environment)
+        files.inputs += slurps.files.map { ("--slurp", $0) }
+        var settings = try choices.settings(for: file, files, environment)
+        if let summary { try OutputFile.check(summary) }
         settings.patience = try common.patience(environment)
         settings.errorLimit = try common.errorLimit(environment)
         settings.mapping = try await choices.mapping(environment, slurps)

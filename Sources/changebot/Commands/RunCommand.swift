@@ -55,8 +55,8 @@ struct RunCommand: AsyncParsableCommand {
         settings.onReset =
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
         settings.delivery = try job.deliverySettings(environment, isDaemon: !settings.isOneShot)
-        if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
+        try job.checkFiles(rules: paths, gateway, choice, state: state.directory(environment), environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger,

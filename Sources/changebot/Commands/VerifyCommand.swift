@@ -52,7 +52,13 @@ struct VerifyCommand: AsyncParsableCommand {
             try GatewayChoice(text, option: "--against")
         }
         let patience = try environment.patience(retryFor: retryFor)
+        if choice != nil, InputFormat(fileName: file) == .csv {
+            throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
+        }
         let export = try ExportFile(file)
+        if choice != nil, export.manifest.options.format == .csv {
+            throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
+        }
         var count = 0
         func report(_ finding: VerificationFinding) throws {
             count += 1
@@ -64,7 +70,6 @@ struct VerifyCommand: AsyncParsableCommand {
             let revisions = try environment.isOn(revisions, "revisions")
             try await GatewayConnection.with(choice, access: access, environment: environment, logger: logger) {
                 gateway in
-                _ = try? await gateway.findDialect()
                 try await GatewayComparison(
                     export, gateway: gateway, comparesRevisions: revisions, patience: patience, logger: logger
                 ).compare(report)

@@ -53,9 +53,10 @@ struct ImportOptions: ParsableArguments {
         help: ArgumentHelp("Where the import records its progress. Default: FILE.import-progress.", valueName: "file"))
     var progressFile: String?
 
+    /// - Parameter files: What else the command reads and writes.
     /// - Throws: ``CommandFailure`` with 64, 73.
     func settings(
-        for file: String, summary: String?, _ environment: Environment
+        for file: String, _ files: DistinctFiles, _ environment: Environment
     ) throws(CommandFailure) -> ImportSettings {
         var settings = ImportSettings()
         settings.path = file
@@ -76,13 +77,10 @@ struct ImportOptions: ParsableArguments {
             throw CommandFailure(.usage, "--schema: of documents that are deleted only the ids count; leave it out")
         }
         let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
-        // The reject file of an earlier import is replaced by what of it is rejected again.
-        let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: file) ? nil : $0 }
-        try DistinctFiles.check([
-            ("the input", file), ("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" }),
-            ("--progress-file", file == "-" ? nil : progressPath),
-            ("the lock of --progress-file", file == "-" ? nil : progressPath + ".lock"), ("--summary", summary),
-        ])
+        try check(files, of: file, settings, progressPath, environment)
+        settings.rejectPath = try settings.rejectPath.map { path throws(CommandFailure) in
+            try OutputFile.checkRegular(path, "--reject")
+        }
         settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
         return settings
     }
@@ -93,6 +91,31 @@ struct ImportOptions: ParsableArguments {
             return false
         }
         return file.st_dev == other.st_dev && file.st_ino == other.st_ino
+    }
+
+    /// - Throws: ``CommandFailure`` with 64 if one file would overwrite another.
+    private func check(
+        _ files: DistinctFiles, of input: String, _ settings: ImportSettings, _ progressPath: String,
+        _ environment: Environment
+    ) throws(CommandFailure) {
+        var files = files
+        // The reject file of an earlier import is replaced by what of it is rejected again.
+        let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: input) ? nil : $0 }
+        files.outputs += [("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" })]
+        files.inputs += [("the input", input)]
+        if input != "-" {
+            files.outputs += [
+                ("--progress-file", progressPath), ("the lock of --progress-file", progressPath + ".lock"),
+            ]
+            files.inputs.append(("the manifest of the input", ExportPlace.manifest(of: input)))
+        }
+        files.read(rules: mapPaths(environment), "--map")
+        files.read(tree: settings.attachments.map { $0 + "/sha256" }, "--attachments")
+        try files.check()
+    }
+
+    private func mapPaths(_ environment: Environment) -> [String] {
+        map.isEmpty ? environment["map"].map { [$0] } ?? [] : map
     }
 
     private func filter(_ selector: String?) throws(CommandFailure) -> DocumentFilter? {
@@ -116,19 +139,18 @@ struct ImportOptions: ParsableArguments {
             }
             return nil
         }
-        do throws(CommandFailure) { try OutputFile.check(path) } catch {
+        do throws(CommandFailure) { return try OutputFile.checkRegular(path, "--progress-file") } catch {
             // Where nothing can be written beside the input, nobody can go on.
             guard progressFile == nil, !isResuming else { throw error }
             return nil
         }
-        return path
     }
 
     /// Nil if documents are taken as they are.
     ///
     /// - Throws: ``CommandFailure``, `RuleFilesError`.
     func mapping(_ environment: Environment, _ slurps: SlurpOptions) async throws -> Mapping? {
-        let paths = map.isEmpty ? environment["map"].map { [$0] } ?? [] : map
+        let paths = mapPaths(environment)
         let lists = try slurps.load()
         guard !paths.isEmpty else {
             guard lists.isEmpty else { throw CommandFailure(.usage, "--slurp is for mappings: add --map RULES") }

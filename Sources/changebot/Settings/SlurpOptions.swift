@@ -9,6 +9,11 @@ struct SlurpOptions: ParsableArguments {
             valueName: "name=file"))
     var slurp: [String] = []
 
+    /// Their paths, as far as they can be told.
+    var files: [String] {
+        slurp.compactMap { $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init) }
+    }
+
     /// The lists by their names, each as JSON text.
     ///
     /// - Throws: 64 for a text without a name, 65 and 66 for a file that can't be read.

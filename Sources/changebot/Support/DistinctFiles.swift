@@ -1,47 +1,116 @@
 internal import Foundation
+internal import Transfer
 
-/// The files that a command is told to read and write: each has a name, and none of them is another one's too.
-enum DistinctFiles {
+/// The files that a command is told to read and write: none that it writes is another one, or one that it reads.
+struct DistinctFiles {
+    typealias Named = (name: String, path: String?)
+
     /// A file exists once, under however many names; one that does not exist yet is known by its folder and name.
     private enum Identity: Hashable {
         case file(device: UInt, number: UInt)
-        case path(String)
+        case path([UInt8])
     }
 
-    /// Compares each with each.
-    ///
-    /// - Parameter files: What each is called in messages, `--summary`, and its path. Nil, `-` and what is no regular file
-    ///   (a pipe, a device) do not count.
+    /// What is written. Nil, `-` and what is no regular file (a pipe, a device) do not count.
+    var outputs: [Named] = []
+    /// What is read, several times the same perhaps.
+    var inputs: [Named] = []
+    /// Where nothing of these endings is written; of none: nothing at all.
+    private var folders: [Folder] = []
+
+    private struct Folder {
+        let name: String
+        let path: String
+        let isDeep: Bool
+        let endings: [String]
+    }
+
+    /// Adds rule files, and folders of them: what is written there would be a rule file of the next run.
+    mutating func read(rules paths: [String], _ name: String) {
+        for path in paths {
+            inputs.append((name, path))
+            folders.append(Folder(name: name, path: path, isDeep: false, endings: ["yaml", "yml", "json"]))
+        }
+    }
+
+    /// Adds a folder with all that is in it.
+    mutating func read(tree path: String?, _ name: String) {
+        if let path { folders.append(Folder(name: name, path: path, isDeep: true, endings: [])) }
+    }
+
+    /// Adds the folder of a bot's state, whatever its files are named.
+    mutating func read(state path: String) {
+        let endings = ["sqlite", "sqlite-wal", "sqlite-shm", "sqlite-journal", "lock"]
+        folders.append(Folder(name: "the state", path: path, isDeep: true, endings: endings))
+    }
+
     /// - Throws: ``CommandFailure`` with 64 that names two that are one file, or the one whose path is empty.
-    static func check(_ files: [(name: String, path: String?)]) throws(CommandFailure) {
+    func check() throws(CommandFailure) {
         var names: [Identity: String] = [:]
-        for (name, path) in files {
-            guard let path, path != "-" else { continue }
-            guard !path.isEmpty else { throw CommandFailure(.usage, "\(name): the file's name is empty") }
-            guard let identity = identity(of: path) else { continue }
-            if let other = names.updateValue(name, forKey: identity) {
+        for (name, path) in outputs {
+            guard let identity = try Self.identity(name, path) else { continue }
+            if let other = names.updateValue(name, forKey: identity) { throw Self.clash(name, path, other) }
+        }
+        for (name, path) in inputs {
+            guard let identity = try Self.identity(name, path), let output = names[identity] else { continue }
+            let written = outputs.first { $0.name == output }?.path
+            throw Self.clash(output, written, name)
+        }
+        for (name, path) in outputs {
+            guard let path, path != "-", case .file(let file) = OutputPath(path) else { continue }
+            for folder in folders where Self.isInside(file, folder) {
                 throw CommandFailure(
-                    .usage, "\(name) \(path) is the file of \(other) too: one would overwrite the other; choose another"
+                    .usage,
+                    "\(name) \(path) lies in the folder of \(folder.name), \(folder.path), which is read; choose another"
                 )
             }
         }
     }
 
-    /// Nil for what is no regular file.
-    private static func identity(of path: String) -> Identity? {
+    /// Compares each with each.
+    static func check(_ files: [Named]) throws(CommandFailure) { try DistinctFiles(outputs: files).check() }
+
+    init(outputs: [Named] = [], inputs: [Named] = []) {
+        self.outputs = outputs
+        self.inputs = inputs
+    }
+
+    private static func clash(_ name: String, _ path: String?, _ other: String) -> CommandFailure {
+        CommandFailure(
+            .usage,
+            "\(name) \(path ?? "") is the file of \(other) too: one would overwrite the other; choose another")
+    }
+
+    private static func identity(_ name: String, _ path: String?) throws(CommandFailure) -> Identity? {
+        guard let path, path != "-" else { return nil }
+        guard !path.isEmpty else { throw CommandFailure(.usage, "\(name): the file's name is empty") }
         var information = stat()
-        guard stat(path, &information) == 0 else { return .path(absolute(path)) }
-        guard information.st_mode & S_IFMT == S_IFREG else { return nil }
-        return .file(device: UInt(information.st_dev), number: UInt(information.st_ino))
+        if stat(path, &information) == 0 {
+            guard information.st_mode & S_IFMT == S_IFREG, !OutputPath.isStream(path) else { return nil }
+            return .file(device: UInt(information.st_dev), number: UInt(information.st_ino))
+        }
+        return .path(Array(absolute(OutputPath.resolved(path)).utf8))
+    }
+
+    private static func isInside(_ file: String, _ folder: Folder) -> Bool {
+        guard let root = real(folder.path) else { return false }
+        let path = absolute(file)
+        guard path.hasPrefix(root == "/" ? root : root + "/") else { return false }
+        let url = URL(fileURLWithPath: path)
+        guard folder.isDeep || url.deletingLastPathComponent().path == root else { return false }
+        return folder.endings.isEmpty || folder.endings.contains(url.pathExtension)
     }
 
     /// Without links and dots in the way to the file, if there is such a way.
     private static func absolute(_ path: String) -> String {
         let file = URL(fileURLWithPath: path)
-        guard let folder = realpath(file.deletingLastPathComponent().path, nil) else {
-            return file.standardizedFileURL.path
-        }
-        defer { free(folder) }
-        return String(cString: folder) + "/" + file.lastPathComponent
+        guard let folder = real(file.deletingLastPathComponent().path) else { return file.standardizedFileURL.path }
+        return (folder == "/" ? "" : folder) + "/" + file.lastPathComponent
+    }
+
+    private static func real(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
     }
 }

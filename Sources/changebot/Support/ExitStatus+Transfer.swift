@@ -4,9 +4,10 @@ extension CommandFailure {
     init(_ error: TransferError) {
         let code: ExitStatus =
             switch error.code {
+            case .usage: .usage
             case .missing: .missingInput
             case .invalid: .invalidData
-            case .cannotCreate: .cannotCreate
+            case .cannotCreate, .occupied: .cannotCreate
             case .cannotWrite: .cannotWrite
             case .locked: .tryLater
             case .foreign: .badConfiguration

@@ -1,33 +1,53 @@
 internal import Foundation
+internal import Transfer
 
-/// Files that the program leaves behind are whole or not there: written beside and renamed. What is no regular file (a
-/// pipe, a device, a link) is written to as it is.
+/// Files that the program leaves behind are whole or not there: written beside and renamed. A link leads to its file, and
+/// stays. What is no regular file (a pipe, a device) is written to as it is.
 enum OutputFile {
     /// Finds out before the work begins whether ``write(_:to:)`` can succeed.
     ///
     /// - Throws: ``CommandFailure`` with 73.
     static func check(_ path: String) throws(CommandFailure) {
-        var information = stat()
-        if lstat(path, &information) == 0 {
-            guard information.st_mode & S_IFMT != S_IFDIR else {
-                throw CommandFailure(.cannotCreate, "can't create \(path): it is a folder")
-            }
-            guard isRegular(information) else { return }
+        switch OutputPath(path) {
+        case .folder: throw CommandFailure(.cannotCreate, "can't create \(path): it is a folder")
+        case .unusable(_, let reason): throw CommandFailure(.cannotCreate, "can't create \(path): \(reason)")
+        case .special:
+            guard access(path, W_OK) == 0 else { throw failure(.cannotCreate, "open", path) }
+        case .file(let file):
+            let descriptor = try create(beside: file)
+            close(descriptor)
+            unlink(temporary(file))
         }
-        let descriptor = try create(beside: path)
-        close(descriptor)
-        unlink(temporary(path))
+    }
+
+    /// The same for files that are written bit by bit and read again.
+    ///
+    /// - Returns: The file that the path leads to.
+    static func checkRegular(_ path: String, _ name: String) throws(CommandFailure) -> String {
+        if case .special = OutputPath(path) {
+            throw CommandFailure(
+                .cannotCreate, "\(name): \(path) is a pipe or a device, which can't be read again; name a file")
+        }
+        try check(path)
+        return OutputPath.resolved(path)
     }
 
     /// - Throws: ``CommandFailure`` with 73 if the file can't be made, 74 if it can't be written.
     static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-        var information = stat()
-        if lstat(path, &information) == 0, !isRegular(information) {
-            let descriptor = open(path, O_WRONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw failure(.cannotCreate, "open", path) }
-            defer { close(descriptor) }
-            return try write(bytes, to: descriptor, path)
+        switch OutputPath(path) {
+        case .file(let file): try replace(file, with: bytes)
+        case .special, .folder, .unusable: try append(bytes, to: path)
         }
+    }
+
+    private static func append(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(.cannotCreate, "open", path) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, path)
+    }
+
+    private static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
         let descriptor = try create(beside: path)
         defer { close(descriptor) }
         do throws(CommandFailure) {
@@ -58,8 +78,6 @@ enum OutputFile {
     }
 
     private static func temporary(_ path: String) -> String { "\(path).part-\(getpid())" }
-
-    private static func isRegular(_ information: stat) -> Bool { information.st_mode & S_IFMT == S_IFREG }
 
     private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandFailure {
         CommandFailure(code, "can't \(verb) \(path): \(String(cString: strerror(errno)))")

@@ -115,6 +115,7 @@ import Testing
                 switch item {
                 case .revision(let document): found.append(document)
                 case .unavailable(let refusal): refused.append(refusal)
+                case .malformed(let damage): Issue.record("\(damage)")
                 case .attachment: Issue.record("an attachment that was not asked for")
                 }
             }

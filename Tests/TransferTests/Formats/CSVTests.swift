@@ -7,11 +7,13 @@ import Testing
 
 /// Documents as a table, and back.
 @Suite struct CSVTests {
-    private static func table(_ documents: [String]) throws -> String {
+    private static func table(
+        _ documents: [String], fields: String? = nil, delimiter: Character = ","
+    ) throws -> String {
         let values = try documents.map { try JSONText($0).root }
-        var columns = CSVColumns()
+        var columns = CSVColumns(try fields.map { try CSVFields($0) })
         for value in values { try columns.observe(value) }
-        var writer = try CSVWriter(columns)
+        var writer = try CSVWriter(columns, delimiter: try #require(CSVDelimiter(String(delimiter))))
         var output: [UInt8] = []
         writer.writeHeader(to: &output)
         for value in values { try writer.write(value, to: &output) }
@@ -47,6 +49,50 @@ import Testing
     ])
     func tablesAreWritten(name: String, documents: [String], table: String) throws {
         #expect(try Self.table(documents) == table, "\(name)")
+    }
+
+    /// Attachments of 300 names made 1,812 columns.
+    @Test func attachmentsAreOneColumn() throws {
+        let documents = (0..<300).map { #"{"_id":"d\#($0)","_attachments":{"p\#($0)":{"stub":true,"length":1}}}"# }
+        let table = try Self.table(documents + [#"{"_id":"e","l":{"_attachments":{"x":"y"}}}"#])
+        #expect(table.hasPrefix("_id,_attachments:json,l._attachments.x\r\nd0,\"{\"\"p0\"\":{"))
+        #expect(
+            read(String(table.prefix { $0 != "\r\n" }) + "\r\nd0,\"{\"\"p\"\":1}\",\r\n", as: .csv) == [
+                document(#"{"_id":"d0","_attachments":{"p":1}}"#, 2)
+            ])
+    }
+
+    @Test(arguments: [
+        ("a,b", [#"{"b":"2","c":"3","a":"1"}"#], "a,b\r\n1,2\r\n"),
+        ("b.x, a", [#"{"a":1,"b":{"y":2,"x":3}}"#, #"{"b":"no object"}"#], "b.x:number,a:number\r\n3,1\r\n,\r\n"),
+        ("b.x,a,b.y", [#"{"a":1,"b":{"y":2,"x":3}}"#], "b.x:number,a:number,b.y:number\r\n3,1,2\r\n"),
+        ("b", [#"{"b":{"y":2}}"#, #"{"b":{"y":3}}"#], "b:json\r\n\"{\"\"y\"\":2}\"\r\n\"{\"\"y\"\":3}\"\r\n"),
+        ("a,none,n.o", [#"{"a":"1"}"#], "a,none,n.o\r\n1,,\r\n"), ("none:number", ["{}"], "none:number\r\n\"\"\r\n"),
+        ("a:json", [#"{"a":"1"}"#], "a:json\r\n\"\"\"1\"\"\"\r\n"),
+        (#"a\.b,c\,d,\e"#, [#"{"a.b":"1","c,d":"2","":"3"}"#], "a\\.b,\"c,d\",\\e\r\n1,2,3\r\n"),
+        ("a.x", [#"{"a":{"x":"1"},"a":{"y":"2"}}"#], "a.x\r\n\"\"\r\n"),
+        ("_attachments", [#"{"_attachments":{"p":{}}}"#], "_attachments:json\r\n\"{\"\"p\"\":{}}\"\r\n"),
+    ])
+    func columnsCanBeChosen(fields: String, documents: [String], table: String) throws {
+        #expect(try Self.table(documents, fields: fields) == table)
+    }
+
+    @Test func namesThatOnlyLookTheSameAreTwoColumns() throws {
+        let names = ["\u{E9}", "e\u{301}"]
+        let table = try Self.table([#"{"\#(names[0])":"1","\#(names[1])":"2"}"#], fields: names.joined(separator: ","))
+        #expect(table.utf8.elementsEqual("\(names[0]),\(names[1])\r\n1,2\r\n".utf8))
+    }
+
+    @Test(arguments: ["", "a,", "a,,b", "a,a", "a,a.b", "a.b.c,a.b", "a..b", "a:text", #"a\x"#])
+    func fieldsThatMakeNoTableAreRefused(fields: String) {
+        #expect(throws: CSVFields.Fault.self) { try CSVFields(fields) }
+    }
+
+    @Test(arguments: [";", "\t", "|"] as [Character]) func cellsMayBeDividedOtherwise(delimiter: Character) throws {
+        let table = try Self.table(
+            [#"{"a":"x,y","b":"x\#(delimiter == "\t" ? "\\t" : String(delimiter))y","c":[1,2]}"#], delimiter: delimiter)
+        let header = ["a", "b", "c:json"].joined(separator: String(delimiter))
+        #expect(table == "\(header)\r\nx,y\(delimiter)\"x\(delimiter)y\"\(delimiter)[1,2]\r\n")
     }
 
     @Test func deepObjectsAndMapsAreJSON() throws {

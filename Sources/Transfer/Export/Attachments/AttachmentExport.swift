@@ -18,29 +18,27 @@ struct AttachmentExport: Sendable {
     let known = KnownBodies()
     let unsynced = UnsyncedFolders()
 
-    /// A body on its way into a document.
+    /// What has become of an attachment.
     enum Fetched: Sendable {
         case stored(AttachmentBody)
         case spooled(AttachmentSpool, AttachmentBody)
+        /// Its document keeps the stub.
+        case missing(reason: String)
 
-        var body: AttachmentBody {
-            switch self {
-            case .stored(let body), .spooled(_, let body): body
-            }
-        }
+        var isMissing: Bool { if case .missing = self { true } else { false } }
     }
 
     // MARK: - Bytes
 
-    /// For each document one for each of its stubs; nil where there are no bytes.
+    /// For each document one for each of its stubs.
     ///
     /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
-    func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[Fetched?]] {
-        var all = documents.map { [Fetched?](repeating: nil, count: $0.stubs.count) }
+    func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[Fetched]] {
+        var all = documents.map { [Fetched](repeating: .missing(reason: ""), count: $0.stubs.count) }
         var places = documents.indices.flatMap { document in
             documents[document].stubs.indices.map { (document: document, stub: $0) }
         }[...]
-        try await withThrowingTaskGroup(of: (slot: Int, document: Int, stub: Int, fetched: Fetched?).self) { group in
+        try await withThrowingTaskGroup(of: (slot: Int, document: Int, stub: Int, fetched: Fetched).self) { group in
             func begin(_ slot: Int) {
                 guard let (document, stub) = places.popFirst() else { return }
                 let unfetched = documents[document]
@@ -60,14 +58,15 @@ struct AttachmentExport: Sendable {
     /// - Parameter slot: Which of those that are under way at once: each has a file of its own to come into.
     private func fetch(
         _ stub: AttachmentStub, of document: UnfetchedAttachments, slot: Int
-    ) async throws -> Fetched? {
+    ) async throws -> Fetched {
         if let store, let body = await known.body(of: stub), store.holds(body) { return .stored(body) }
         let spool =
             try store?.spool(for: output, slot: slot) ?? AttachmentSpool(directory: temporaryDirectory)
-        guard
-            case .fetched(let body) = try await fetcher.fetch(
-                stub, of: document.id, revision: document.revision, into: spool)
-        else { return nil }
+        let body: AttachmentBody
+        switch try await fetcher.fetch(stub, of: document.id, revision: document.revision, into: spool) {
+        case .missing(let reason): return .missing(reason: reason)
+        case .fetched(let fetched): body = fetched
+        }
         guard let store else { return .spooled(spool, body) }
         _ = try await store.take(spool, body, noting: unsynced)
         await known.note(stub, body)
@@ -82,8 +81,8 @@ struct AttachmentExport: Sendable {
     // MARK: - Documents that change meanwhile
 
     /// What has become of a document that lacks bytes; nil if it is to be written with what there is of it.
-    func newer(than document: UnfetchedAttachments, _ fetched: [Fetched?]) async throws -> DocumentLookup? {
-        guard fetched.contains(where: { $0 == nil }), takesCurrent, document.attempt < Self.tries else { return nil }
+    func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
+        guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
         let now = try await fetcher.asking.again { try await fetcher.gateway.current(document.id) }
         if case .found(document.revision, _) = now { return nil }
         return now

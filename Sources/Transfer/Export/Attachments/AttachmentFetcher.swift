@@ -2,20 +2,22 @@ internal import GatewayClient
 internal import Logging
 internal import Pipeline
 
-/// Brings the bytes of attachments, and checks them against the digest that the gateway gives.
+/// Fetches the bytes of attachments, and checks them against the length and the digest of their stubs.
+///
+/// An attachment that fails time after time, while the gateway answers other requests, is given up. An outage is waited
+/// for.
 struct AttachmentFetcher: Sendable {
     enum Outcome: Sendable {
         case fetched(AttachmentBody)
-        /// The document has no such attachment any longer, or never had its bytes; or this user does not get them.
-        case absent
-        /// What comes is not what the stub says, time after time.
-        case damaged
+        /// The document has no such attachment any longer, or never had its bytes; this user does not get them; or what
+        /// comes is not what the stub says, time after time.
+        case missing(reason: String)
     }
-
-    private static let tries = 3
 
     let gateway: Gateway
     let asking: PatientAsking
+    /// Attachments of this export that came whole.
+    let arrivals = Arrivals()
 
     /// Writes the bytes into `file`, from its beginning.
     ///
@@ -23,97 +25,130 @@ struct AttachmentFetcher: Sendable {
     func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
-        var isDenied = false
-        for _ in 0..<Self.tries {
+        var suspect = SuspectRequest(retryFor: asking.settings.retryFor)
+        while true {
             do {
-                let body = try await asking.again(unless: Self.isForGood) {
-                    try await fetchOnce(stub, of: id, revision: revision, into: file)
+                guard let body = try await fetchOnce(stub, of: id, revision: revision, into: file) else {
+                    return .missing(reason: "the gateway has no attachment of this name")
                 }
-                guard let body else { return .absent }
+                arrivals.note()
                 return .fetched(body)
             } catch let error as GatewayError {
-                if Self.isAbsence(error) { return .absent }
-                isDenied = Self.isDenial(error)
-                // An answer to this address only, if the keyspace still lets this user in.
-                if isDenied { _ = try await asking.again { try await gateway.databaseInfo() } }
+                try asking.endIfHopeless(error)
+                // A revision that is gone takes its attachments along. A name that no URL can hold stays one.
+                if error.status == 404 && !error.isAboutKeyspace || error.code == .invalidRequest {
+                    return .missing(reason: error.description)
+                }
+                // Of the keyspace, or of this attachment alone: that can't be told from the answer.
+                guard try await asking.isThere(gateway) else {
+                    suspect.noteOutage()
+                    continue
+                }
+                suspect.noteFailure(error, successes: arrivals.count)
+                if suspect.isToBlame { return .missing(reason: error.description) }
+                try await asking.pause(
+                    suspect.wait(after: error), after: error, "an attachment does not come; asking again",
+                    ["id": "\(id)", "attachment": "\(stub.name)"])
             }
         }
-        return isDenied ? .absent : .damaged
-    }
-
-    private static func isForGood(_ error: GatewayError) -> Bool {
-        error.code == .digestMismatch || isAbsence(error) || isDenial(error)
-    }
-
-    /// A revision that is gone takes its attachments along.
-    private static func isAbsence(_ error: GatewayError) -> Bool {
-        error.status == 404 && !error.isAboutKeyspace
-    }
-
-    /// Of the keyspace, or of this attachment alone: that can't be told from the answer.
-    private static func isDenial(_ error: GatewayError) -> Bool {
-        [401, 403].contains(error.status) || error.status == 404 && error.isAboutKeyspace
     }
 
     private func fetchOnce(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> AttachmentBody? {
-        do { return try await fetchPlain(stub, of: id, revision: revision, into: file) } catch {
-            guard let error = error as? GatewayError, stub.digest?.mayBeOfPackedBytes == true,
-                Self.comesOfUnpacking(error)
-            else { throw error }
-            return try await fetchStored(stub, of: id, revision: revision, into: file)
-        }
-    }
-
-    /// CouchDB unpacks what was uploaded as gzip while it sends it: digest and length are those of the packed bytes, and
-    /// it breaks off where it can't go on.
-    private static func comesOfUnpacking(_ error: GatewayError) -> Bool {
-        [.digestMismatch, .connectionLost, .malformedAnswer].contains(error.code)
-    }
-
-    private func fetchPlain(
-        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
-    ) async throws -> AttachmentBody? {
-        let opened = try await gateway.openAttachment(stub.name, of: id, revision: revision, digest: stub.digest)
-        guard let opened else { return nil }
-        return try await read(opened, of: stub, into: file)
-    }
-
-    /// Fetches the bytes that the digest is made of, and unpacks them.
-    private func fetchStored(
-        _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
-    ) async throws -> AttachmentBody? {
+        let mayBePacked = stub.digest?.mayBeOfPackedBytes ?? (gateway.dialect == .couchDB)
         let opened = try await gateway.openAttachment(
-            stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: true)
-        guard let opened else { return nil }
-        guard opened.contentEncoding == "gzip" else { return try await read(opened, of: stub, into: file) }
-        try await file.begin()
-        var unpacked = UnpackedAttachment(opened)
-        while let bytes = try await unpacked.next() { try await file.append(bytes) }
-        let body = await file.body
-        // Of text that CouchDB itself has packed, it tells the length before that.
-        guard [nil, unpacked.packedByteCount, body.byteCount].contains(stub.byteCount) else {
-            throw Self.mismatch(unpacked.packedByteCount, stub)
+            stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: mayBePacked)
+        guard let answer = opened else { return nil }
+        if answer.contentEncoding == nil, !mayBePacked || !stub.hasEncoding, let announced = answer.byteCount,
+            let expected = stub.storedByteCount, announced != expected
+        {
+            throw Self.mismatch(announced, expected, stub)
         }
-        return body
+        try await file.begin()
+        guard mayBePacked else { return try await read(answer, of: stub, into: file) }
+        return answer.contentEncoding == "gzip"
+            ? try await unpack(answer, of: stub, into: file) : try await readStored(answer, of: stub, into: file)
     }
 
+    // MARK: - Bytes that the gateway stores as they are
+
+    /// Stops where the bytes are more than the stub says.
     private func read(
-        _ opened: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
+        _ opened: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool,
+        noting note: (([UInt8]) -> Void)? = nil
     ) async throws -> AttachmentBody {
         var answer = opened
-        try await file.begin()
-        while let bytes = try await answer.next() { try await file.append(bytes) }
-        let body = await file.body
-        if answer.contentEncoding == nil, let expected = stub.byteCount, body.byteCount != expected {
-            throw Self.mismatch(body.byteCount, stub)
+        var byteCount = 0
+        while let bytes = try await answer.next() {
+            byteCount += bytes.count
+            if let expected = stub.storedByteCount, byteCount > expected {
+                throw Self.tooLong(expected, stub)
+            }
+            note?(bytes)
+            try await file.append(bytes)
+        }
+        if let expected = stub.storedByteCount, byteCount != expected {
+            throw Self.mismatch(byteCount, expected, stub)
+        }
+        return await file.body
+    }
+
+    // MARK: - Bytes that CouchDB may have packed
+
+    /// Of an answer that is not packed: either the attachment is not, or a proxy has unpacked it.
+    private func readStored(
+        _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
+    ) async throws -> AttachmentBody {
+        var digest = AttachmentDigest.Calculation(for: .couchDB)
+        let body = try await read(answer, of: stub, into: file) { digest.update($0) }
+        guard let expected = answer.digest, expected != digest.digest() else { return body }
+        guard AttachmentDigest.isPackedByCouchDB(stub.contentType), try await file.isPacked(as: expected) else {
+            throw Self.mismatch(stub)
         }
         return body
     }
 
-    private static func mismatch(_ byteCount: Int, _ stub: AttachmentStub) -> GatewayError {
+    /// The digest is of the packed bytes, unless a proxy has packed them on the way; the length may be of either, too.
+    private func unpack(
+        _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
+    ) async throws -> AttachmentBody {
+        let expected = answer.digest
+        var unpacked = UnpackedAttachment(answer)
+        var digest = AttachmentDigest.Calculation(for: .couchDB)
+        var byteCount = 0
+        while let bytes = try await unpacked.next() {
+            byteCount += bytes.count
+            if let length = stub.byteCount, byteCount > length, unpacked.packedByteCount > length {
+                throw Self.tooLong(length, stub)
+            }
+            digest.update(bytes)
+            try await file.append(bytes)
+        }
+        guard [nil, unpacked.packedByteCount, byteCount].contains(stub.byteCount) else {
+            throw Self.mismatch(byteCount, stub.byteCount ?? 0, stub)
+        }
+        guard [nil, unpacked.packedDigest.digest(), digest.digest()].contains(expected) else {
+            throw Self.mismatch(stub)
+        }
+        return await file.body
+    }
+
+    // MARK: - What is wrong
+
+    private static func mismatch(_ stub: AttachmentStub) -> GatewayError {
         GatewayError(
-            .digestMismatch, "an attachment has \(byteCount) bytes where its document says \(stub.byteCount ?? 0)")
+            .digestMismatch,
+            "the bytes of '\(stub.name)' do not have the digest that its document names, \(stub.digest?.description ?? "")"
+        )
+    }
+
+    private static func mismatch(_ byteCount: Int, _ expected: Int, _ stub: AttachmentStub) -> GatewayError {
+        GatewayError(
+            .digestMismatch, "'\(stub.name)' has \(byteCount) bytes where its document says \(expected)")
+    }
+
+    private static func tooLong(_ expected: Int, _ stub: AttachmentStub) -> GatewayError {
+        GatewayError(.digestMismatch, "'\(stub.name)' has more bytes than its document says, \(expected)")
     }
 }

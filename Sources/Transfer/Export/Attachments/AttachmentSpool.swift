@@ -1,4 +1,6 @@
+internal import Compression
 internal import Foundation
+internal import GatewayClient
 
 /// A file that an attachment is written to while it comes, and read from once it is whole: however large it is, memory
 /// holds a piece of it.
@@ -29,6 +31,29 @@ actor AttachmentSpool {
     func rewind() throws(TransferError) { try file.seek(to: 0) }
 
     func read(upTo limit: Int) throws(TransferError) -> [UInt8] { try file.read(upTo: limit) }
+
+    /// Levels of compression to try, the one that CouchDB uses by default first.
+    private static let levels: [Int32] = [8, 6, 9, 7, 5, 4, 3, 2, 1]
+
+    /// Whether CouchDB may have packed these bytes to ones of this digest.
+    func isPacked(as expected: AttachmentDigest) throws -> Bool {
+        for level in Self.levels {
+            try Task.checkCancellation()
+            try file.seek(to: 0)
+            var digest = AttachmentDigest.Calculation(for: .couchDB)
+            var packer = GzipWriter(level: level)
+            var packed: [UInt8] = []
+            while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
+                packer.write(piece, to: &packed)
+                digest.update(packed)
+                packed.removeAll(keepingCapacity: true)
+            }
+            packer.finish(to: &packed)
+            digest.update(packed)
+            if digest.digest() == expected { return true }
+        }
+        return false
+    }
 
     /// Whether a file holds the bytes that were written here.
     func isSame(as path: String) -> Bool {

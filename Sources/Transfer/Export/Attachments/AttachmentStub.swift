@@ -6,14 +6,20 @@ struct AttachmentStub: Sendable {
     let name: String
     let digest: AttachmentDigest?
     let byteCount: Int?
+    let contentType: String?
     /// Whether it is told apart how long the packed bytes are: then ``byteCount`` is not of those that are handed out.
     let hasEncoding: Bool
+    /// Length of the packed bytes, where that is told.
+    let encodedByteCount: Int?
     /// Where the stub stands in the document's text: the object with its brackets.
     let range: Range<Int>
     /// Its member `"stub":true`.
     let markRange: Range<Int>
     /// The number behind `"length":`.
     private let byteCountRange: Range<Int>?
+
+    /// How many bytes a gateway hands out that unpacks nothing; nil if that is not told.
+    var storedByteCount: Int? { hasEncoding ? encodedByteCount : byteCount }
 
     /// The stubs of a document, in the order of the text; none if it has no attachments, or they are inline.
     static func all(of document: JSONValue) -> [AttachmentStub] {
@@ -32,7 +38,9 @@ struct AttachmentStub: Sendable {
         let length = value["length"]
         byteCount = length?.integer
         byteCountRange = length?.kind == .number ? length?.range : nil
+        contentType = value["content_type"]?.string
         hasEncoding = value["encoding"] != nil
+        encodedByteCount = value["encoded_length"]?.integer
         range = value.range
         markRange = mark.range
     }

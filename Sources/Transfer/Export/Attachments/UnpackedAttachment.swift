@@ -14,10 +14,12 @@ struct UnpackedAttachment: ~Copyable {
     private var rest: ArraySlice<UInt8> = []
     /// How many have arrived so far.
     private(set) var packedByteCount = 0
+    /// Of those that have arrived.
+    private(set) var packedDigest = AttachmentDigest.Calculation(for: .couchDB)
 
     init(_ answer: AttachmentAnswer) { self.answer = answer }
 
-    /// The next bytes; nil at the end, once the packed ones have passed the check.
+    /// The next bytes; nil at the end.
     ///
     /// - Throws: `GatewayError`: as ``AttachmentAnswer``, and `.digestMismatch` for what is no gzip, or not all of it.
     mutating func next() async throws(GatewayError) -> [UInt8]? {
@@ -27,6 +29,7 @@ struct UnpackedAttachment: ~Copyable {
                 guard let bytes = try await answer.next() else { return try end(text) }
                 rest = bytes[...]
                 packedByteCount += bytes.count
+                packedDigest.update(bytes)
             }
             let stretch = rest.prefix(Self.stretchSize)
             do { try reader.read(stretch, to: &text) } catch { throw Self.fault(error) }

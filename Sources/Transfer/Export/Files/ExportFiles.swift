@@ -5,12 +5,15 @@ final class ExportFiles {
     let output: ExportOutput
     /// Whether they wait there until all are known: columns are found out of all of them.
     let isSpooled: Bool
+    /// What must not have changed when the export takes its name; nil if it may take anything's place.
+    let existing: ExistingExport?
     private let lock: OpenFile?
 
     /// - Throws: ``TransferError``: `.cannotCreate`, `.locked`.
-    init(_ place: ExportPlace, isSpooled: Bool) throws(TransferError) {
+    init(_ place: ExportPlace, isSpooled: Bool, existing: ExistingExport? = nil) throws(TransferError) {
         self.place = place
         self.isSpooled = isSpooled
+        self.existing = existing
         guard place.kind != .folder else {
             throw TransferError(.cannotCreate, "can't create \(place.path): it is a folder")
         }
@@ -61,6 +64,7 @@ final class ExportFiles {
     /// - Parameter name: Of the file that is whole.
     func complete(_ journal: ExportJournal, from name: String) throws(TransferError) {
         if name != place.path {
+            try existing?.checkUnchanged()
             // Between the two there is an export without a manifest, but never one with another's.
             WholeFile.remove(place.manifest)
             try WholeFile.rename(name, to: place.path)
@@ -92,9 +96,13 @@ struct ExportLeftovers: Sendable {
 
     init(_ place: ExportPlace) { self.place = place }
 
-    /// Takes away files that no journal tells of: nobody can go on with them, however much they hold.
+    /// Takes away files of which no journal tells that anything of them is saved: nobody can go on with them, however much
+    /// they hold.
     func removeUnsaved() {
-        guard place.canResume, !WholeFile.exists(place.journal) else { return }
-        for path in [place.part, place.spool] { WholeFile.remove(path) }
+        guard place.canResume else { return }
+        if WholeFile.exists(place.journal) {
+            guard let journal = try? ExportJournal.read(place.journal), journal.position == .beginning else { return }
+        }
+        for path in [place.journal, place.part, place.spool] { WholeFile.remove(path) }
     }
 }

@@ -5,6 +5,8 @@ internal import LosslessJSON
 struct ExportLines: ~Copyable {
     private var unpacker: GzipReader?
     private var text: [UInt8] = []
+    /// Up to where the text has no line feed: a long line is looked through once, in however many pieces it comes.
+    private var searched = 0
     private var isArrayOpen = false
 
     init(isPacked: Bool) { unpacker = isPacked ? GzipReader() : nil }
@@ -21,12 +23,14 @@ struct ExportLines: ~Copyable {
             }
         }
         var start = 0
-        while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
+        while let end = text[searched...].firstIndex(of: UInt8(ascii: "\n")) {
             let line = document(text[start..<end])
             if !line.isEmpty { try body(line) }
             start = end + 1
+            searched = start
         }
-        text.removeSubrange(..<start)
+        if start > 0 { text.removeSubrange(..<start) }
+        searched = text.count
     }
 
     /// Call at the end: an array's last element has no line feed behind it as long as it is not closed.
@@ -38,6 +42,7 @@ struct ExportLines: ~Copyable {
         do throws(GzipFault) { try unpacker?.finish() } catch { return error.description }
         let line = document(text[...])
         text = []
+        searched = 0
         if !line.isEmpty { try body(line) }
         return isArrayOpen ? "the array has no ] at its end" : nil
     }

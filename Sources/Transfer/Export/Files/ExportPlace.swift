@@ -16,34 +16,29 @@ package struct ExportPlace: Sendable, Equatable {
     /// Packed with gzip: the name ends so.
     let isPacked: Bool
 
-    /// - Parameter path: A file, or `-` for stdout. A link leads to its file.
+    /// - Parameter path: A file, or `-` for stdout. A link leads to its file, which need not be there yet.
     package init(_ path: String) {
-        guard path != "-" else {
-            self.init(.standardOutput, path)
+        guard path != "-", !Self.names(ofStdout: path) else {
+            self.init(.standardOutput, "-")
             return
         }
-        var information = stat()
-        guard stat(path, &information) == 0 else {
-            self.init(.file, path)
-            return
+        switch OutputPath(path) {
+        case .file(let file): self.init(.file, file)
+        case .folder: self.init(.folder, path)
+        case .special: self.init(.special, path)
+        // What is wrong shows when it is opened.
+        case .unusable: self.init(.file, path)
         }
-        switch information.st_mode & S_IFMT {
-        case S_IFREG: self.init(.file, Self.resolved(path))
-        case S_IFDIR: self.init(.folder, path)
-        default: self.init(.special, path)
-        }
+    }
+
+    private static func names(ofStdout path: String) -> Bool {
+        ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
     }
 
     private init(_ kind: Kind, _ path: String) {
         self.kind = kind
         self.path = path
         isPacked = path.hasSuffix(".gz")
-    }
-
-    private static func resolved(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
     }
 
     /// Whether an interrupted export can be gone on with.
@@ -64,7 +59,7 @@ package struct ExportPlace: Sendable, Equatable {
     /// Where a manifest is: there, or, if its export's name is a link, beside the file that this leads to.
     static func findManifest(_ path: String) -> String {
         guard !WholeFile.exists(path), path.hasSuffix(manifestEnding) else { return path }
-        let beside = manifest(of: resolved(String(path.dropLast(manifestEnding.count))))
+        let beside = manifest(of: OutputPath.resolved(String(path.dropLast(manifestEnding.count))))
         return WholeFile.exists(beside) ? beside : path
     }
 

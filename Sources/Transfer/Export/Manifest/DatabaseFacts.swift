@@ -76,6 +76,11 @@ package struct DatabaseFacts: Sendable, Equatable {
         return nil
     }
 
+    /// Whether both may be of one server: databases move, and start anew; both at once is another one.
+    func isOfSameServer(as other: DatabaseFacts) -> Bool {
+        gateway.utf8.elementsEqual(other.gateway.utf8) || instance != nil && instance == other.instance
+    }
+
     /// What can't be told apart from a reset, or what changes don't tell of; nil if there is nothing.
     package func doubt(about current: DatabaseFacts) -> String? {
         // Behind the number other things change too.

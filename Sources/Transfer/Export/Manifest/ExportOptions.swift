@@ -1,7 +1,7 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// What was asked for.
+/// What was asked for. Equal only if its texts are the same bytes.
 package struct ExportOptions: Sendable, Equatable {
     package var format = ExportSettings.Format.ndjson
     package var isPacked = false
@@ -10,6 +10,8 @@ package struct ExportOptions: Sendable, Equatable {
     package var channels: [String]?
     package var since: SequenceID?
     package var includesRevisions = false
+    /// Columns of a table that were chosen, and what stands between its cells.
+    package var table = CSVOptions()
 
     package init(_ settings: ExportSettings, since: SequenceID?, isPacked: Bool) {
         format = settings.format
@@ -19,6 +21,18 @@ package struct ExportOptions: Sendable, Equatable {
         channels = settings.channels
         self.since = since
         includesRevisions = settings.includesRevisions
+        if format == .csv { table = settings.table }
+    }
+
+    package static func == (left: ExportOptions, right: ExportOptions) -> Bool {
+        guard left.since == right.since else { return false }
+        let texts = [left, right].map { options in
+            var (options, writer) = (options, JSONWriter())
+            options.since = nil
+            options.write(to: &writer)
+            return writer.bytes
+        }
+        return texts[0] == texts[1]
     }
 
     init?(_ value: JSONValue) {
@@ -37,6 +51,8 @@ package struct ExportOptions: Sendable, Equatable {
         if value["channels"]?.kind != .array { channels = nil }
         since = value["since"].flatMap(SequenceID.init)
         includesRevisions = value["revisions"]?.bool ?? false
+        if let fields = value["fields"]?.string { table.fields = try? CSVFields(fields) }
+        if let delimiter = value["delimiter"]?.string.flatMap({ CSVDelimiter($0) }) { table.delimiter = delimiter }
     }
 
     func write(to writer: inout JSONWriter) {
@@ -59,6 +75,10 @@ package struct ExportOptions: Sendable, Equatable {
             }
             writer.member("since", sequence: since)
             writer.member("revisions", bool: includesRevisions)
+            if format == .csv {
+                writer.member("fields", optional: table.fields?.text)
+                writer.member("delimiter", string: String(decoding: [table.delimiter.byte], as: UTF8.self))
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ extension ExportWriter {
 
     /// Writes a document, or what has become of it meanwhile.
     private func settle(
-        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched?]
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
         switch try await attachments?.newer(than: unfetched, fetched) {
         case nil:
@@ -41,32 +41,27 @@ extension ExportWriter {
 
     /// Writes a document with its attachments in it, or with the names of their files.
     ///
-    /// - Parameter fetched: For each stub, where its bytes are; nil if the gateway has none. Such a stub stays as it is,
-    ///   and is told of.
+    /// - Parameter fetched: For each stub, where its bytes are. A stub without stays as it is, and is told of.
     private func write(
-        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched?]
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
         let stubs = unfetched.stubs
-        for (stub, body) in zip(stubs, fetched) where body == nil {
-            journal.manifest.counts.missingBodies += 1
-            tell(
-                "an attachment can't be exported; its document keeps the stub", unfetched.id, unfetched.revision,
-                "the gateway does not hand out the bytes of '\(stub.name)'")
-        }
         journal.manifest.counts.attachments += stubs.count
         framing.begin(&buffer)
         let text = document.text.bytes
         var copied = document.range.lowerBound
         for (stub, fetched) in zip(stubs, fetched) {
-            guard let fetched else { continue }
             switch fetched {
+            case .missing(let reason): noteMissing(stub, of: unfetched, reason)
             case .stored(let body):
+                noteBody(body)
                 stub.append(copied..<stub.range.upperBound - 1, of: text, with: body, to: &buffer)
                 copied = stub.range.upperBound - 1
                 buffer.append(contentsOf: #","file":""#.utf8)
                 buffer.append(contentsOf: body.file.utf8)
                 buffer.append(UInt8(ascii: "\""))
             case .spooled(let spool, let body):
+                noteBody(body)
                 stub.append(copied..<stub.markRange.lowerBound, of: text, with: body, to: &buffer)
                 buffer.append(contentsOf: #""data":""#.utf8)
                 try flush()
@@ -75,13 +70,23 @@ extension ExportWriter {
                 stub.append(stub.markRange.upperBound..<stub.range.upperBound, of: text, with: body, to: &buffer)
                 copied = stub.range.upperBound
             }
-            journal.manifest.counts.bodies += 1
-            journal.manifest.counts.bodyBytes += fetched.body.byteCount
-            report.count { $0.bytesIn += fetched.body.byteCount }
         }
         ExportFraming.append(text[copied..<document.range.upperBound], to: &buffer)
         framing.end(&buffer)
         noteLine(isTombstone: unfetched.isTombstone)
+    }
+
+    private func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
+        journal.manifest.counts.missingBodies += 1
+        tell(
+            "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
+            ["attachment": "\(stub.name)"])
+    }
+
+    private func noteBody(_ body: AttachmentBody) {
+        journal.manifest.counts.bodies += 1
+        journal.manifest.counts.bodyBytes += body.byteCount
+        report.count { $0.bytesIn += body.byteCount }
     }
 
     private func writeBase64(of spool: AttachmentSpool) async throws {

@@ -43,46 +43,91 @@ extension ExportWriter {
         }
     }
 
-    /// Asks again for what an answer that was cut short did not bring.
+    /// Asks again for what an answer that was cut short did not bring; for half as much where nothing comes of it, until the
+    /// revision is found that the gateway fails over. That one is told of.
     private func takeRevisions(
         _ keys: [BulkGetKey], from gateway: Gateway, _ asking: PatientAsking
     ) async throws {
-        var left = keys[...]
+        var left = RevisionsLeft(keys, retryFor: asking.settings.retryFor)
         var patience = Patience(asking.settings, hasSucceeded: true)
         while !left.isEmpty {
+            let asked = left.next
             do {
-                var answer = try await gateway.bulkGet(Array(left), includesHistory: true)
+                var answer = try await gateway.bulkGet(asked, includesHistory: true)
                 while let item = try await answer.next() {
                     patience.succeed()
-                    // Mostly they come in the order of the request.
-                    let key = try await take(item)
-                    if left.first == key { left.removeFirst() } else { left.removeAll { $0 == key } }
+                    try await take(item, of: &left)
                 }
-                for key in left { unreadable(key.id, key.revision, "the gateway does not answer for this revision") }
-                return
+                for key in left.unanswered(of: asked) { unreadable(key.id, key.revision, left.reason(for: key)) }
+                left.remove(asked)
             } catch let error as GatewayError {
-                try await asking.wait(
-                    after: error, &patience, "reading the revisions broke off; going on from the last one")
+                try asking.endIfHopeless(error)
+                if left.hasProgressed(since: asked) {
+                    left.noteSuccess()
+                    try await asking.wait(
+                        after: error, &patience, "reading the revisions broke off; going on from the last one")
+                } else {
+                    try await settle(error, asked, &left, &patience, gateway, asking)
+                }
             }
         }
     }
 
-    /// - Returns: Which key it answers; nil for what answers none.
-    private func take(_ item: BulkGetItem) async throws -> BulkGetKey? {
+    /// After a request that brought nothing.
+    private func settle(
+        _ error: GatewayError, _ asked: [BulkGetKey], _ left: inout RevisionsLeft, _ patience: inout Patience,
+        _ gateway: Gateway, _ asking: PatientAsking
+    ) async throws {
+        guard try await asking.isThere(gateway) else { return left.noteOutage() }
+        left.noteFailure(error, successes: revisionsRead)
+        if asked.count > 1, left.isToHalve { return left.halve() }
+        guard asked.count == 1, left.isToBlame else {
+            return try await asking.pause(
+                left.wait(after: error), after: error, "the gateway does not hand out revisions; asking again",
+                ["revisions": "\(asked.count)"])
+        }
+        let key = asked[0]
+        if try await othersCome(than: key, left, error, gateway) {
+            unreadable(key.id, key.revision, error.description)
+            left.remove(asked)
+        } else {
+            try await asking.wait(after: error, &patience, "the gateway hands out no revisions")
+        }
+    }
+
+    /// Whether it is this revision alone that does not come.
+    private func othersCome(
+        than key: BulkGetKey, _ left: RevisionsLeft, _ error: GatewayError, _ gateway: Gateway
+    ) async throws -> Bool {
+        if revisionsRead > 0 { return true }
+        guard let other = left.last, other != key else { return ![401, 403, 404, 405].contains(error.status) }
+        do {
+            var answer = try await gateway.bulkGet([other], includesHistory: true)
+            while try await answer.next() != nil {}
+            return true
+        } catch {
+            if error.code == .cancelled { throw CancellationError() }
+            return false
+        }
+    }
+
+    private func take(_ item: BulkGetItem, of left: inout RevisionsLeft) async throws {
         switch item {
-        case .attachment: return nil
+        case .attachment: break
+        case .malformed(let damage): left.note(damage)
         case .unavailable(let refusal):
+            left.take(BulkGetKey(id: refusal.id, revision: refusal.revision))
             unreadable(refusal.id, refusal.revision, refusal.reason)
-            return BulkGetKey(id: refusal.id, revision: refusal.revision)
         case .revision(let text):
             guard let id = text.root["_id"]?.string.map({ DocumentID($0) }), let revision = text.root["_rev"]?.string
-            else { return nil }
+            else { return }
             let key = BulkGetKey(id: id, revision: RevisionID(revision))
+            left.take(key)
+            revisionsRead += 1
             report.count { $0.bytesIn += text.bytes.count }
             _ = try await take(
                 text.root, isTombstone: text.root["_deleted"]?.bool == true, id: { id }, revision: { key.revision })
             if buffer.count >= Self.pieceSize { try flush() }
-            return key
         }
     }
 }

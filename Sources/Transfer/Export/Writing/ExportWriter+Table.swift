@@ -9,9 +9,9 @@ extension ExportWriter {
         to output: ExportOutput, _ read: ((ArraySlice<UInt8>) throws -> Void) throws -> Void
     ) throws -> Int {
         do {
-            var columns = CSVColumns()
+            var columns = CSVColumns(settings.table.fields)
             try read { try columns.observe(Self.document($0).root) }
-            var table = try CSVWriter(columns)
+            var table = try CSVWriter(columns, delimiter: settings.table.delimiter)
             var text: [UInt8] = []
             table.writeHeader(to: &text)
             var count = 0

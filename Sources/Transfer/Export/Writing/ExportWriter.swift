@@ -28,6 +28,8 @@ actor ExportWriter {
     var waiting = WaitingDocuments()
     /// What feeds have brought twice; nil where none is read.
     var seen: SeenDocuments?
+    /// With `--revisions`: how many `_bulk_get` has brought.
+    var revisionsRead = 0
     /// Whether the position says what is written: not in the middle of a stretch.
     private var isBetweenDocuments = true
     private var savedAt = ContinuousClock.now
@@ -138,10 +140,13 @@ actor ExportWriter {
     }
 
     /// Of something that is missing in the export.
-    func tell(_ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
+    func tell(
+        _ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String,
+        _ more: Logger.Metadata = [:]
+    ) {
         report.count { $0.deadLetters += 1 }
-        logger.error(
-            message, metadata: ["id": "\(id)", "revision": "\(revision?.text ?? "")", "reason": "\(reason)"])
+        let facts: Logger.Metadata = ["id": "\(id)", "revision": "\(revision?.text ?? "")", "reason": "\(reason)"]
+        logger.error(message, metadata: facts.merging(more) { _, new in new })
     }
 
     // MARK: - Saving

@@ -5,7 +5,9 @@ package import LosslessJSON
 /// A member becomes a column, in the order in which members are seen first. Its type says what all documents have
 /// there: strings that are not empty, numbers, booleans, or else JSON text. The members of an object become columns of
 /// their own, if all documents that have the member have an object there that is not empty; objects with more than a
-/// thousand different members, which are maps rather, and those within 30 others become JSON text.
+/// thousand different members, which are maps rather, and those within 30 others become JSON text; so do `_attachments`.
+///
+/// Where columns were chosen, each of them is one, whatever the documents have there.
 package struct CSVColumns: Sendable {
     /// As many as the common spreadsheets have.
     package static let limit = 16_384
@@ -31,6 +33,8 @@ package struct CSVColumns: Sendable {
         var kinds: Kinds = []
         /// Indices of the members inside, in the order in which they were seen.
         var children: [Int] = []
+        /// What was asked for, where the column was chosen.
+        var chosenType: CSVColumnType?
     }
 
     private struct Key: Hashable {
@@ -41,30 +45,57 @@ package struct CSVColumns: Sendable {
     /// The first one stands for the documents themselves.
     private(set) var members: [Member]
     private var indices: [Key: Int] = [:]
+    /// Members that are columns, in their order; nil if all are that the documents have.
+    private(set) var chosen: [Int]?
 
-    package init() {
+    package init(_ fields: CSVFields? = nil) {
         var document = Member(name: .empty)
         document.kinds = .object
         members = [document]
+        chosen = fields?.columns.map { choose($0) }
+    }
+
+    private mutating func choose(_ column: CSVFields.Column) -> Int {
+        var index = 0
+        for name in column.path { index = indices[Key(parent: index, name: name)] ?? add(name, to: index) }
+        members[index].chosenType = column.type
+        return index
     }
 
     /// - Throws: ``CSVFault/tooManyColumns(limit:)``
     package mutating func observe(_ document: JSONValue) throws(CSVFault) {
+        guard chosen == nil else { return observeChosen(document, at: 0) }
         observe(document, at: 0, depth: 0)
         guard members[0].children.count <= Self.limit else { throw .tooManyColumns(limit: Self.limit) }
     }
 
     private mutating func observe(_ object: JSONValue, at index: Int, depth: Int) {
         for (position, member) in object.members.enumerated() {
-            let child = child(of: index, named: member.name, position: position) ?? add(member.name, to: index)
+            let child =
+                child(of: index, named: member.name, position: position)
+                ?? add(CSVMemberName(member.name), to: index)
             let isTooMany = depth > 0 && members[index].children.count > Self.mapSize
             if isTooMany || depth > 0 && members.count > Self.memberLimit { return collapse(index) }
             let kind = Self.kind(of: member.value)
-            members[child].kinds.insert(kind == .object && depth >= Self.deepest ? .other : kind)
+            let isText = depth >= Self.deepest || depth == 0 && members[child].name == .attachments
+            members[child].kinds.insert(kind == .object && isText ? .other : kind)
             if members[child].kinds == .object {
                 observe(member.value, at: child, depth: depth + 1)
             } else if !members[child].children.isEmpty {
                 collapse(child)
+            }
+        }
+    }
+
+    /// As deep as the paths that were chosen.
+    private mutating func observeChosen(_ object: JSONValue, at index: Int) {
+        for (position, member) in object.members.enumerated() {
+            guard let child = child(of: index, named: member.name, position: position) else { continue }
+            let kind = Self.kind(of: member.value)
+            if members[child].children.isEmpty {
+                members[child].kinds.insert(kind == .object ? .other : kind)
+            } else if kind == .object {
+                observeChosen(member.value, at: child)
             }
         }
     }
@@ -76,8 +107,7 @@ package struct CSVColumns: Sendable {
         members[index].children = []
     }
 
-    private mutating func add(_ name: JSONValue, to index: Int) -> Int {
-        let name = CSVMemberName(name)
+    private mutating func add(_ name: CSVMemberName, to index: Int) -> Int {
         members.append(Member(name: name))
         members[index].children.append(members.count - 1)
         indices[Key(parent: index, name: name)] = members.count - 1

@@ -19,6 +19,7 @@ struct CSVMemberName: Hashable, Sendable {
     private init(content: [UInt8]) { self.content = content }
 
     static let empty = CSVMemberName(content: [])
+    static let attachments = CSVMemberName(content: Array("_attachments".utf8))
 
     /// The name as JSON text, in quotes.
     var literal: [UInt8] { [UInt8(ascii: "\"")] + content + [UInt8(ascii: "\"")] }

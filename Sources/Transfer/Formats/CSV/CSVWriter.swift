@@ -1,9 +1,9 @@
 package import LosslessJSON
 
-/// Writes documents as a table, a row each, under the columns that ``CSVColumns`` found for them.
+/// Writes documents as a table, a row each, under the columns that ``CSVColumns`` found for them, or that were chosen.
 ///
-/// RFC 4180: commas, CRLF, quotes where needed. The first row names the columns: the path of a member, `.` between the
-/// parts, and `:number`, `:boolean` or `:json` if its cells are no strings. An empty cell is a member that the document
+/// RFC 4180: commas (or another delimiter), CRLF, quotes where needed. The first row names the columns: the path of a
+/// member, `.` between the parts, and `:number`, `:boolean` or `:json` if its cells are no strings. An empty cell is a member that the document
 /// does not have. ``CSVReader`` makes the same documents of it.
 ///
 /// - Note: Cells are exact. Spreadsheets take strings that begin with `=`, `+`, `-` or `@` for formulas.
@@ -14,6 +14,7 @@ package struct CSVWriter: Sendable {
     }
 
     private let members: CSVColumns
+    private let delimiter: UInt8
     private var columns: [Column] = []
     /// By member: the columns of it and of what is inside it.
     private var places: [Range<Int>]
@@ -21,11 +22,12 @@ package struct CSVWriter: Sendable {
     private var cells: [JSONValue?]
 
     /// - Throws: ``CSVFault/tooManyColumns(limit:)``
-    package init(_ observed: CSVColumns) throws(CSVFault) {
+    package init(_ observed: CSVColumns, delimiter: CSVDelimiter = .comma) throws(CSVFault) {
         members = observed
+        self.delimiter = delimiter.byte
         places = Array(repeating: 0..<0, count: observed.members.count)
         cells = []
-        addColumns(of: 0, path: [])
+        if let chosen = observed.chosen { addChosen(chosen) } else { addColumns(of: 0, path: []) }
         guard columns.count <= CSVColumns.limit else { throw .tooManyColumns(limit: CSVColumns.limit) }
         if columns.isEmpty { columns = [Column(header: Array("_id".utf8), type: .string)] }
         cells = Array(repeating: nil, count: columns.count)
@@ -34,8 +36,8 @@ package struct CSVWriter: Sendable {
     /// Appends the first row.
     package func writeHeader(to output: inout [UInt8]) {
         for (index, column) in columns.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: ",")) }
-            output.appendCell(column.header[...])
+            if index > 0 { output.append(delimiter) }
+            output.appendCell(column.header[...], delimiter)
         }
         output.append(contentsOf: "\r\n".utf8)
     }
@@ -46,10 +48,11 @@ package struct CSVWriter: Sendable {
     package mutating func write(_ document: JSONValue, to output: inout [UInt8]) throws(CSVFault) {
         guard document.kind == .object else { throw .unexpectedDocument }
         for index in cells.indices { cells[index] = nil }
-        try place(document, at: 0)
+        if members.chosen == nil { try place(document, at: 0) } else { try placeChosen(document, at: 0) }
         for (index, value) in cells.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: ",")) }
-            if let value { output.appendCell(columns[index].type == .string ? value.characters : value.bytes) }
+            if index > 0 { output.append(delimiter) }
+            guard let value else { continue }
+            output.appendCell(columns[index].type == .string ? value.characters : value.bytes, delimiter)
         }
         // A line with nothing on it would be taken for no row at all.
         if cells.count == 1, cells[0] == nil { output.append(contentsOf: #""""#.utf8) }
@@ -72,6 +75,48 @@ package struct CSVWriter: Sendable {
             }
         }
         places[index] = start..<columns.count
+    }
+
+    /// In the order in which they were chosen, which need not be that of the members.
+    private mutating func addChosen(_ chosen: [Int]) {
+        var headers: [Int: [UInt8]] = [0: []]
+        // Members come after the objects that they stand in.
+        for index in members.members.indices {
+            for child in members.members[index].children {
+                let path = headers[index] ?? []
+                headers[child] =
+                    path + (path.isEmpty ? [] : [UInt8(ascii: ".")]) + members.members[child].name.pathPart
+            }
+        }
+        for index in chosen {
+            let type = members.members[index].chosenColumnType
+            let suffix = type == .string ? [] : Array(":\(type.rawValue)".utf8)
+            places[index] = columns.count..<columns.count + 1
+            columns.append(Column(header: (headers[index] ?? []) + suffix, type: type))
+        }
+    }
+
+    /// Puts the members that were chosen into their cells.
+    private mutating func placeChosen(_ object: JSONValue, at index: Int) throws(CSVFault) {
+        for (position, member) in object.members.enumerated() {
+            guard let child = members.child(of: index, named: member.name, position: position) else { continue }
+            // Of two members of one name the last counts.
+            clear(child)
+            if let place = places[child].first {
+                let kind = CSVColumns.kind(of: member.value)
+                let type = columns[place].type
+                guard type == .json || CSVColumns.Member.type(of: kind) == type else { throw .unexpectedDocument }
+                cells[place] = member.value
+            } else if member.value.kind == .object {
+                try placeChosen(member.value, at: child)
+            }
+        }
+    }
+
+    /// As deep as the paths that were chosen.
+    private mutating func clear(_ index: Int) {
+        for place in places[index] { cells[place] = nil }
+        for child in members.members[index].children { clear(child) }
     }
 
     /// Puts the members of an object into their cells.
@@ -99,6 +144,12 @@ extension CSVColumns.Member {
     /// Nil: its members are columns.
     fileprivate var type: CSVColumnType? { Self.type(of: kinds) }
 
+    /// Of a column that was chosen; one that no document has is one of strings, unless something else was asked for.
+    fileprivate var chosenColumnType: CSVColumnType {
+        if kinds.isEmpty { return chosenType ?? .string }
+        return chosenType == .json ? .json : type ?? .json
+    }
+
     fileprivate static func type(of kinds: CSVColumns.Kinds) -> CSVColumnType? {
         switch kinds {
         case .object: nil
@@ -112,8 +163,8 @@ extension CSVColumns.Member {
 
 extension [UInt8] {
     /// Quoted if a reader could take it for something else.
-    fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>) {
-        guard content.needsQuotes else { return append(contentsOf: content) }
+    fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>, _ delimiter: UInt8) {
+        guard content.needsQuotes(delimiter) else { return append(contentsOf: content) }
         append(UInt8(ascii: "\""))
         for byte in content {
             if byte == UInt8(ascii: "\"") { append(byte) }
@@ -124,9 +175,9 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    fileprivate var needsQuotes: Bool {
+    fileprivate func needsQuotes(_ delimiter: UInt8) -> Bool {
         // White space at the ends, which some readers drop, and what at a file's beginning is a byte order mark.
         if first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09 || first == 0xEF { return true }
-        return contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D }
+        return contains { $0 == delimiter || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D }
     }
 }

@@ -29,8 +29,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     private func retry(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let paths = try job.rulePaths(environment)
-        if let path = job.common.summaryPath(environment) { try OutputFile.check(path) }
         let choice = try gateway.choice(environment)
+        try job.checkFiles(rules: paths, gateway, choice, state: state.directory(environment), environment)
         let name = try state.botName(environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let settings = try deliverySettings(environment)

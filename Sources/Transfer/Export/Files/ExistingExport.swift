@@ -1,0 +1,127 @@
+internal import Foundation
+internal import GatewayClient
+
+/// What is where an export is to go. An export takes the place only of an earlier one of the same kind and of the same
+/// database, as that was written; of nothing else.
+struct ExistingExport: Sendable {
+    private let place: ExportPlace
+    /// Of the whole export that is there; nil if there is none.
+    private let manifest: ExportManifest?
+    private let version: Version?
+
+    /// - Throws: ``TransferError``: `.occupied` for what no export has left there, or somebody has changed since.
+    init(_ place: ExportPlace, isResuming: Bool) throws(TransferError) {
+        self.place = place
+        version = Version(place.path)
+        let journal = try Self.journal(place, isResuming: isResuming)
+        manifest = try Self.manifest(place, journal)
+    }
+
+    private static func journal(_ place: ExportPlace, isResuming: Bool) throws(TransferError) -> ExportJournal? {
+        guard WholeFile.exists(place.journal) else {
+            for path in [place.part, place.spool] where (Version(path)?.byteCount ?? 0) > 0 {
+                throw refusal(path, "no export has left it, as there is no \(place.journal) beside it")
+            }
+            return nil
+        }
+        do { return try ExportJournal.read(place.journal) } catch {
+            guard !isResuming else { throw error }
+            throw refusal(place.journal, "it does not say how far an export is")
+        }
+    }
+
+    /// What the file that is there holds, if it is as an export has left it.
+    private static func manifest(
+        _ place: ExportPlace, _ journal: ExportJournal?
+    ) throws(TransferError) -> ExportManifest? {
+        var manifest: ExportManifest?
+        if WholeFile.exists(place.manifest) {
+            do { manifest = try ExportManifest.read(place.manifest) } catch {
+                throw refusal(place.manifest, "it is no manifest of an export")
+            }
+        } else if let journal, journal.position == .whole {
+            // Interrupted between its name and its manifest.
+            manifest = journal.manifest
+        }
+        guard let found = Version(place.path) else { return nil }
+        guard found.isRegular else { throw refusal(place.path, "it is no regular file") }
+        guard let manifest else {
+            guard found.byteCount > 0 else { return nil }
+            throw refusal(place.path, "it has no manifest beside it, as exports have")
+        }
+        guard found.byteCount == manifest.byteCount,
+            try RunningDigest.hex(of: OpenFile(reading: place.path)) == manifest.sha256
+        else {
+            throw refusal(place.path, "it has changed since it was exported")
+        }
+        return manifest
+    }
+
+    /// - Throws: ``TransferError``: `.occupied` if the export that is there, or an interrupted one, is of another kind, or
+    ///   of another database.
+    func check(for new: ExportManifest, isResuming: Bool) throws(TransferError) {
+        if let manifest, let objection = Self.objection(to: manifest, new) {
+            throw Self.refusal(place.path, objection)
+        }
+        guard !isResuming, let journal = try ExportJournal.read(place.journal) else { return }
+        if let objection = Self.objection(to: journal.manifest, new) {
+            throw Self.refusal(place.part, "it was interrupted, and \(objection)")
+        }
+    }
+
+    private static func objection(to old: ExportManifest, _ new: ExportManifest) -> String? {
+        if (old.from == nil) != (new.from == nil) {
+            return old.from == nil
+                ? "it is a full export, and this one is incremental"
+                : "it is an incremental export, and this one is full"
+        }
+        if old.options.since != new.options.since {
+            return "it begins at another sequence, \(old.from?.description ?? "0")"
+        }
+        if old.options != new.options { return "it is an export with other options" }
+        if !old.facts.isOfSameServer(as: new.facts) {
+            return "it is of \(old.facts.gateway), not of \(new.facts.gateway)"
+        }
+        return old.facts.objection(against: new.facts)
+    }
+
+    /// To be called before the file is replaced.
+    ///
+    /// - Throws: ``TransferError``: `.occupied` if it is another one than at the start.
+    func checkUnchanged() throws(TransferError) {
+        guard Version(place.path) == version else {
+            throw TransferError(
+                .occupied,
+                "\(place.path) has changed while the export was made, and is left as it is; the export is whole: give it its name with --resume --overwrite"
+            )
+        }
+    }
+
+    private static func refusal(_ path: String, _ reason: String) -> TransferError {
+        TransferError(
+            .occupied,
+            "\(path) is there already and is not replaced: \(reason); choose another --output, or give --overwrite")
+    }
+
+    /// By what a file is known again.
+    private struct Version: Sendable, Equatable {
+        let device: UInt
+        let number: UInt
+        let byteCount: Int
+        let seconds: Int
+        let nanoseconds: Int
+        let isRegular: Bool
+
+        /// Nil if there is no such file.
+        init?(_ path: String) {
+            var information = stat()
+            guard stat(path, &information) == 0 else { return nil }
+            device = UInt(information.st_dev)
+            number = UInt(information.st_ino)
+            byteCount = Int(information.st_size)
+            seconds = Int(information.st_mtim.tv_sec)
+            nanoseconds = Int(information.st_mtim.tv_nsec)
+            isRegular = information.st_mode & S_IFMT == S_IFREG
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import GatewayClient
+
+/// The revisions of a request that have not come yet.
+struct RevisionsLeft {
+    /// Requests that bring nothing, before one asks for less.
+    private static let failuresBeforeHalving = 3
+
+    private var keys: ArraySlice<BulkGetKey>
+    /// Revisions asked for at once.
+    private var size: Int
+    private let retryFor: Duration
+    private var suspect: SuspectRequest
+    private var failures = 0
+    /// Why bodies could not be read, by document; nil for those that do not say whose they are.
+    private var reasons: [DocumentID?: String] = [:]
+
+    init(_ keys: [BulkGetKey], retryFor: Duration) {
+        self.keys = keys[...]
+        self.retryFor = retryFor
+        size = max(1, keys.count)
+        suspect = SuspectRequest(retryFor: retryFor)
+    }
+
+    var isEmpty: Bool { keys.isEmpty }
+    var last: BulkGetKey? { keys.last }
+    /// What to ask for.
+    var next: [BulkGetKey] { Array(keys.prefix(size)) }
+
+    /// One of them came.
+    mutating func take(_ key: BulkGetKey) {
+        guard key.revision != nil else { return keys.removeAll { $0.id == key.id } }
+        // Mostly they come in the order of the request.
+        if keys.first == key { keys.removeFirst() } else { keys.removeAll { $0 == key } }
+    }
+
+    /// Whether some have come of what was asked for.
+    func hasProgressed(since asked: [BulkGetKey]) -> Bool { next != asked }
+
+    func unanswered(of asked: [BulkGetKey]) -> [BulkGetKey] { asked.filter { keys.contains($0) } }
+
+    /// They need not be asked for again.
+    mutating func remove(_ asked: [BulkGetKey]) {
+        keys.removeAll { asked.contains($0) }
+        noteSuccess()
+    }
+
+    mutating func note(_ damage: BulkGetDamage) { reasons[damage.id] = damage.reason }
+
+    func reason(for key: BulkGetKey) -> String {
+        reasons[key.id] ?? reasons[nil] ?? "the gateway does not answer for this revision"
+    }
+
+    // MARK: - Failures
+
+    mutating func noteSuccess() {
+        size = min(size * 2, max(1, keys.count))
+        (failures, suspect) = (0, SuspectRequest(retryFor: retryFor))
+    }
+
+    mutating func noteOutage() { suspect.noteOutage() }
+
+    mutating func noteFailure(_ error: GatewayError, successes: Int) {
+        failures += 1
+        suspect.noteFailure(error, successes: successes)
+    }
+
+    var isToHalve: Bool { failures >= Self.failuresBeforeHalving }
+    var isToBlame: Bool { suspect.isToBlame }
+
+    mutating func halve() {
+        size = max(1, min(size, keys.count) / 2)
+        // The smaller ones are looked at sooner: the first failure has been waited for.
+        failures = size > 1 ? Self.failuresBeforeHalving - 1 : 0
+        suspect = SuspectRequest(retryFor: retryFor)
+    }
+
+    mutating func wait(after error: GatewayError) -> Duration { suspect.wait(after: error) }
+}

@@ -1,0 +1,91 @@
+/// The columns that were chosen for a table, in their order: `_id,owner.name,done`.
+///
+/// Each is the path of a member, as the header of a table has it: `.` between the parts, and `\` before a `.`, `:`, `,` or
+/// `\` that belongs to a name. A type behind the path, such as `:json`, is allowed: `:json` makes every cell JSON; others
+/// are found out from the documents.
+package struct CSVFields: Sendable, Equatable {
+    package struct Fault: Error, Equatable, CustomStringConvertible {
+        package let description: String
+    }
+
+    struct Column: Sendable, Equatable {
+        let path: [CSVMemberName]
+        let type: CSVColumnType?
+    }
+
+    /// Parts of a path, as many as a header may have.
+    private static let deepest = 100
+
+    /// As it was given.
+    package let text: String
+    let columns: [Column]
+
+    package init(_ text: String) throws(Fault) {
+        self.text = text
+        var columns: [Column] = []
+        for part in Self.parts(of: text) { columns.append(try Self.column(part)) }
+        guard columns.count <= CSVColumns.limit else {
+            throw Fault(description: "more than \(CSVColumns.limit) columns; name fewer")
+        }
+        var paths: Set<[CSVMemberName]> = []
+        for column in columns where !paths.insert(column.path).inserted {
+            throw Fault(description: "'\(Self.name(column.path))' stands there twice; take one away")
+        }
+        for column in columns {
+            for count in 1..<column.path.count where paths.contains(Array(column.path.prefix(count))) {
+                let outer = Self.name(Array(column.path.prefix(count)))
+                throw Fault(
+                    description: "'\(Self.name(column.path))' is a part of '\(outer)'; take one of them away")
+            }
+        }
+        self.columns = columns
+    }
+
+    package static func == (left: CSVFields, right: CSVFields) -> Bool { left.columns == right.columns }
+
+    /// What stands between the commas, without the blanks behind them.
+    private static func parts(of text: String) -> [[UInt8]] {
+        var parts: [[UInt8]] = [[]]
+        var bytes = text.utf8.makeIterator()
+        while let byte = bytes.next() {
+            switch byte {
+            case UInt8(ascii: ","): parts.append([])
+            case UInt8(ascii: " ") where parts[parts.count - 1].isEmpty: break
+            case UInt8(ascii: "\\"):
+                let next = bytes.next()
+                if next != UInt8(ascii: ",") { parts[parts.count - 1].append(byte) }
+                if let next { parts[parts.count - 1].append(next) }
+            default: parts[parts.count - 1].append(byte)
+            }
+        }
+        return parts
+    }
+
+    private static func column(_ part: [UInt8]) throws(Fault) -> Column {
+        let shown = String(decoding: part, as: UTF8.self)
+        guard !part.isEmpty else { throw Fault(description: "a field has no name; write them as a,b.c") }
+        var rest = part[...]
+        var path: [CSVMemberName] = []
+        while true {
+            guard let name = CSVMemberName.take(from: &rest), path.count < deepest else {
+                throw Fault(
+                    description:
+                        "'\(shown)' is no path of a member; '\\', '.', ':' and ',' in a name need a '\\' before them")
+            }
+            path.append(name)
+            guard rest.first == UInt8(ascii: ".") else { break }
+            rest.removeFirst()
+        }
+        guard !rest.isEmpty else { return Column(path: path, type: nil) }
+        guard let type = CSVColumnType(rawValue: String(decoding: rest.dropFirst(), as: UTF8.self)) else {
+            throw Fault(
+                description:
+                    "'\(shown)' has no type that is known; leave it out, or write :string, :number, :boolean or :json")
+        }
+        return Column(path: path, type: type)
+    }
+
+    private static func name(_ path: [CSVMemberName]) -> String {
+        String(decoding: Array(path.map(\.pathPart).joined(separator: [UInt8(ascii: ".")])), as: UTF8.self)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+
+@testable import changebot
+
+@Suite struct OutputFileTests {
+    private let long = Array(String(repeating: "x", count: 5_000).utf8)
+    private let short = Array("{}\n".utf8)
+
+    private func failure(_ body: () throws(CommandFailure) -> Void) -> CommandFailure? {
+        do throws(CommandFailure) { try body() } catch { return error }
+        return nil
+    }
+
+    private func bytes(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }
+
+    /// It was written over the beginning of what was there.
+    @Test(arguments: ["target", "d/target"]) func aLinkLeadsToItsFileWhichIsReplacedWhole(target: String) async throws {
+        try await Program.withDirectory { directory in
+            try FileManager.default.createDirectory(atPath: directory + "/d", withIntermediateDirectories: false)
+            let (link, file) = (directory + "/link", directory + "/" + target)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+            try Data(long).write(to: URL(fileURLWithPath: file))
+            try OutputFile.check(link)
+            try OutputFile.write(short, to: link)
+            #expect(bytes(file) == short)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
+        }
+    }
+
+    @Test func aLinkToNothingMakesItsFile() async throws {
+        try await Program.withDirectory { directory in
+            for (name, target) in [("link", "file"), ("second", "link2"), ("link2", "file2")] {
+                try FileManager.default.createSymbolicLink(atPath: directory + "/" + name, withDestinationPath: target)
+            }
+            for (link, file) in [("link", "file"), ("second", "file2")] {
+                try OutputFile.check(directory + "/" + link)
+                #expect(bytes(directory + "/" + file) == nil)
+                try OutputFile.write(short, to: directory + "/" + link)
+                #expect(bytes(directory + "/" + file) == short)
+            }
+        }
+    }
+
+    /// It passed the check, and failed when the run was over.
+    @Test func whatCannotBeWrittenFailsTheCheck() async throws {
+        try await Program.withDirectory { directory in
+            for (name, target) in [("dangling", "none/file"), ("loop", "loop"), ("folder", directory)] {
+                try FileManager.default.createSymbolicLink(atPath: directory + "/" + name, withDestinationPath: target)
+                #expect(
+                    failure { () throws(CommandFailure) in try OutputFile.check(directory + "/" + name) }?.code
+                        == .cannotCreate, "\(name)")
+            }
+            for path in [directory, directory + "/none/f"] {
+                #expect(failure { () throws(CommandFailure) in try OutputFile.check(path) }?.code == .cannotCreate)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 3)
+        }
+    }
+
+    @Test func devicesAndPipesAreWrittenToAsTheyAre() async throws {
+        try await Program.withDirectory { directory in
+            let pipe = directory + "/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            try OutputFile.check("/dev/null")
+            try OutputFile.check(pipe)
+            try OutputFile.write(short, to: "/dev/null")
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+            defer { close(reader) }
+            try OutputFile.write(short, to: pipe)
+            var buffer = [UInt8](repeating: 0, count: 16)
+            #expect(read(reader, &buffer, 16) == short.count)
+            for path in ["/dev/null", pipe] {
+                let failure = failure { () throws(CommandFailure) in
+                    _ = try OutputFile.checkRegular(path, "--reject")
+                }
+                #expect(failure?.code == .cannotCreate)
+            }
+        }
+    }
+
+    /// Each would be overwritten when the run is over.
+    @Test(arguments: [
+        "r/rules.yaml", "r/new.yaml", "link", "hard", "g.sqlite", "ca.pem", "password", "state/changebot.sqlite",
+    ])
+    func aSummaryNeverTakesThePlaceOfWhatTheRunReads(name: String) async throws {
+        try await Program.withDirectory { directory in
+            try FileManager.default.createDirectory(atPath: directory + "/r", withIntermediateDirectories: false)
+            try FileManager.default.createDirectory(atPath: directory + "/state", withIntermediateDirectories: false)
+            let rules = directory + "/r/rules.yaml"
+            for file in [rules, directory + "/g.sqlite", directory + "/ca.pem", directory + "/password"] {
+                try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+            }
+            try FileManager.default.createSymbolicLink(atPath: directory + "/link", withDestinationPath: rules)
+            try FileManager.default.linkItem(atPath: rules, toPath: directory + "/hard")
+            for command in [["run", "--once"], ["fix"]] {
+                let result = try await Program.run(
+                    command + [
+                        "--gateway", "embedded:\(directory)/g.sqlite", "--rules", directory + "/r", "--ca-file",
+                        directory + "/ca.pem", "--state", directory + "/state", "--summary", directory + "/" + name,
+                    ], environment: ["CHANGEBOT_USER": "u", "CHANGEBOT_PASSWORD_FILE": directory + "/password"])
+                #expect(result.code == 64, "\(result.errors)")
+                #expect(result.errors.contains("--summary"))
+            }
+            #expect(bytes(rules) == Array("mine".utf8))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["--summary", "in"], ["--reject", "in"], ["--progress-file", "in"], ["--summary", "in.manifest.json"],
+            ["--reject", "map.yaml"], ["--summary", "list"], ["--summary", "files/sha256/ab/x"],
+            ["--reject", "r", "--summary", "r.reasons"],
+        ])
+    func anImportNeverOverwritesWhatItReads(options: [String]) async throws {
+        try await Program.withDirectory { directory in
+            try FileManager.default.createDirectory(
+                atPath: directory + "/files/sha256/ab", withIntermediateDirectories: true)
+            for name in ["in", "in.manifest.json", "map.yaml", "list"] {
+                try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
+            }
+            let options = options.map { $0.hasPrefix("--") ? $0 : directory + "/" + $0 }
+            let result = try await Program.run(
+                [
+                    "import", directory + "/in", "--gateway", "http://127.0.0.1:1/todo", "--map",
+                    directory + "/map.yaml", "--slurp", "l=\(directory)/list", "--attachments", directory + "/files",
+                ] + options)
+            #expect(result.code == 64, "\(result.errors)")
+            for name in ["in", "in.manifest.json", "map.yaml", "list"] {
+                #expect(bytes(directory + "/" + name) == Array("mine".utf8))
+            }
+        }
+    }
+}
