@@ -74,7 +74,7 @@ struct Job {
         let advice =
             isDryRun || place.isTemporary
             ? "without --quiet the log names each"
-            : "see them with: changebot dead-letters list --state \(place.directory) --name \(place.name)"
+            : "see them with: changebot dead-letters list --state \(place.catalogue.directory) --name \(place.catalogue.name)"
         return CommandFailure(.incomplete, "\(letters); \(advice)")
     }
 

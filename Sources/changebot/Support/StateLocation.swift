@@ -7,7 +7,7 @@ internal import Worker
 struct StateLocation {
     let catalogue: StateCatalogue
     let address: String
-    private let isTemporary: Bool
+    let isTemporary: Bool
 
     init(choice: GatewayChoice, directory: String, _ name: String) {
         address = choice.stateAddress
