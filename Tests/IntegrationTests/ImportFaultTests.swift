@@ -35,6 +35,28 @@ import Transfer
         }
     }
 
+    /// As on a full disk: the import gives up as a whole, and can be gone on with.
+    @Test(arguments: [429, 502, 503, 504, 507], [ImportMode.upsert, .restore])
+    func documentsThatAreRefusedForNowAreNotRejectedForGood(status: Int, mode: ImportMode) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(#"{"refuse_documents":{"share":1,"status":\#(status)}}"#)
+            try bench.write("in.ndjson", (0..<40).map { #"{"_id":"d\#($0)","_rev":"1-abc"}"# })
+            let (importer, report) = try bench.importer("in.ndjson") { settings in
+                settings.mode = mode
+                settings.patience.retryFor = .milliseconds(20)
+            }
+            let failure = await #expect(throws: RunFailure.self) { try await importer.run() }
+            #expect(failure?.code == .gaveUp)
+            #expect(report.state.counts.rejected == 0)
+            embedded.behave()
+            let state = try await bench.load(file: "in.ndjson") { settings in
+                settings.mode = mode
+                settings.isResuming = true
+            }
+            #expect(state.counts == ImportCounts(inserted: 40), bench.complaint)
+        }
+    }
+
     @Test(arguments: troubles.prefix(4)) func mergesAreDoneOnce(trouble: String) async throws {
         try await BotBench.withTrouble { bench, embedded in
             try await bench.load(lines: Self.lines)

@@ -29,13 +29,10 @@ extension ImportWriter {
             shown[document.index] = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments).bytes
         }
         guard settings.preview == nil else { return }
-        var attempts = 0
         var sender = makeSender()
         while !open.isEmpty {
             try Task.checkCancellation()
-            attempts += 1
-            open = try await store(
-                open, differences, isLast: attempts >= Self.attemptLimit, &sender, &outcomes)
+            open = try await store(open, differences, &sender, &outcomes)
         }
     }
 
@@ -56,8 +53,8 @@ extension ImportWriter {
 
     /// - Returns: Those that the gateway could not decide about.
     private func store(
-        _ open: [Open], _ differences: [DocumentID: RevisionDifference], isLast: Bool,
-        _ sender: inout BulkSender, _ outcomes: inout [ImportOutcome?]
+        _ open: [Open], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
+        _ outcomes: inout [ImportOutcome?]
     ) async throws -> [Open] {
         var writes: [PlannedWrite<(open: Open, revision: RevisionID)>] = []
         for open in open {
@@ -84,11 +81,10 @@ extension ImportWriter {
                     reason: "the gateway keeps one leaf of a document only, and has another")
             case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
             case .undecided, .unmentioned, .failed:
-                if isLast {
-                    outcomes[open.index] = .rejected(
-                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.words)")
-                } else {
+                if let open = open.after(outcome) {
                     again.append(open)
+                } else {
+                    outcomes[open.index] = Self.notAccepted(outcome)
                 }
             }
         }

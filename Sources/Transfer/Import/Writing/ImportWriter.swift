@@ -10,7 +10,8 @@ internal import Pipeline
 /// Any number of batches at once, none with a document of another. Doing it again, as after a crash, changes nothing that
 /// is as it should be already.
 struct ImportWriter: Sendable {
-    /// Writes of one document that may meet another revision, or an undecided gateway, one after the other.
+    /// Writes of one document that may meet another revision, or fail, one after the other. Those that the gateway refuses
+    /// for now do not count: of them the run gives up as a whole.
     static let attemptLimit = 10
     /// Bytes of what is there, of several documents at once.
     private static let answerLimit = 4 << 20
@@ -35,6 +36,8 @@ struct ImportWriter: Sendable {
         let document: ImportDocument
         /// What the gateway has; nil as long as nobody asked.
         var lookup: DocumentLookup?
+        /// Writes that met another revision, or failed.
+        var failures = 0
     }
 
     /// What is to be done about a document.
@@ -111,7 +114,7 @@ struct ImportWriter: Sendable {
                 return
             }
             let answers = try await send(planned, &lost, &sender)
-            open = book(answers, isLast: attempts >= Self.attemptLimit, &lost, &outcomes)
+            open = book(answers, &lost, &outcomes)
             if attempts == 1, settings.mode == .upsert { learn(documents, open) }
         }
     }
@@ -141,7 +144,7 @@ struct ImportWriter: Sendable {
     ///
     /// - Returns: Those that are to be looked at again.
     private func book(
-        _ answers: [(open: Open, outcome: BulkOutcome, wanted: ImportOutcome)], isLast: Bool,
+        _ answers: [(open: Open, outcome: BulkOutcome, wanted: ImportOutcome)],
         _ lost: inout LostAnswers, _ outcomes: inout [ImportOutcome?]
     ) -> [Open] {
         var again: [Open] = []
@@ -152,14 +155,13 @@ struct ImportWriter: Sendable {
                 outcomes[open.index] = Self.isThere
             case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
             case .conflict, .undecided, .unmentioned, .failed:
-                if isLast {
-                    outcomes[open.index] = .rejected(
-                        reason: "not accepted \(Self.attemptLimit) times: \(outcome.words)")
-                } else {
-                    // It may have been written all the same.
-                    if outcome != .conflict { lost.note(open, wanted: wanted) }
-                    again.append(open)
+                guard let next = open.after(outcome) else {
+                    outcomes[open.index] = Self.notAccepted(outcome)
+                    continue
                 }
+                // It may have been written all the same.
+                if outcome != .conflict { lost.note(next, wanted: wanted) }
+                again.append(next)
             }
         }
         return again
@@ -170,6 +172,10 @@ struct ImportWriter: Sendable {
 
     static var isThere: ImportOutcome {
         .rejected(reason: "there is a document with this _id already; --mode upsert replaces it")
+    }
+
+    static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
+        .rejected(reason: "not accepted \(attemptLimit) times: \(outcome.words)")
     }
 
     /// Documents that met another revision were there already.
@@ -184,6 +190,16 @@ struct ImportWriter: Sendable {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
             patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
+    }
+}
+
+extension ImportWriter.Open {
+    /// The document after a write that was not accepted; nil if it is not to be written again.
+    func after(_ outcome: BulkOutcome) -> Self? {
+        if case .undecided = outcome { return self }
+        var open = self
+        open.failures += 1
+        return open.failures < ImportWriter.attemptLimit ? open : nil
     }
 }
 
