@@ -121,6 +121,14 @@ import Testing
         }
     }
 
+    @Test func anEmptyAttachmentIsThere() async throws {
+        let gateway = try TestGateway()
+        try await gateway.put("a", #"{"_attachments":{"x":{"data":""}}}"#)
+        let answer = try await gateway.answer("GET", "/open/a/x", fields: [])
+        #expect(answer.status == 200)
+        #expect(answer.bytes == [])
+    }
+
     /// A packed answer has another length.
     @Test func aLongAttachmentThatIsPackedNamesNoLength() async throws {
         try await withAttachment { gateway in

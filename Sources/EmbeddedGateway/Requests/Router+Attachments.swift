@@ -122,6 +122,11 @@ extension Router {
 
     /// Makes bytes of an attachment the body of an answer.
     private func add(_ digest: String, _ range: Range<Int>, to answer: inout Answer) async throws {
+        // SQLite has no bytes of an empty range, which is not the same as no content.
+        guard !range.isEmpty else {
+            answer.body = .whole([])
+            return
+        }
         guard range.count > Self.pieceLength else {
             guard let content = try await store.attachmentContent(digest, range) else { throw GatewayFault.missing }
             answer.body = .whole(content)
