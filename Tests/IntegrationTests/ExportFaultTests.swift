@@ -215,7 +215,8 @@ import Transfer
         name: String
     ) async throws {
         try await withDirectory { directory in
-            let server = try ScriptedServer { _, number in
+            let information = #"{"db_name":"todo","update_seq":3,"state":"Online","instance_start_time":1234}"#
+            let server = try ScriptedServer(information: information) { _, number in
                 Self.page(number == 0 ? [Self.row("a", #"{"_id":"a"}"#)] : [])
             }
             _ = try await export(server, directory + "/o")
@@ -228,7 +229,8 @@ import Transfer
             let journal =
                 #"{"position":{"state":"whole"},"bytes":\#(known.byteCount),"sha256":"\#(known.sha256)","manifest":\#(manifest)}"#
             try Data(journal.utf8).write(to: URL(fileURLWithPath: directory + "/o.partial"))
-            let silent = try ScriptedServer { _, _ in nil }
+            // The same database at another port.
+            let silent = try ScriptedServer(information: information) { _, _ in nil }
             _ = try await export(silent, directory + "/o") { $0.isResuming = true }
             #expect(try lines(directory + "/o") == [#"{"_id":"a"}"#])
             #expect(try ExportManifest.read(directory + "/o.manifest.json") == known)

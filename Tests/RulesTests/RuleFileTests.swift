@@ -17,7 +17,7 @@ import Testing
         ("version: 1\nrules: []\ntests: {}", "3:8: 'tests' must be a list of tests, not an object"),
         (
             "[]",
-            "1:1: a rule file must be an object with the keys version, kind, slurp, rules, tests, $schema, not a list"
+            "1:1: a rule file must be an object with the keys version, kind, slurp, otherwise, rules, tests, $schema, not a list"
         ),
         (
             "version: 1\nrules: [x]",

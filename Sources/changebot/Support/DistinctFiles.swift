@@ -28,8 +28,14 @@ struct DistinctFiles {
     /// Adds rule files, and folders of them: what is written there would be a rule file of the next run.
     mutating func read(rules paths: [String], _ name: String) {
         for path in paths {
+            let endings = ["yaml", "yml", "json"]
             inputs.append((name, path))
-            folders.append(Folder(name: name, path: path, isDeep: false, endings: ["yaml", "yml", "json"]))
+            folders.append(Folder(name: name, path: path, isDeep: false, endings: endings))
+            // By another name, a link elsewhere may be one of them.
+            for file in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            where endings.contains(where: { file.hasSuffix("." + $0) }) {
+                inputs.append((name, path + "/" + file))
+            }
         }
     }
 
