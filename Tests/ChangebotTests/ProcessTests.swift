@@ -51,11 +51,12 @@ import Testing
         try await Program.withDirectory { folder in
             // As it is installed: nothing of the project is above it.
             let program = folder + "/changebot"
-            try FileManager.default.copyItem(atPath: Program.path, toPath: program)
             let temporary = folder + "/tmp"
             try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
             let process = try ChildProcess(
-                ["/bin/sh", "-c", "cd / && exec \(program) demo --quiet"], environment: ["TMPDIR": temporary])
+                // Copied by a process of its own: a child of another test would keep the copy open for writing.
+                ["/bin/sh", "-c", "cp '\(Program.path)' \(program) && cd / && exec \(program) demo --quiet"],
+                environment: ["TMPDIR": temporary])
             let output = String(decoding: await process.readToEnd(), as: UTF8.self)
             #expect(await process.wait() == 0)
             #expect(output.split(separator: "\n").count { $0.hasPrefix("attached ") } == 3, "\(output)")
