@@ -1,16 +1,11 @@
 import Compression
 import LosslessJSON
-import NIOCore
-import NIOPosix
-import Synchronization
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Clients that ask and do not read: what waits for them in memory is limited.
 @Suite(.timeLimit(.minutes(5))) struct WaitingOutputTests {
-    private static let megabyte = 1 << 20
-
     @Test func theLongestWithoutProgressIsDropped() {
         var ledger = WaitingOutputLedger(limit: 10)
         let first = ledger.add(4).key
@@ -32,51 +27,6 @@ import Testing
         #expect(ledger.total == 100)
         ledger.take(100, of: small)
         #expect(ledger.total == 100)
-    }
-
-    /// Each of many clients asks for an endless answer and reads nothing. The server closes the first ones, and produces
-    /// no more than what waits for the others and what the sockets of all have taken.
-    @Test func readersThatReadNothingMakeTheServerProduceNoMore() async throws {
-        let limit = 4 * Self.megabyte
-        let (waiting, produced) = (WaitingOutput(limit: limit), Counter())
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        let endless: HTTPServer.Respond = { _ in
-            Answer(
-                status: 200,
-                body: .streamed { send in
-                    defer { end.yield() }
-                    while true {
-                        produced.add(Self.megabyte)
-                        try await send([UInt8](repeating: 0, count: Self.megabyte))
-                    }
-                })
-        }
-        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0, waiting: waiting, respond: endless)
-        var clients: [any Channel] = []
-        for _ in 0..<20 {
-            let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .channelOption(.autoRead, value: false).connect(host: "127.0.0.1", port: server.port).get()
-            try await client.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
-            clients.append(client)
-        }
-        var ended = 0
-        for await _ in ends {
-            ended += 1
-            if ended == clients.count - limit / Self.megabyte { break }
-        }
-        await server.stop()
-        for client in clients { try? await client.close() }
-        #expect(waiting.peak <= limit)
-        // Sockets on the loopback take some megabytes each.
-        #expect(produced.value <= clients.count * 16 * Self.megabyte)
-    }
-
-    private final class Counter: Sendable {
-        private let count = Atomic(0)
-
-        var value: Int { count.load(ordering: .relaxed) }
-
-        func add(_ number: Int) { count.add(number, ordering: .relaxed) }
     }
 
     // MARK: - Contents that are longer than one piece
