@@ -21,6 +21,37 @@ import Testing
         #expect(RevisionID(after: nil, canonicalBody: document.canonicalBody).description == revision)
     }
 
+    @Test(arguments: [
+        (#"{"\ud800":1}"#, #"{"\uD800":1}"#), (#"{"a":"x\uDFFFy"}"#, #"{"a":"x\udfffy"}"#),
+        (#"{"a":["\udbff\ud83d\ude00"]}"#, #"{"a":["\udbff😀"]}"#),
+        (#"{"\ud7ff":"\ue000"}"#, #"{"\uD7FF":"\uE000"}"#),
+    ])
+    func halvesOfSurrogatePairsStayEscapes(text: String, other: String) throws {
+        let (canonical, again) = (
+            CanonicalJSON.text(try JSONText(text).root), CanonicalJSON.text(try JSONText(other).root)
+        )
+        #expect(String(validating: canonical, as: UTF8.self) != nil)
+        #expect(canonical == again)
+        #expect(try JSONText(canonical).root.isEquivalent(to: JSONText(text).root))
+    }
+
+    @Test func bodiesThatDifferInAHalfSurrogateAreTwoRevisions() throws {
+        let texts = [#"{"a":"\ud800"}"#, #"{"a":"\ud801"}"#, #"{"a":"\ufffd"}"#]
+        let bodies = try texts.map { try IncomingDocument(JSONText($0).root).canonicalBody }
+        #expect(Set(bodies).count == 3)
+    }
+
+    @Test func aStubWithHalfASurrogateLeavesTheDatabaseReadable() async throws {
+        let gateway = try TestGateway()
+        let stub = #"{"_attachments":{"a":{"stub":true,"digest":"sha1-x","\ud800":"\udc00"}}}"#
+        #expect(try await gateway.put("d", stub).status == 201)
+        for target in ["/open/d", "/open/_all_docs?include_docs=true", "/open/_changes?include_docs=true"] {
+            let answer = try await gateway.answer("GET", target)
+            #expect(String(validating: answer.bytes, as: UTF8.self) != nil, "\(target)")
+            #expect(answer.text.contains(#""\ud800":"\udc00""#), "\(target)")
+        }
+    }
+
     @Test func aTombstoneIsNamedAfterItsParent() throws {
         let parent = try #require(RevisionID("1-386016876530a550f925a20d98bf1254"))
         let document = IncomingDocument.tombstone(of: nil)

@@ -155,7 +155,7 @@ import Testing
                 group.addTask { try await router.resetDatabase() }
                 group.addTask { try await router.changeDatabase(.offline(.zero)) }
             }
-            #expect(try await router.store.lastSequence() == router.store.signal.lastSequence)
+            #expect(try router.store.lastSequence() == router.store.signal.lastSequence)
         }
     }
 

@@ -74,7 +74,7 @@ import Testing
             #expect(
                 try await gateway.answer("POST", "/open/_bulk_docs", body).text.contains(#""rev":"\#(history[0])""#))
         }
-        #expect(try await gateway.store.leaves(of: "a") == ["3-x3", "40-y40"])
+        #expect(try gateway.store.leaves(of: "a") == ["3-x3", "40-y40"])
     }
 
     @Test func aFileOfTheFirstVersionOpens() async throws {

@@ -201,7 +201,7 @@ extension TestGateway {
     /// Passes over sequences that the real gateway used in exchanges that are not repeated.
     fileprivate func skipSequences(_ count: Int) async throws {
         guard count > 0 else { return }
-        let sequence = try await store.lastSequence() + count
+        let sequence = try store.lastSequence() + count
         try await store.database.write { db in
             try db.execute(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [sequence])
         }

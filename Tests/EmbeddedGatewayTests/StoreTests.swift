@@ -17,12 +17,12 @@ import Testing
         let first = try await store.write(edit("a", "{}"))
         _ = try await store.write(edit("b", "{}"))
         _ = try await store.write(edit("a", #"{"_rev":"\#(first.id)","n":2}"#))
-        let page = try await store.changes(
+        let page = try store.changes(
             since: .start, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: true)
         let rows = String(decoding: page.text, as: UTF8.self).split(separator: "\n").map { $0.prefix(18) }
         #expect(rows == [#"{"seq":1,"id":"_us"#, #",{"seq":3,"id":"b""#, #",{"seq":4,"id":"a""#])
         #expect(page.last.sequence == 4)
-        #expect(try await store.lastSequence() == 4)
+        #expect(try store.lastSequence() == 4)
     }
 
     @Test func aRefusedDocumentUsesNoSequenceAndStopsNoOther() async throws {
@@ -33,7 +33,7 @@ import Testing
         #expect(outcomes.map { try? $0.get().id.generation } == [1, nil, nil, 1])
         #expect(throws: GatewayFault.documentExists) { try outcomes[1].get() }
         #expect(throws: GatewayFault.revisionConflict) { try outcomes[2].get() }
-        #expect(try await store.lastSequence() == 3)
+        #expect(try store.lastSequence() == 3)
     }
 
     @Test func historyIsKeptAndLimited() async throws {
@@ -43,7 +43,7 @@ import Testing
             let body = revision.map { #"{"_rev":"\#($0)"}"# } ?? "{}"
             revision = try await store.write(edit("a", body)).id
         }
-        let history = try await store.history(of: #require(revision).description, of: "a")
+        let history = try store.history(of: #require(revision).description, of: "a")
         #expect(history.map(\.generation) == Array((11...60).reversed()))
     }
 
@@ -54,14 +54,14 @@ import Testing
         #expect(first.id.description == "3-ccc" && first.version != nil)
         let again = try await store.write(edit("a", "{}", history: history))
         #expect(again.id.description == "3-ccc" && again.version == nil)
-        #expect(try await store.lastSequence() == 2)
+        #expect(try store.lastSequence() == 2)
         let longer = ["5-eee", "4-ddd"] + history
         _ = try await store.write(edit("a", "{}", history: longer))
-        #expect(try await store.history(of: "5-eee", of: "a").map(\.description) == longer)
+        #expect(try store.history(of: "5-eee", of: "a").map(\.description) == longer)
         await #expect(throws: GatewayFault.revisionConflict) {
             try await store.write(edit("a", "{}", history: ["4-xxx", "3-ccc"]))
         }
-        #expect(try await store.revision("2-bbb", of: "a") == nil)
+        #expect(try store.revision("2-bbb", of: "a") == nil)
     }
 
     @Test func attachmentsAreStoredOnceAndServedByDigest() async throws {
@@ -70,11 +70,11 @@ import Testing
         _ = try await store.write([edit("a", body), edit("b", body)])
         let digest = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
         for id in ["a", "b"] {
-            #expect(try await store.attachments([digest], of: id) == [digest: Array("Hello, World".utf8)])
+            #expect(try store.attachments([digest], of: id) == [digest: Array("Hello, World".utf8)])
         }
         #expect(try await store.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM attachments") } == 1)
         _ = try await store.write(edit("c", #"{"_attachments":{"x":{"stub":true,"digest":"\#(digest)"}}}"#))
-        #expect(try await store.attachments([digest], of: "c").isEmpty)
+        #expect(try store.attachments([digest], of: "c").isEmpty)
     }
 
     @Test func aFileIsThereAgainAfterReopening() async throws {
@@ -83,9 +83,9 @@ import Testing
             let written = try await store.write(edit("a", #"{"n":12345678901234567890123}"#))
             try store.close()
             let again = try Store(.file(path))
-            let winner = try await again.winner(of: "a")
+            let winner = try again.winner(of: "a")
             #expect(winner?.revision == written.id.description && winner?.version == written.version)
-            #expect(try await again.lastSequence() == 2)
+            #expect(try again.lastSequence() == 2)
             #expect(again.signal.lastSequence == 2)
             try again.close()
         }
@@ -99,7 +99,7 @@ import Testing
         var count = 0
         var isLast = false
         while !isLast {
-            let page = try await store.changes(
+            let page = try store.changes(
                 since: since, through: .max, limit: nil, ChangeSelection(), separator: ",", isFirst: pages == 0)
             (since, isLast) = (page.last, page.isLast)
             count += page.count

@@ -41,7 +41,7 @@ struct ContinuousFeed {
         let end = store.signal.lastSequence
         var reader = FeedReader(store, asked, since: looked, through: end, limit: left, separator: "")
         while !reader.isDone {
-            let page = try await reader.next()
+            let page = try reader.next()
             if page.count > 0 { try await send(page.text) }
             looked = page.last
         }

@@ -28,9 +28,9 @@ struct FeedReader {
         position = since
     }
 
-    mutating func next() async throws -> ChangesPage {
+    mutating func next() throws -> ChangesPage {
         let room = limit.map { $0 - count }
-        let page = try await page(room)
+        let page = try page(room)
         isFirst = isFirst && page.count == 0
         count += page.count
         position = page.last
@@ -38,17 +38,17 @@ struct FeedReader {
         return page
     }
 
-    private mutating func page(_ room: Int?) async throws -> ChangesPage {
+    private mutating func page(_ room: Int?) throws -> ChangesPage {
         guard let grants else {
-            return try await store.changes(
+            return try store.changes(
                 since: position, through: end, limit: room, asked.selection, separator: separator,
                 isFirst: isFirst)
         }
         var due = due ?? []
         if self.due == nil {
-            due = try await store.channelChanges(since: position, through: end, asked.selection, grants)[...]
+            due = try store.channelChanges(since: position, through: end, asked.selection, grants)[...]
         }
-        let (page, used) = try await store.page(
+        let (page, used) = try store.page(
             of: due, limit: room, asked.selection, since: position, separator: separator, isFirst: isFirst)
         self.due = due.dropFirst(used)
         return page

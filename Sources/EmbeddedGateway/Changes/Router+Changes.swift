@@ -23,10 +23,10 @@ extension Router {
 
     /// Everything up to the sequence that was the last when the request came: it never chases writers.
     private func normalFeed(_ asked: ChangesRequest) async throws -> Answer {
-        let end = try await store.lastSequence()
+        let end = try store.lastSequence()
         var reader = FeedReader(
             store, asked, since: asked.since, through: end, limit: asked.limit, separator: ",")
-        let first = try await reader.next()
+        let first = try reader.next()
         let fields = [HTTPField.neverCached, .json]
         if reader.isDone, first.text.count < Self.wholeLimit {
             return Answer(
@@ -49,7 +49,7 @@ extension Router {
         while true {
             let end = store.signal.lastSequence
             var reader = FeedReader(store, asked, since: looked, through: end, limit: asked.limit, separator: ",")
-            let page = try await reader.next()
+            let page = try reader.next()
             if page.count > 0 { return try await sendPages(page, reader, asked, send) }
             looked = max(looked, FeedPosition(end))
             let isDue = try await wait.forChange(past: looked.plainSequence) {
@@ -67,7 +67,7 @@ extension Router {
         var page = first
         try await send(page.text)
         while !reader.isDone {
-            page = try await reader.next()
+            page = try reader.next()
             try await send(page.text)
         }
         try await send(ChangesArray.closing(page, reader, asked))

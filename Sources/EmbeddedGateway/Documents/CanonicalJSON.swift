@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 /// JSON in one spelling for one content: members sorted by their bytes, of duplicates the last one, no white space,
-/// strings with the fewest escapes. Numbers keep their text.
+/// strings with the fewest escapes. Numbers keep their text. Half a surrogate pair stays an escape: no UTF-8 has it.
 ///
 /// Revisions are named after it. Does not recurse: documents may be 10,000 levels deep.
 enum CanonicalJSON {
@@ -54,7 +54,7 @@ enum CanonicalJSON {
                 if position > 0 { steps.append(.text([UInt8(ascii: ",")])) }
             }
             bytes.append(UInt8(ascii: "["))
-        case .string where value.isEscaped: bytes.appendJSONString(value.utf8 ?? [])
+        case .string where value.isEscaped: bytes.appendCanonicalString(value.characters)
         default: bytes += value.bytes
         }
     }
@@ -66,11 +66,29 @@ enum CanonicalJSON {
         for (position, name) in names.enumerated().reversed() {
             guard let value = members[name] else { continue }
             var opening = [UInt8(ascii: position == 0 ? "{" : ",")]
-            opening.appendJSONString(name)
+            opening.appendCanonicalString(name)
             opening.append(UInt8(ascii: ":"))
             steps.append(value)
             steps.append(.text(opening))
         }
         if names.isEmpty { steps.append(.text([UInt8(ascii: "{")])) }
+    }
+}
+
+extension [UInt8] {
+    /// Appends a JSON string, quotes included.
+    ///
+    /// - Parameter characters: As ``JSONValue/characters`` gives them: halves of surrogate pairs are three bytes each,
+    ///   `ED A0 80` to `ED BF BF`.
+    fileprivate mutating func appendCanonicalString(_ characters: some Collection<UInt8>) {
+        let start = count
+        appendJSONString(characters)
+        var at = start
+        while let half = self[at...].firstIndex(of: 0xED) {
+            at = half + 1
+            guard half + 2 < count, self[half + 1] >= 0xA0 else { continue }
+            let unit = 0xD000 | Int(self[half + 1] & 0x3F) << 6 | Int(self[half + 2] & 0x3F)
+            replaceSubrange(half...half + 2, with: "\\u\(String(unit, radix: 16))".utf8)
+        }
     }
 }

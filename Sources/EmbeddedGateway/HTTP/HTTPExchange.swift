@@ -13,15 +13,19 @@ struct HTTPExchange {
     private let outbound: Outbound
     private let patience: Patience
     private let waiting: WaitingOutput
+    private let bodies: IncomingBodies
+    /// The request's body among the ``bodies``.
+    private var bodyKey: Int?
     private var sawEnd = false
     private var continueDue: Bool
     private var mustClose = false
 
     init(
         _ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ patience: Patience,
-        _ waiting: WaitingOutput
+        _ waiting: WaitingOutput, _ bodies: IncomingBodies
     ) {
         self.patience = patience
+        self.bodies = bodies
         self.waiting = waiting
         self.head = head
         self.inbound = inbound
@@ -35,7 +39,8 @@ struct HTTPExchange {
     /// The request with its whole body.
     ///
     /// - Parameter limit: Most bytes of the body.
-    /// - Throws: ``BodyTooLarge``; the rest of the body is not read then, and the connection ends with the answer.
+    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/NoRoom``; the rest of the body is not read then, and the connection
+    ///   ends with the answer.
     mutating func request(limit: Int) async throws -> Request {
         let body = try await body(limit: limit)
         return Request(
@@ -43,18 +48,44 @@ struct HTTPExchange {
             body: Array(body.readableBytesView))
     }
 
+    /// Most bytes for which there is room before they come: who only announces a body gets no memory for it.
+    private static let reservedLimit = 1 << 20
+
     private mutating func body(limit: Int) async throws -> ByteBuffer {
         let announced = head.headers.first(name: "content-length").flatMap { Int($0) }
         if let announced, announced > limit { throw tooLarge() }
         guard var body = try await nextPart() else { return ByteBuffer() }
+        try count(body.readableBytes)
         if let announced, announced > body.readableBytes {
-            body.reserveCapacity(minimumWritableBytes: announced - body.readableBytes)
+            body.reserveCapacity(
+                minimumWritableBytes: max(0, min(announced, Self.reservedLimit) - body.readableBytes))
         }
         while var part = try await nextPart() {
             if body.readableBytes + part.readableBytes > limit { throw tooLarge() }
+            try count(part.readableBytes)
             body.writeBuffer(&part)
         }
+        if let bodyKey { bodies.complete(bodyKey) }
         return body
+    }
+
+    private mutating func count(_ bytes: Int) throws(IncomingBodies.NoRoom) {
+        do throws(IncomingBodies.NoRoom) {
+            guard let bodyKey else {
+                bodyKey = try bodies.add(bytes, close: patience.close)
+                return
+            }
+            try bodies.grow(bodyKey, by: bytes)
+        } catch {
+            mustClose = true
+            throw error
+        }
+    }
+
+    /// The request is answered, or never will be: its body does not count any more.
+    mutating func releaseBody() {
+        if let bodyKey { bodies.remove(bodyKey) }
+        bodyKey = nil
     }
 
     private mutating func tooLarge() -> BodyTooLarge {
@@ -129,9 +160,7 @@ struct HTTPExchange {
             return try await outbound.write(contentsOf: [.head(head), .end(nil)])
         }
         try await outbound.write(.head(head))
-        try await make { [outbound, patience, waiting] bytes in
-            try await Self.write(bytes, to: outbound, patience, waiting)
-        }
+        try await make { [patience, waiting] bytes in try await Self.deliver(bytes, patience, waiting) }
         try await outbound.write(.end(nil))
     }
 
@@ -139,17 +168,13 @@ struct HTTPExchange {
     private static let pieceLimit = 64 << 10
 
     /// Returns when the connection has taken the bytes. They count as waiting until then.
-    private static func write(
-        _ bytes: [UInt8], to outbound: Outbound, _ patience: Patience, _ waiting: WaitingOutput
-    ) async throws {
+    private static func deliver(_ bytes: [UInt8], _ patience: Patience, _ waiting: WaitingOutput) async throws {
         guard !bytes.isEmpty else { return }
         let key = waiting.add(bytes.count, close: patience.close)
         defer { waiting.remove(key) }
         for start in stride(from: 0, to: bytes.count, by: pieceLimit) {
             let piece = bytes[start..<min(start + pieceLimit, bytes.count)]
-            let end = patience.closing(after: \.writing)
-            defer { end.cancel() }
-            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece))))
+            try await patience.deliver(.body(.byteBuffer(ByteBuffer(bytes: piece))))
             waiting.take(piece.count, of: key)
         }
     }

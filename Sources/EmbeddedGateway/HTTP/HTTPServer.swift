@@ -29,7 +29,8 @@ final class HTTPServer: Sendable {
     /// - Throws: `IOError` if the address can't be bound.
     static func start(
         host: String, port: Int, limits: Patience.Limits = Patience.Limits(),
-        waiting: WaitingOutput = WaitingOutput(), respond: @escaping Respond
+        waiting: WaitingOutput = WaitingOutput(), bodies: IncomingBodies = IncomingBodies(),
+        respond: @escaping Respond
     ) async throws -> HTTPServer {
         let connections = Connections()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -37,7 +38,9 @@ final class HTTPServer: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try accept(channel, connections, limits, waiting, respond) }
+                channel.eventLoop.makeCompletedFuture {
+                    try accept(channel, connections, limits, waiting, bodies, respond)
+                }
             }
             .bind(host: host, port: port).get()
         return HTTPServer(listener, connections)
@@ -52,7 +55,7 @@ final class HTTPServer: Sendable {
 
     private static func accept(
         _ channel: any Channel, _ connections: Connections, _ patience: Patience.Limits, _ waiting: WaitingOutput,
-        _ respond: @escaping Respond
+        _ bodies: IncomingBodies, _ respond: @escaping Respond
     ) throws {
         // Framing is set by HTTPExchange: the automatic one is wrong for HEAD.
         var framing = HTTPResponseEncoder.Configuration()
@@ -64,18 +67,21 @@ final class HTTPServer: Sendable {
             withEncoderConfiguration: framing, withDecoderLimitConfiguration: limits)
         let parts = try NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>(
             wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
-        connections.add(channel) { await serve(parts, Patience(channel, patience), waiting, respond) }
+        connections.add(channel) {
+            await serve(parts, Patience(channel, patience), waiting, bodies, respond)
+        }
     }
 
     private static func serve(
         _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ patience: Patience,
-        _ waiting: WaitingOutput, _ respond: Respond
+        _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
     ) async {
         // What is thrown here is a client that went away, or an answer that was cut: the connection ends either way.
         try? await channel.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
-            do { try await answerAll(&parts, outbound, patience, waiting, respond) } catch let fault as HTTPParserError
-            {
+            do {
+                try await answerAll(&parts, outbound, patience, waiting, bodies, respond)
+            } catch let fault as HTTPParserError {
                 try await refuse(fault, outbound)
             } catch is ConnectionCut {}
             // Leaving this closure closes at once and drops what is not sent yet. So: our end first, then whatever the
@@ -91,15 +97,18 @@ final class HTTPServer: Sendable {
 
     private static func answerAll(
         _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ patience: Patience,
-        _ waiting: WaitingOutput, _ respond: Respond
+        _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
     ) async throws {
         while let head = try await nextHead(&parts, patience) {
-            var exchange = HTTPExchange(head, parts, outbound, patience, waiting)
+            var exchange = HTTPExchange(head, parts, outbound, patience, waiting, bodies)
+            defer { exchange.releaseBody() }
             let answer: Answer
             do {
                 answer = await respond(try await exchange.request(limit: bodyLimit))
             } catch is HTTPExchange.BodyTooLarge {
                 answer = Answer(GatewayFault.documentTooLarge)
+            } catch is IncomingBodies.NoRoom {
+                answer = Answer(GatewayFault.tooManyBodies)
             }
             try Task.checkCancellation()
             try await exchange.send(answer)

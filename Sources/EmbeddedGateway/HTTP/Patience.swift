@@ -1,4 +1,5 @@
 internal import NIOCore
+internal import NIOHTTP1
 
 /// How long a connection may make no headway before it is closed.
 struct Patience: Sendable {
@@ -27,5 +28,21 @@ struct Patience: Sendable {
     /// Closes the connection when the time is over. Whoever got what he waited for cancels it.
     func closing(after limit: KeyPath<Limits, TimeAmount>) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: limits[keyPath: limit]) { channel.close(promise: nil) }
+    }
+
+    /// Sends a part of an answer; returns when the kernel has taken it.
+    ///
+    /// The writer of the connection would take any number of parts while its event loop is busy elsewhere: memory that
+    /// nobody counts.
+    ///
+    /// - Throws: What the connection ended with. A cancelled task closes it.
+    func deliver(_ part: HTTPServerResponsePart) async throws {
+        let end = closing(after: \.writing)
+        defer { end.cancel() }
+        try await withTaskCancellationHandler {
+            try await channel.writeAndFlush(part).get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
     }
 }

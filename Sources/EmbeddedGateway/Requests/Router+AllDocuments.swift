@@ -31,7 +31,7 @@ extension Router {
             var count = 0
             var after: String?
             while true {
-                let page = try await store.documents(range, after: after, limit: limit.map { $0 - count })
+                let page = try store.documents(range, after: after, limit: limit.map { $0 - count })
                 try await send(page.text)
                 count += page.count
                 after = page.lastID ?? after
@@ -46,7 +46,7 @@ extension Router {
             var start = 0
             while start < ids.count {
                 let part = ids[start..<min(start + 100, ids.count)]
-                let page = try await store.documents(part, range, isFirst: start == 0)
+                let page = try store.documents(part, range, isFirst: start == 0)
                 try await send(page.text)
                 start += page.count
             }
@@ -61,7 +61,7 @@ extension Router {
             body: .streamed { send in
                 try await send(Array("{\"rows\":[\n".utf8))
                 let count = try await write(send)
-                let sequence = try await store.lastSequence()
+                let sequence = try store.lastSequence()
                 try await send(Array("],\n\"total_rows\":\(count),\"update_seq\":\(sequence)}".utf8))
             })
     }

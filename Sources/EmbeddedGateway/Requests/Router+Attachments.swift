@@ -19,7 +19,7 @@ extension Router {
             throw GatewayFault(404, "missing attachment \(name)")
         }
         guard let digest = entry["digest"]?.string,
-            let length = try await store.attachmentLength(digest, of: id)
+            let length = try store.attachmentLength(digest, of: id)
         else {
             throw GatewayFault.missing
         }
@@ -117,8 +117,9 @@ extension Router {
 // MARK: - Contents
 
 extension Router {
-    /// Longer contents are read piece by piece as the client takes them.
-    private static let pieceLength = 256 << 10
+    /// Longer contents are read piece by piece as the client takes them. SQLite reads a content from its beginning for
+    /// each piece, so the pieces are not small: 20 MiB take 0.4 s in pieces of 1 MiB, 1.4 s in pieces of 256 KiB.
+    private static let pieceLength = 1 << 20
 
     /// Makes bytes of an attachment the body of an answer.
     private func add(_ digest: String, _ range: Range<Int>, to answer: inout Answer) async throws {
@@ -128,7 +129,7 @@ extension Router {
             return
         }
         guard range.count > Self.pieceLength else {
-            guard let content = try await store.attachmentContent(digest, range) else { throw GatewayFault.missing }
+            guard let content = try store.attachmentContent(digest, range) else { throw GatewayFault.missing }
             answer.body = .whole(content)
             return
         }
@@ -137,7 +138,7 @@ extension Router {
             for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.pieceLength) {
                 let piece = start..<min(start + Self.pieceLength, range.upperBound)
                 // Removed while it was sent.
-                guard let bytes = try await store.attachmentContent(digest, piece) else { throw ConnectionCut() }
+                guard let bytes = try store.attachmentContent(digest, piece) else { throw ConnectionCut() }
                 try await send(bytes)
             }
         }

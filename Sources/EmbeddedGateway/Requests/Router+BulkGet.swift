@@ -36,7 +36,7 @@ extension Router {
             }
             let options = try DocumentOptions(query, wish)
             let document = try await stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
-            try await store.outgoing(document, options).write(to: &parts)
+            try store.outgoing(document, options).write(to: &parts)
         } catch let fault as GatewayFault {
             parts.error(Self.row(id, revision: revision?.string, fault))
         }

@@ -35,7 +35,7 @@ struct Greeting: Sendable {
 extension Router {
     /// `GET /DB/`.
     func databaseInformation() async throws -> Answer {
-        databaseInformation(sequence: try await store.lastSequence(), state: "Online")
+        databaseInformation(sequence: try store.lastSequence(), state: "Online")
     }
 
     func databaseInformation(sequence: Int, state: String) -> Answer {

@@ -21,7 +21,7 @@ extension Router {
         }
         let options = try DocumentOptions(query)
         let document = try await stored(id, revision: query["rev"])
-        let outgoing = try await store.outgoing(document, options)
+        let outgoing = try store.outgoing(document, options)
         let tag = HTTPField.revisionTag(document.revision)
         let takesJSON = request.accepts("application/json")
         if request.accepts("multipart/"), outgoing.attachments != nil || !takesJSON {
@@ -37,10 +37,10 @@ extension Router {
     /// - Throws: ``GatewayFault`` 404: a tombstone is found only by its revision; 403 if the visitor may not see it.
     func stored(_ id: String, revision: String?) async throws -> StoredDocument {
         if let revision {
-            guard let document = try await store.revision(revision, of: id) else { throw GatewayFault.missing }
+            guard let document = try store.revision(revision, of: id) else { throw GatewayFault.missing }
             return visitor.sees(document.channels) ? document : document.redacted
         }
-        guard let document = try await store.winner(of: id) else { throw GatewayFault.missing }
+        guard let document = try store.winner(of: id) else { throw GatewayFault.missing }
         guard visitor.sees(document.channels) else { throw GatewayFault(403, "forbidden") }
         if document.isDeleted { throw GatewayFault.deleted }
         return document

@@ -17,7 +17,7 @@ extension Router {
     }
 
     private func getLocalDocument(_ name: String) async throws -> Answer {
-        guard let (revision, body) = try await store.localDocument(name) else { throw GatewayFault.missing }
+        guard let (revision, body) = try store.localDocument(name) else { throw GatewayFault.missing }
         let document = StoredDocument(
             id: "_local/\(name)", revision: "0-\(revision)", isDeleted: false, body: body)
         return .json(document.text())

@@ -22,7 +22,7 @@ extension Router {
 
     private func names(_ revisions: String, of id: String) async throws -> [String] {
         if revisions == "all" {
-            guard let leaves = try await store.leaves(of: id) else { throw GatewayFault.missing }
+            guard let leaves = try store.leaves(of: id) else { throw GatewayFault.missing }
             return leaves
         }
         guard let list = try? JSONText(revisions).root, list.kind == .array,

@@ -13,7 +13,7 @@ extension Router {
                 throw GatewayFault(400, "Bad JSON: a list of revisions is expected for each document")
             }
             let asked = member.value.elements.compactMap(\.string)
-            let difference = RevisionsDifference(asked, try await store.tree(of: id))
+            let difference = RevisionsDifference(asked, try store.tree(of: id))
             guard !difference.missing.isEmpty else { continue }
             if text.count > 1 { text += ",\n".utf8 }
             text.appendJSONString(id.utf8)

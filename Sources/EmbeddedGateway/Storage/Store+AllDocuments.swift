@@ -34,8 +34,8 @@ extension Store {
     ///   - limit: Most rows; nil for no limit.
     func documents(
         _ range: DocumentRange, after: String?, limit: Int?
-    ) async throws -> DocumentsPage {
-        try await database.read { db in
+    ) throws -> DocumentsPage {
+        try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner
@@ -62,8 +62,8 @@ extension Store {
     /// The first of the documents with these ids, in their order; a row with an error where there is none.
     func documents(
         _ ids: ArraySlice<String>, _ range: DocumentRange, isFirst: Bool
-    ) async throws -> DocumentsPage {
-        try await database.read { db in
+    ) throws -> DocumentsPage {
+        try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT \(Self.listColumns) FROM documents d JOIN revisions r ON r.key = d.winner

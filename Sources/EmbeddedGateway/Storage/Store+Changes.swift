@@ -58,8 +58,8 @@ extension Store {
     func changes(
         since: FeedPosition, through end: Int, limit: Int?, _ selection: ChangeSelection, separator: String,
         isFirst: Bool
-    ) async throws -> ChangesPage {
-        try await database.read { db in
+    ) throws -> ChangesPage {
+        try read { db in
             var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
             let grant = selection.visitor.channels[Visitor.everything] ?? Self.guestSequence
             let rows = try rows(since: Self.floor(since, grant), through: end, selection, db)

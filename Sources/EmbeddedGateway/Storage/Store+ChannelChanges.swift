@@ -29,8 +29,8 @@ extension Store {
     /// the first place behind `since`.
     func channelChanges(
         since: FeedPosition, through end: Int, _ selection: ChangeSelection, _ grants: [String: Int]
-    ) async throws -> [ChannelChange] {
-        try await database.read { db in
+    ) throws -> [ChannelChange] {
+        try read { db in
             let newest = grants.values.max() ?? 0
             let isPast = since.trigger == nil && since.sequence >= newest
             let query = ChannelQuery(
@@ -54,8 +54,8 @@ extension Store {
     func page(
         of changes: ArraySlice<ChannelChange>, limit: Int?, _ selection: ChangeSelection, since: FeedPosition,
         separator: String, isFirst: Bool
-    ) async throws -> (page: ChangesPage, used: Int) {
-        try await database.read { db in
+    ) throws -> (page: ChangesPage, used: Int) {
+        try read { db in
             var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
             var used = 0
             let statement = try db.cachedStatement(

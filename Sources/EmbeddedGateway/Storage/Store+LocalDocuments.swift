@@ -3,8 +3,8 @@ internal import GRDB
 
 /// `_local` documents: revisions are counted, `0-1`, `0-2`, and a write must name the one it replaces.
 extension Store {
-    func localDocument(_ name: String) async throws -> (revision: Int, body: [UInt8])? {
-        try await database.read { db in try localDocument(name, db) }
+    func localDocument(_ name: String) throws -> (revision: Int, body: [UInt8])? {
+        try read { db in try localDocument(name, db) }
     }
 
     /// - Returns: The new revision.

@@ -3,8 +3,8 @@ internal import GRDB
 
 extension Store {
     /// The winning revision, tombstones included; nil if the document was never there.
-    func winner(of id: String) async throws -> StoredDocument? {
-        try await database.read { db in
+    func winner(of id: String) throws -> StoredDocument? {
+        try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels, r.version
@@ -16,9 +16,9 @@ extension Store {
     }
 
     /// A certain revision, by its name or its version; nil if it is not known, or only by name.
-    func revision(_ revision: String, of id: String) async throws -> StoredDocument? {
+    func revision(_ revision: String, of id: String) throws -> StoredDocument? {
         let column = DocumentVersions.isVersion(revision) ? "version" : "revision"
-        return try await database.read { db in
+        return try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT d.id, r.revision, r.deleted, r.body, r.attachments, r.channels, r.version
@@ -30,8 +30,8 @@ extension Store {
     }
 
     /// A revision and what is known of those before it, newest first.
-    func history(of revision: String, of id: String) async throws -> [RevisionID] {
-        try await database.read { db in
+    func history(of revision: String, of id: String) throws -> [RevisionID] {
+        try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     WITH RECURSIVE line (revision, parent) AS (
@@ -47,8 +47,8 @@ extension Store {
     }
 
     /// How long a document's attachment with this digest is; nil if it dangles.
-    func attachmentLength(_ digest: String, of id: String) async throws -> Int? {
-        try await database.read { db in
+    func attachmentLength(_ digest: String, of id: String) throws -> Int? {
+        try read { db in
             try Int.fetchOne(
                 db,
                 sql: """
@@ -61,8 +61,8 @@ extension Store {
     }
 
     /// Some bytes of the attachment content with this digest; nil if no document has it any more.
-    func attachmentContent(_ digest: String, _ range: Range<Int>) async throws -> [UInt8]? {
-        try await database.read { db in
+    func attachmentContent(_ digest: String, _ range: Range<Int>) throws -> [UInt8]? {
+        try read { db in
             try Data.fetchOne(
                 db, sql: "SELECT substr(content, ?, ?) FROM attachments WHERE digest = ?",
                 arguments: [range.lowerBound + 1, range.count, digest]
@@ -71,8 +71,8 @@ extension Store {
     }
 
     /// What a document's attachments with these digests hold; those that dangle are missing.
-    func attachments(_ digests: [String], of id: String) async throws -> [String: [UInt8]] {
-        try await database.read { db in
+    func attachments(_ digests: [String], of id: String) throws -> [String: [UInt8]] {
+        try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT a.content FROM documents d

@@ -14,12 +14,12 @@ struct DocumentOptions: Sendable {
 
 extension Store {
     /// The newest revision of each branch, the lowest name first; nil if the document was never there.
-    func leaves(of id: String) async throws -> [String]? {
-        try await tree(of: id)?.leaves.map(\.id.description)
+    func leaves(of id: String) throws -> [String]? {
+        try tree(of: id)?.leaves.map(\.id.description)
     }
 
-    func tree(of id: String) async throws -> RevisionTree? {
-        try await database.read { db in
+    func tree(of id: String) throws -> RevisionTree? {
+        try read { db in
             let statement = try db.cachedStatement(
                 sql: "SELECT key FROM documents WHERE collection = \(collection) AND id = ?")
             return try Int64.fetchOne(statement, arguments: [id]).map { try RevisionTree(of: $0, db) }
@@ -29,14 +29,14 @@ extension Store {
     /// Puts together what goes out.
     ///
     /// - Throws: ``GatewayFault`` 404 if the content of an attachment is not there that must be.
-    func outgoing(_ document: StoredDocument, _ options: DocumentOptions) async throws -> OutgoingDocument {
+    func outgoing(_ document: StoredDocument, _ options: DocumentOptions) throws -> OutgoingDocument {
         var result = OutgoingDocument(document: document)
         let needsHistory = options.historyLimit > 0 || options.attachmentsSince?.isEmpty == false
-        let history = needsHistory ? try await history(of: document.revision, of: document.id) : []
+        let history = needsHistory ? try history(of: document.revision, of: document.id) : []
         if options.historyLimit > 0 { result.history = Self.cut(history, options) }
         if let since = options.attachmentsSince {
             let known = history.first { since.contains($0.description) }
-            result.attachments = try await contents(of: document, from: (known?.generation ?? 0) + 1)
+            result.attachments = try contents(of: document, from: (known?.generation ?? 0) + 1)
         }
         return result
     }
@@ -52,13 +52,13 @@ extension Store {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1: what dangles stays a stub where it has no `revpos`, and is 404
     ///   otherwise.
-    private func contents(of document: StoredDocument, from generation: Int) async throws -> [LoadedAttachment]? {
+    private func contents(of document: StoredDocument, from generation: Int) throws -> [LoadedAttachment]? {
         guard let entries = try document.attachments.map({ try JSONText($0).root }) else { return nil }
         let digest = { (entry: JSONValue) -> String? in
             guard let revpos = entry["revpos"]?.integer, revpos >= generation else { return nil }
             return entry["digest"]?.string
         }
-        let contents = try await attachments(entries.members.compactMap { digest($0.value) }, of: document.id)
+        let contents = try attachments(entries.members.compactMap { digest($0.value) }, of: document.id)
         return try entries.members.compactMap { member in
             guard let name = member.name.string else { return nil }
             let wanted = digest(member.value)

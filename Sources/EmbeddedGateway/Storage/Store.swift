@@ -79,5 +79,11 @@ final class Store: Sendable {
         return try Int.fetchOne(statement) ?? guestSequence
     }
 
-    func lastSequence() async throws -> Int { try await database.read { db in try Self.lastSequence(db) } }
+    func lastSequence() throws -> Int { try read { db in try Self.lastSequence(db) } }
+
+    /// Reads on the thread of the caller.
+    ///
+    /// Not asynchronous on purpose: what hundreds of requests had read would then be in memory before the first of them
+    /// is answered, since each read ends in a queue behind the others.
+    func read<Value>(_ value: (Database) throws -> Value) throws -> Value { try database.read(value) }
 }
