@@ -26,9 +26,11 @@ extension Gateway {
         guard let held = hold.withLock({ $0 }) else { return }
         let left = settings.now().duration(to: held.until)
         guard left > .zero else { return hold.withLock { $0 = nil } }
-        throw GatewayError(
+        var error = GatewayError(
             held.status == 429 ? .tooManyRequests : .unavailable,
             "\(url): not asked again before the time that the gateway has set (Retry-After)", status: held.status,
             retryAfter: left)
+        error.isHeldBack = true
+        throw error
     }
 }

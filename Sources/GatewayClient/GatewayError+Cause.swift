@@ -20,7 +20,7 @@ extension GatewayError {
         let name: Name
         public var description: String { name.rawValue }
 
-        /// Nobody may not ask this.
+        /// Anonymous requests are refused.
         public static let loginRequired = Cause(name: .loginRequired)
         /// The user is not known, or not with this password.
         public static let wrongCredentials = Cause(name: .wrongCredentials)

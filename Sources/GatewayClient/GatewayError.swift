@@ -65,6 +65,8 @@ public struct GatewayError: Error, Sendable {
     public var cause: Cause?
     /// What the gateway asked for in `Retry-After`.
     public var retryAfter: Duration?
+    /// Whether this is the gateway's word on an earlier request: this one was not sent, as the gateway had asked for time.
+    public internal(set) var isHeldBack = false
 
     public init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {
         self.code = code

@@ -37,7 +37,7 @@ extension Gateway {
     ) async throws(GatewayError) -> RevisionID {
         guard !attachments.isEmpty else { return try await put(id, body: body) }
         guard let document = try? JSONText(body), document.root.kind == .object else {
-            throw GatewayError(.invalidRequest, "the document '\(id)' is to be what is no JSON object")
+            throw GatewayError(.invalidRequest, "the document '\(id)' must be a JSON object")
         }
         let dialect = try await findDialect()
         if let fault = Self.fault(of: attachments, dialect) { throw GatewayError(.invalidRequest, fault) }

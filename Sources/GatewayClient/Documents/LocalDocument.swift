@@ -48,7 +48,7 @@ extension Gateway {
         _ name: String, body: [UInt8], revision: RevisionID? = nil
     ) async throws(GatewayError) -> RevisionID {
         guard let text = try? JSONText(body), text.root.kind == .object else {
-            throw GatewayError(.invalidRequest, "the _local document '\(name)' is to be what is no JSON object")
+            throw GatewayError(.invalidRequest, "the _local document '\(name)' must be a JSON object")
         }
         do throws(GatewayError) {
             return try await put(Self.place(ofLocal: name), Self.body(text, revision: revision))

@@ -1,0 +1,56 @@
+internal import LosslessJSON
+
+extension Gateway {
+    /// Documents as they are now, also for users who may not list any: then each is asked for by itself.
+    ///
+    /// A tombstone is `.missing` for those.
+    ///
+    /// - Parameters:
+    ///   - includesBodies: If not, those that are found have `{}`.
+    ///   - limit: Bytes of an answer for several documents.
+    /// - Returns: One lookup per id, in their order.
+    /// - Throws: As ``allDocs(keys:includesBodies:limit:)``.
+    /// - Note: Source: `POST /{keyspace}/_all_docs`, which Sync Gateway's `disable_public_all_docs` and proxies close.
+    public func currentDocuments(
+        _ ids: [DocumentID], includesBodies: Bool = true, limit: Int = 256 << 20
+    ) async throws(GatewayError) -> [DocumentLookup] {
+        do throws(GatewayError) {
+            return try await allDocs(keys: ids, includesBodies: includesBodies, limit: limit)
+        } catch {
+            guard error.isAboutThisList else { throw error }
+        }
+        var lookups: [DocumentLookup] = []
+        var bytes = 0
+        for id in ids {
+            let lookup = try await current(id, includesBody: includesBodies)
+            if case .found(_, let document) = lookup { bytes += document.bytes.count }
+            guard bytes <= limit || ids.count == 1 else {
+                throw GatewayError(.tooLarge, "\(url): the documents that are asked for are too long together")
+            }
+            lookups.append(lookup)
+        }
+        return lookups
+    }
+
+    /// One document as it is now, as ``currentDocuments(_:includesBodies:limit:)`` does it.
+    public func currentDocument(_ id: DocumentID) async throws(GatewayError) -> DocumentLookup {
+        try await currentDocuments([id]).first ?? .missing
+    }
+
+    private func current(_ id: DocumentID, includesBody: Bool) async throws(GatewayError) -> DocumentLookup {
+        do throws(GatewayError) {
+            guard let document = try await document(id) else { return .missing }
+            let nothing = includesBody ? nil : try? JSONText("{}")
+            return .found(RevisionID(document.root["_rev"]?.string ?? ""), nothing ?? document)
+        } catch {
+            // Of this document alone: of the keyspace, the next request will tell.
+            guard error.status == 403, !error.isAboutKeyspace else { throw error }
+            return .refused(reason: error.description)
+        }
+    }
+}
+
+extension GatewayError {
+    /// Whether the list of documents is refused, and not the keyspace.
+    fileprivate var isAboutThisList: Bool { [403, 404, 405].contains(status) && !isAboutKeyspace }
+}
