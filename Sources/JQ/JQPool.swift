@@ -11,8 +11,9 @@ package final class JQPool: Sendable {
         package var deadline: Duration = .seconds(2)
         /// Bytes of one call's outputs; each output counts 64 more.
         package var outputLimit = 24 << 20
-        /// Bytes of address space that programs may use in one process.
-        package var memoryLimit = 1 << 30
+        /// Bytes of address space that programs may use in one process: 1 GiB, less where the machine, or the control
+        /// group of this process, has less than four times as much.
+        package var memoryLimit = MachineMemory.share(of: 1 << 30)
         /// Processes at the same time, at most.
         package var helpers = 2
 

@@ -10,7 +10,7 @@ extension JSONText {
     /// very one. Does not recurse.
     ///
     /// - Throws: ``JSONPatchFault`` for the first operation that can't be done. A copy is refused as
-    ///   ``JSONFault/Reason/tooLong(limit:)`` where the document and the value together exceed 64 MiB: each copy can
+    ///   ``JSONFault/Reason/tooLong(limit:)`` where the document and the value together exceed 32 MiB: each copy can
     ///   double a document.
     /// - Note: Source: RFC 6902, sections 4 and 5. What it leaves open: the whole document can't be removed.
     public func applying(_ patch: JSONPatch) throws(JSONPatchFault) -> JSONText {
@@ -63,7 +63,7 @@ extension JSONText {
     }
 
     /// Some times the largest document that a gateway takes (20 MiB).
-    private static let copyLimit = 64 << 20
+    private static let copyLimit = 32 << 20
 
     private func adding(_ value: ArraySlice<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
         guard let parent = pointer.parent, try place(parent).kind == .array else {

@@ -175,7 +175,7 @@ import Testing
         let copies = (0..<40).map { number in
             JSONPatch.Operation.copy(from: JSONPointer(tokens: []), to: JSONPointer(tokens: ["\(number)"]))
         }
-        let fault = JSONPatchFault(.edit(.invalidValue(JSONFault(.tooLong(limit: 64 << 20), at: 0))), at: 2)
+        let fault = JSONPatchFault(.edit(.invalidValue(JSONFault(.tooLong(limit: 32 << 20), at: 0))), at: 1)
         #expect(throws: fault) { try text.applying(JSONPatch(operations: copies)) }
     }
 

@@ -75,7 +75,7 @@ import Testing
     func ifIsAConditionOfJQ(condition: String, document: String, fires: Bool) async throws {
         let set = try ruleSet(lines: "name: a, when: {}, if: \(condition), then: []")
         #expect(try await set.decided(document).fired == (fires ? [0] : []))
-        let explained = await set.explain(DecisionInput(try JSONText(document)), now: 0)
+        let explained = await set.explain(DecisionInput(try JSONText(document)), now: 0).rules
         #expect(explained.map(\.outcome) == [fires ? .fires : .doesNotFire])
     }
 
@@ -154,7 +154,7 @@ import Testing
         let found = faults(text)
         #expect(
             found.map { $0.prefix(while: { $0 != " " }) } == [
-                "r.yaml:3:30:", "r.yaml:4:53:", "r.yaml:5:53:", "r.yaml:6:30:",
+                "r.yaml:3:36:", "r.yaml:4:54:", "r.yaml:5:53:", "r.yaml:6:31:",
             ])
         #expect(found.allSatisfy { $0.contains("not a jq program: ") && $0.hasSuffix("; correct it") }, "\(found)")
     }

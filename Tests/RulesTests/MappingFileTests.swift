@@ -35,11 +35,11 @@ import Testing
         ),
         (
             head + "rules:\n- {name: a, when: {}, if: '$users', then: []}\n",
-            "r.yaml:4:27: not a jq program: line 1: $users is not defined"
+            "r.yaml:4:28: not a jq program: $users is not defined"
         ),
         (
             head + "slurp: [users]\nrules:\n- {name: a, when: {}, if: '$user', then: []}\n",
-            "r.yaml:5:27: not a jq program: line 1: $user is not defined"
+            "r.yaml:5:28: not a jq program: $user is not defined"
         ),
         (
             head + "rules: []\ntests: [{name: t, given: {}, slurp: {a: []}, expect: {}}]\n",
@@ -184,7 +184,7 @@ import Testing
         let rules =
             "rules: [{name: a, when: {}, then: [merge: {n: 1}]}, {name: b, when: {}, then: [merge: {jq: '7'}]}]\n"
         let input = DecisionInput(try JSONText(#"{"id":"d"}"#))
-        let explanations = await (try ruleFileSet(Self.head + rules).ruleSet()).explain(input, now: 0)
+        let explanations = await (try ruleFileSet(Self.head + rules).ruleSet()).explain(input, now: 0).rules
         #expect(explanations.map(\.outcome) == [.fires, .undecided])
     }
 

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         ("", [#"{"_id":"d","type":"list"}"#]), ("otherwise: pass", [#"{"_id":"d","type":"list"}"#]),
         ("otherwise: drop", []),
-        ("otherwise: reject", ["no rule of the mapping is for it, and the mapping says 'otherwise: reject'"]),
+        ("otherwise: reject", ["no rule of the mapping matches it (otherwise: reject)"]),
     ])
     func documentsThatNoRuleIsForAreWhatOtherwiseSays(line: String, expected: [String]) async throws {
         let found = try await map(
@@ -230,5 +230,5 @@ func ruleFileSet(_ yaml: String, path: String = "r.yaml") throws -> RuleFileSet 
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
     let faults = file.faults + shared.programs.compile()
     guard faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: faults) }
-    return RuleFileSet(files: [file], programs: shared.programs.texts)
+    return RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
 }

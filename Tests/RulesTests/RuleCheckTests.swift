@@ -55,7 +55,7 @@ import Testing
         "name: a, when: {$or: [{a: {$exists: false}}, {b: {$exists: false}}]}, then: [{merge: {a: 1, b: 1}}]",
         // A program may make a clause false.
         "name: a, when: {type: task, at: {$exists: false}}, then: [{merge: {at: {jq: $now}}}]",
-        "name: a, when: {type: task, at: {$gt: 1}}, then: [{merge: {at: {jq: .at - 1}}}]",
+        "name: a, when: {type: task, at: {$gt: 1, $type: number}}, then: [{merge: {at: {jq: .at - 1}}}]",
         "name: a, when: {type: task}, then: [{merge: {jq: .x}}]",
         "name: a, when: {type: task}, then: [{patch: {jq: .x}}]",
         "name: a, when: {tags: {$elemMatch: {$eq: x}}}, then: [{patch: [{op: remove, path: /tags/0}]}]",
@@ -132,7 +132,7 @@ import Testing
         ("name: a, when: {t: 1}, unless: {}, then: []", "3:28: warning: rule 'a': it never fires: `unless: {}`"),
         ("name: a, when: {t: 1, s: 2}, unless: {s: 2}, then: []", "3:34: warning: rule 'a': it never fires: `unless`"),
         (
-            "name: a, when: {t: 5}, unless: {$or: [{s: 1}, {t: {$gt: 3}}]}, then: []",
+            "name: a, when: {t: 5}, unless: {$or: [{s: 1}, {t: {$gt: 3, $lt: 9}}]}, then: []",
             "`unless` holds whenever `when` does"
         ),
         ("name: a, when: {t: 5}, unless: {t: {$exists: true}}, then: []", "`unless` holds whenever `when` does"),
@@ -157,7 +157,7 @@ import Testing
     @Test(arguments: [
         "{type: task, n: {$gt: 1, $lt: 2}}",
         "{a: {$gte: 5, $lte: 5}}",
-        "{a: {$gt: 5, $ne: 6, $exists: true}}",
+        "{a: {$gt: 5, $ne: 6, $type: number}}",
         "{a: {$in: [1, 2], $nin: [2]}}",
         "{$and: [{a: {$in: [1, 2]}}, {a: {$in: [3]}}]}",
         "{a: {$in: [[1], x], $size: 1}}",
@@ -171,7 +171,7 @@ import Testing
         "{a: {$beginsWith: x, $gt: x}}",
         "{$and: [{a: {$beginsWith: ab}}, {a: {$beginsWith: abc}}]}",
         "{$or: [{a: 1}, {a: 2}]}",
-        "{$or: [{a: {$gt: 5}}, {a: {$lt: 3}}]}",
+        "{$or: [{a: {$gt: 5, $type: number}}, {a: {$lt: 3}}]}",
         "{a: {$lt: false}}",
         "{_id: {$gt: task}, _attachments: {$exists: true}}",
         "{_deleted: {$exists: false}}",

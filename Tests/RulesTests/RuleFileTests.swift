@@ -21,7 +21,7 @@ import Testing
         ),
         (
             "version: 1\nrules: [x]",
-            "2:9: a rule must be an object with the keys name, when, unless, if, on, then, on_error, not text"
+            "2:9: a rule must be an object with the keys name, when, unless, if, on, then, on_error, allow, not text"
         ),
         (rule("when: {}, then: []"), "3:5: 'name' is missing; give each rule a name of its own"),
         (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write a text"),

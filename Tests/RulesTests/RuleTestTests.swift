@@ -26,7 +26,8 @@ import Testing
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array((Self.rules + test).utf8), shared: shared)
         try #require(file.faults.isEmpty, "\(file.faults)")
-        return await RuleFileSet(files: [file], programs: shared.programs.texts).runTests(now: 0)
+        return await RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
+            .runTests(now: 0)
     }
 
     @Test(arguments: [

@@ -91,7 +91,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("fired: [stamp]", true), ("effects: []", true), ("error: 'bad'", true), ("error: other", false),
+        ("fired: [stamp]", false), ("effects: []", false), ("error: 'bad'", true), ("error: other", false),
+        ("fired: [stamp], error: true", true), ("effects: [], error: bad", true), ("document: {seen: true}", false),
         ("effects: [{rule: bad, action: skip}]", true), ("effects: [{rule: stamp, action: skip}]", false),
     ])
     func testsMayExpectTheSkip(expectation: String, passes: Bool) async throws {
@@ -106,7 +107,7 @@ import Testing
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
         #expect(file.faults == [])
-        let files = RuleFileSet(files: [file], programs: shared.programs.texts)
+        let files = RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
         #expect(await files.runTests(now: 0).map(\.hasPassed) == [passes])
     }
 }

@@ -62,8 +62,11 @@ import Testing
         #expect(result.faults.first?.hasPrefix(message) == true, "\(result.faults)")
     }
 
-    @Test func mergeKeysAndAliasesAreWhatTheySay() {
-        #expect(yaml("a: &x {k: 1}\nb: *x\n<<: *x").json == #"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#)
+    @Test func aliasesAreWhatTheyStandForAndMergeKeysAreRefused() {
+        #expect(yaml("a: &x {k: 1}\nb: *x\n'<<': *x").json == #"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#)
+        let merged = yaml("a: &x {k: 1}\n<<: *x")
+        #expect(merged.json == nil)
+        #expect(merged.faults.map { $0.prefix(11) } == ["f:2:1: merg"], "\(merged.faults)")
     }
 
     @Test func anAliasBombIsAnError() {

@@ -4,6 +4,11 @@ final class AttachmentFiles {
     final class Shared {
         fileprivate var contents: [ExactString: AttachmentContent] = [:]
         fileprivate var folders: [ExactString: AttachmentFolder] = [:]
+
+        /// The paths of what was read.
+        var paths: AttachedPaths {
+            AttachedPaths(files: contents.keys.map(\.text), folders: folders.keys.map(\.text))
+        }
     }
 
     /// Bytes that a file may have. More than gateways take, so that it is they who say no.
@@ -36,4 +41,11 @@ final class AttachmentFiles {
         shared.folders[key] = folder
         return folder
     }
+}
+
+/// What rule files attach to documents, by path: nothing else should be written there.
+package struct AttachedPaths: Sendable {
+    package let files: [String]
+    /// Documents choose from all that is in them.
+    package let folders: [String]
 }

@@ -4,39 +4,46 @@ internal import LosslessJSON
 enum ActionCheck {
     static func warnings(_ rule: Rule) -> [RuleWarning] {
         var found: [RuleWarning] = []
-        func warn(_ position: SourcePosition, _ message: String) {
-            found.append(RuleWarning(path: rule.path, position: position, rule: rule.name, message: message))
+        func warn(_ position: SourcePosition, _ code: RuleWarning.Code, _ message: String) {
+            found.append(
+                RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message))
         }
         if case .list(let elements)? = rule.source.member("then")?.content {
             for (element, action) in zip(elements, rule.then) {
-                if let message = message(action, of: rule) { warn(element.position, message) }
+                if let (code, message) = message(action, of: rule) { warn(element.position, code, message) }
             }
         }
         for text in texts(in: rule.source.member("then")) {
-            if let message = uncomputed(text.text) { warn(text.position, message) }
+            if let message = uncomputed(text.text) { warn(text.position, .notAProgram, message) }
         }
         for program in programs(in: rule.source) {
-            for message in ProgramCheck.messages(program.text) { warn(program.position, message) }
+            for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
         }
         return found
     }
 
-    private static func message(_ action: Action, of rule: Rule) -> String? {
+    private static func message(_ action: Action, of rule: Rule) -> (RuleWarning.Code, String)? {
         switch action {
         case .attach(let attach) where (attach.length ?? 0) > Attachment.lengthLimit:
-            return "the file has \(attach.length ?? 0) bytes; Sync Gateway takes attachments of at most "
-                + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
+            return (
+                .largeAttachment,
+                "the file has \(attach.length ?? 0) bytes; Sync Gateway takes attachments of at most "
+                    + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
+            )
         case .patch(let patch):
             guard rule.kind == .rules, case .fixed(let patch) = patch.source,
                 patch.operations.contains(where: \.removesAttachment)
             else {
                 return nil
             }
-            return "the patch takes an attachment away without saying so; write detach: NAME"
+            return (.lostAttachment, "the patch takes an attachment away without saying so; write detach: NAME")
         case .attach, .detach, .merge, .delete:
             guard rule.kind == .rules, rule.on == .delete else { return nil }
-            return "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
-                + "use put to write another one"
+            return (
+                .writesDeleted,
+                "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
+                    + "use put to write another one"
+            )
         case .put: return nil
         }
     }

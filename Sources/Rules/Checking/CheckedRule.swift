@@ -29,8 +29,8 @@ struct CheckedRule {
         return members.first { $0.name == key }?.position ?? rule.position
     }
 
-    func warning(at position: SourcePosition, _ message: String) -> RuleWarning {
-        RuleWarning(path: rule.path, position: position, rule: rule.name, message: message)
+    func warning(at position: SourcePosition, _ code: RuleWarning.Code, _ message: String) -> RuleWarning {
+        RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message)
     }
 
     /// As messages about other rules name it.

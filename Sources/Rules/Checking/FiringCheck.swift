@@ -7,7 +7,7 @@ struct FiringCheck {
     init(_ rule: CheckedRule) {
         let reasons = Self.contradiction(rule) + Self.deletionMark(rule) + Self.exception(rule)
         isDead = !reasons.isEmpty
-        warnings = reasons.map { rule.warning(at: $0.position, "it never fires: \($0.message)") }
+        warnings = reasons.map { rule.warning(at: $0.position, .neverFires, "it never fires: \($0.message)") }
         warnings += Self.uselessException(rule) + Self.tombstone(rule)
     }
 
@@ -41,7 +41,10 @@ struct FiringCheck {
 
     private static func uselessException(_ rule: CheckedRule) -> [RuleWarning] {
         guard let contradiction = Contradiction(in: rule.unless) else { return [] }
-        return [rule.warning(at: contradiction.position, "`unless` excludes nothing: \(contradiction.message)")]
+        return [
+            rule.warning(
+                at: contradiction.position, .uselessUnless, "`unless` excludes nothing: \(contradiction.message)")
+        ]
     }
 
     /// What a tombstone has.
@@ -56,7 +59,7 @@ struct FiringCheck {
                 return nil
             }
             return rule.warning(
-                at: clause.position,
+                at: clause.position, .tombstoneField,
                 "a tombstone carries only _id, _rev and _deleted, '\(DisplayText.plain(name))' is never there; "
                     + remedy
             )
@@ -66,7 +69,7 @@ struct FiringCheck {
 
 extension Selector {
     /// The members of the document that the selector looks at.
-    fileprivate var fieldNames: [String] {
+    var fieldNames: [String] {
         switch self {
         case .all(let selectors), .any(let selectors), .none(let selectors): selectors.flatMap(\.fieldNames)
         case .not(let selector): selector.fieldNames

@@ -12,14 +12,14 @@ enum LiteralCheck {
 
     /// `a.$exists` is a field, not an operator.
     private static func name(_ member: SourceNode.Member, _ rule: CheckedRule) -> [RuleWarning] {
-        if let message = missingDollar(member) { return [rule.warning(at: member.position, message)] }
+        if let message = missingDollar(member) { return [rule.warning(at: member.position, .fieldName, message)] }
         let parts = member.name.split(separator: ".")
         guard let index = parts.firstIndex(where: { $0.hasPrefix("$") }), index > 0 else { return [] }
         let path = parts[..<index].joined(separator: ".")
         let rest = parts[index...].joined(separator: ".")
         return [
             rule.warning(
-                at: member.position,
+                at: member.position, .fieldName,
                 "'\(DisplayText.plain(member.name))' is read as the name of a field; write "
                     + "\(DisplayText.plain(path)): { \(DisplayText.plain(rest)): … }, or '\\$' if it is a field")
         ]
@@ -37,22 +37,50 @@ enum LiteralCheck {
     private static func leaf(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> [RuleWarning] {
         switch (leaf.operatorName, leaf.argument.content) {
         case ("$type", .string(let name)) where !types.contains(name):
-            return [rule.warning(at: leaf.argument.position, unknownType(name))]
+            return [rule.warning(at: leaf.argument.position, .unknownType, unknownType(name))]
         case ("$eq", .string), ("$ne", .string): return whiteSpace(leaf.argument, rule)
         case ("$in", .list(let values)), ("$nin", .list(let values)), ("$all", .list(let values)):
             return duplicates(values, rule) + values.flatMap { whiteSpace($0, rule) }
-        case ("$lt", .string), ("$lte", .string):
+        case ("$lt", .string(let text)), ("$lte", .string(let text)), ("$gt", .string(let text)),
+            ("$gte", .string(let text)):
+            if let message = numberAsText(text, leaf) { return [rule.warning(at: leaf.position, .mixedTypes, message)] }
+            guard leaf.operatorName.hasPrefix("$l") else { return [] }
             guard leaf.siblings.allSatisfy({ ["$lt", "$lte", "$ne", "$exists"].contains($0) }) else { return [] }
             return [
                 rule.warning(
-                    at: leaf.position,
+                    at: leaf.position, .mixedTypes,
                     "\(leaf.operatorName) with a text also holds for null, booleans and numbers, which are less than "
                         + "any text; add a lower bound, $gte: \"\"")
             ]
+        case ("$gt", .number), ("$gte", .number):
+            guard !leaf.siblings.contains(where: { ["$lt", "$lte", "$type", "$mod", "$in", "$eq"].contains($0) }) else {
+                return []
+            }
+            return [
+                rule.warning(
+                    at: leaf.position, .mixedTypes,
+                    "\(leaf.operatorName) with a number also holds for texts, lists and objects, which are greater than "
+                        + "any number; add $type: number")
+            ]
         case ("$regex", .string(let pattern)):
-            return PatternCheck.messages(pattern).map { rule.warning(at: leaf.argument.position, $0) }
+            return PatternCheck.messages(pattern).map { rule.warning(at: leaf.argument.position, .regex, $0) }
         default: return []
         }
+    }
+
+    /// A text that spells out a number, where sizes are compared: texts are compared character by character. Digits as
+    /// dates and times have them are meant as text: `$gte: "2026"`, `$lt: "20261101"`.
+    private static func numberAsText(_ text: String, _ leaf: SelectorOutline.Leaf) -> String? {
+        guard !isCompactTime(text.trimmed), (try? JSONText(Array(text.trimmed.utf8)).root.kind) == .number else {
+            return nil
+        }
+        return "\(leaf.operatorName) with the text \(DisplayText.json(leaf.argument.jsonText.root)) compares texts, "
+            + "character by character, and a number is less than any text; without quotes it is the number \(text.trimmed)"
+    }
+
+    /// A year, and then month, day, hour and minute, and seconds, without anything between them.
+    private static func isCompactTime(_ text: Substring) -> Bool {
+        [4, 6, 8, 12, 14].contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
     private static func unknownType(_ name: String) -> String {
@@ -72,7 +100,8 @@ enum LiteralCheck {
         let trimmed = DisplayText.plain(String(text.trimmed))
         return [
             rule.warning(
-                at: node.position, "white space around a text counts: \(shown) is not \"\(trimmed)\"; remove it")
+                at: node.position, .whiteSpace,
+                "white space around a text counts: \(shown) is not \"\(trimmed)\"; remove it")
         ]
     }
 
@@ -91,7 +120,8 @@ enum LiteralCheck {
                 return nil
             }
             return rule.warning(
-                at: node.position, "\(DisplayText.json(value)) is in the list twice; remove one of the two")
+                at: node.position, .duplicateValue,
+                "\(DisplayText.json(value)) is in the list twice; remove one of the two")
         }
     }
 }

@@ -13,12 +13,30 @@ enum RepeatedFiringCheck {
         var knowledge = Knowledge(firing: rule)
         knowledge.apply(outlook)
         guard knowledge.certainlyFires(rule) else { return [] }
+        let position = rule.position(of: "then")
+        let computed = ComputedMember.all(of: rule.rule)
+        if let counter = computed.first(where: \.countsItself) {
+            return [rule.warning(at: position, .neverRests, restlessness(counter))]
+        }
+        // What is derived from other members has to be derived again when these change, and is written only if it is
+        // another value.
+        guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
         return [
             rule.warning(
-                at: rule.position(of: "then"),
+                at: position, .firesAgain,
                 "what it does leaves its own selectors true, so it fires again at every change of the document; "
-                    + remedy(rule))
+                    + (computed.isEmpty
+                        ? remedy(rule)
+                        : "if it is to happen once, \(remedy(rule)); if every time, "
+                            + "accept this with `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`"))
         ]
+    }
+
+    private static func restlessness(_ counter: ComputedMember) -> String {
+        let name = DisplayText.plain(FieldPath(names: counter.path).spelling)
+        return "it computes '\(name)' from '\(name)' itself and leaves its own selectors true, so it never comes to "
+            + "rest: every document becomes a dead letter, a rule loop; add a clause to `when`, or an `if`, that what it "
+            + "does makes false"
     }
 
     private static func remedy(_ rule: CheckedRule) -> String {

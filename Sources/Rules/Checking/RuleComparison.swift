@@ -22,7 +22,11 @@ struct RuleComparison {
     var warnings: [RuleWarning] {
         let duplicates = duplicates
         let names = Set(duplicates.map(\.rule))
-        return duplicates + (shadowed + opponents).filter { !names.contains($0.rule) }
+        let opponents = opponents
+        let circles = RuleCircles(rules, after: after).warnings.filter { circle in
+            !opponents.contains { $0.rule == circle.rule }
+        }
+        return duplicates + (shadowed + opponents + circles).filter { !names.contains($0.rule) }
     }
 
     // MARK: - The same twice
@@ -36,7 +40,8 @@ struct RuleComparison {
                 return nil
             }
             return rule.warning(
-                at: rule.rule.position, "it says the same as \(other.reference) before it; remove one of the two")
+                at: rule.rule.position, .duplicateRule,
+                "it says the same as \(other.reference) before it; remove one of the two")
         }
     }
 
@@ -66,14 +71,14 @@ struct RuleComparison {
         guard !isChangedBetween else { return nil }
         if outlook.deletes {
             return rule.warning(
-                at: rule.rule.position,
+                at: rule.rule.position, .neverFires,
                 "it never fires: \(other.reference) before it deletes all documents that it is for; move it up")
         }
         var after = before[index]
         after.apply(outlook)
         guard after.fires(rule) == .no else { return nil }
         return rule.warning(
-            at: rule.rule.position,
+            at: rule.rule.position, .neverFires,
             "it never fires: \(other.reference) before it makes its selectors false; move it up, or join the two")
     }
 
@@ -95,7 +100,7 @@ struct RuleComparison {
             let place = DisplayText.plain(opponent.name)
             warnings.append(
                 rule.warning(
-                    at: rule.position(of: "then"),
+                    at: rule.position(of: "then"), .ruleLoop,
                     "it and \(rules[opponent.index].reference) undo each other at '\(place)' without end, a rule loop; "
                         + "let one of the two leave out the other's documents"))
         }
@@ -129,13 +134,13 @@ extension CheckedRule {
 
 extension RuleOutlook {
     /// What becomes of each member in the end.
-    fileprivate var lastTouches: [[String]: Touch] {
+    var lastTouches: [[String]: Touch] {
         Dictionary(touched.map { ($0.path, $0.touch) }) { _, last in last }
     }
 }
 
 extension RuleOutlook.Touch {
-    fileprivate func undoes(_ other: RuleOutlook.Touch) -> Bool {
+    func undoes(_ other: RuleOutlook.Touch) -> Bool {
         switch (self, other) {
         case (.set(let value), .set(let otherValue)): !value.root.isEquivalent(to: otherValue.root)
         case (.set, .removed), (.removed, .set), (.attached, .removed), (.removed, .attached): true

@@ -10,7 +10,7 @@ extension RuleFileSet {
         }
         for rule in rules { byRule[rule.name, default: []] += ActionCheck.warnings(rule) }
         return rules.flatMap { rule in
-            (byRule[rule.name] ?? []).sorted {
+            rule.unaccepted(byRule[rule.name] ?? []).sorted {
                 ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
             }
         }

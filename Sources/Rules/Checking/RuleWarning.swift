@@ -1,13 +1,91 @@
 /// Something in a rule that is legal and most likely wrong.
 package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
+    /// What kind of warning it is: what a rule's `allow` names.
+    package enum Code: String, CaseIterable, Sendable {
+        case neverFires = "never-fires"
+        case uselessUnless = "useless-unless"
+        case tombstoneField = "tombstone-field"
+        case duplicateRule = "duplicate-rule"
+        case firesAgain = "fires-again"
+        case neverRests = "never-rests"
+        case ruleLoop = "rule-loop"
+        case fieldName = "field-name"
+        case unknownType = "unknown-type"
+        case whiteSpace = "white-space"
+        case duplicateValue = "duplicate-value"
+        case mixedTypes = "mixed-types"
+        case regex = "regex"
+        case largeAttachment = "large-attachment"
+        case lostAttachment = "lost-attachment"
+        case writesDeleted = "writes-deleted"
+        case notAProgram = "not-a-program"
+        case program = "program"
+        case unusedAllow = "unused-allow"
+
+        /// Whether other rules can be what it warns of: it depends on which files are checked together.
+        var dependsOnOtherRules: Bool { [.duplicateRule, .neverFires, .ruleLoop].contains(self) }
+    }
+
     package let path: String
     package let position: SourcePosition
     /// The rule's name.
     package let rule: String
+    package let code: Code
     /// What is wrong and what to do.
     package let message: String
 
     package var description: String {
-        "\(path):\(position.line):\(position.column): warning: rule '\(rule)': \(message)"
+        "\(path):\(position.line):\(position.column): warning: rule '\(rule)': \(message) [\(code.rawValue)]"
+    }
+}
+
+/// A code of a rule's `allow` list: its warnings are accepted where the rule stands.
+struct AllowedWarning: Sendable {
+    let code: RuleWarning.Code
+    let position: SourcePosition
+}
+
+extension AllowedWarning {
+    private static var codes: [String] { RuleWarning.Code.allCases.map(\.rawValue) }
+
+    /// The codes of an `allow` list; faults where it is none, or names none.
+    static func read(_ object: SourceObject) -> [AllowedWarning] {
+        guard let node = object.node("allow") else { return [] }
+        guard case .list(let elements) = node.content else {
+            object.faults.report(
+                at: node.position,
+                "'allow' must be a list of codes, not \(node.kindName); write allow: [\(codes[0])], as "
+                    + "`changebot rules check` prints them")
+            return []
+        }
+        return elements.compactMap { element in
+            guard let text = element.text, let code = RuleWarning.Code(rawValue: text) else {
+                let text = element.text ?? element.kindName
+                let guess = NearestName.of(text, among: codes).map { ": did you mean '\($0)'?" } ?? ";"
+                object.faults.report(
+                    at: element.position,
+                    "'\(DisplayText.plain(text))' is not the code of a warning\(guess) "
+                        + "Codes: \(codes.joined(separator: ", "))")
+                return nil
+            }
+            return AllowedWarning(code: code, position: element.position)
+        }
+    }
+}
+
+extension Rule {
+    /// The warnings that the rule does not accept, and one for each code that accepts nothing, whatever other rules
+    /// there are.
+    func unaccepted(_ warnings: [RuleWarning]) -> [RuleWarning] {
+        let codes = Set(warnings.map(\.code))
+        let unused = allow.filter { allowed in
+            !codes.contains(allowed.code) && allowed.code != .unusedAllow && !allowed.code.dependsOnOtherRules
+        }.map { allowed in
+            RuleWarning(
+                path: path, position: allowed.position, rule: name, code: .unusedAllow,
+                message: "there is no warning '\(allowed.code.rawValue)' to accept; take it out of `allow`")
+        }
+        let accepted = Set(allow.map(\.code))
+        return (warnings + unused).filter { !accepted.contains($0.code) }
     }
 }

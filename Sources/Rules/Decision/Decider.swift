@@ -46,9 +46,9 @@ package final class Decider {
     /// - Parameters:
     ///   - now: What programs know as `$now`, in seconds since 1970.
     ///   - willDecide: Called with the index of an input before it is looked at, also each time it goes on with jq's
-    ///     answers.
+    ///     answers; with nil while jq is waited for, which works in a process of its own.
     package func decide(
-        on inputs: [DecisionInput], now: Int, willDecide: (Int) -> Void = { _ in }
+        on inputs: [DecisionInput], now: Int, willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
         var decisions = inputs.map { Decision($0.document) }
@@ -67,6 +67,7 @@ package final class Decider {
             if !calls.isEmpty { waiting.append((index, calls)) }
         }
         while !waiting.isEmpty, let jq = ruleSet.jq {
+            willDecide(nil)
             var outcomes = await jq.run(waiting.flatMap(\.calls))[...]
             let answered = waiting
             waiting = []

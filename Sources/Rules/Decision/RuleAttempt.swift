@@ -8,6 +8,9 @@ struct RuleAttempt {
         case goesOn, fires, doesNotFire
     }
 
+    /// Bytes that an action may make a document long. Gateways take 8 MB (CouchDB's default) to 20 MiB (Sync Gateway).
+    static let lengthLimit = 32 << 20
+
     let rule: Rule
     let index: Int
     private var trial: Draft
@@ -48,11 +51,18 @@ struct RuleAttempt {
             }
         }
         guard done < rule.then.count else { return .fires }
+        let length = trial.document.bytes.count
         do throws(ActionFault) { try rule.then[done].apply(to: &trial, outputs) } catch {
             switch error {
             case .doesNotApply: return .doesNotFire
             case .failed(let reason): throw Decision.Fault(rule: rule.name, reason: reason)
             }
+        }
+        if trial.document.bytes.count > max(Self.lengthLimit, length) {
+            throw Decision.Fault(
+                rule: rule.name,
+                reason: "\(rule.then[done].name): the document becomes larger than \(Self.lengthLimit >> 20) MiB, "
+                    + "which no gateway takes; write less into it")
         }
         done += 1
         return done < rule.then.count ? .goesOn : .fires

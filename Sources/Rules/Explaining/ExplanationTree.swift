@@ -21,12 +21,19 @@ struct ExplanationTree {
     init(_ explanation: RuleExplanation) {
         add(explanation.when, lead: "  ", below: "  ")
         if let unless = explanation.unless { add(unless, lead: "  ", below: "  ") }
-        switch explanation.condition {
+        add(explanation.condition, explanation.seen)
+    }
+
+    private mutating func add(_ condition: RuleExplanation.Condition, _ seen: ConditionExplanation?) {
+        let text = "  if" + (seen.map { ": \($0.program)" } ?? "")
+        let values = seen?.values.joined(separator: ", ") ?? ""
+        switch condition {
         case .none: break
-        case .holds: branches.append(Branch(text: "  if", verdict: .holds))
-        case .fails: branches.append(Branch(text: "  if", verdict: .fails))
+        case .holds: branches.append(Branch(text: text, verdict: .holds, remark: values))
+        case .fails: branches.append(Branch(text: text, verdict: .fails, remark: values))
         case .notAsked: branches.append(Branch(text: "  if  (not asked)", verdict: nil))
-        case .failed(let reason): branches.append(Branch(text: "  if", verdict: .noAnswer(reason: reason)))
+        case .failed(let reason):
+            branches.append(Branch(text: text, verdict: .noAnswer(reason: reason), remark: values))
         }
     }
 

@@ -16,7 +16,7 @@ package struct RuleExplanation: Sendable {
     package enum Outcome: Hashable, Sendable {
         case fires
         case doesNotFire
-        /// Neither: the document would be set aside.
+        /// Neither: the rule fails.
         case undecided
     }
 
@@ -36,6 +36,13 @@ package struct RuleExplanation: Sendable {
     /// To be set by whoever can ask jq. ``Condition/notAsked`` at first, if the rule has an `if:`.
     package var condition: Condition
     package var consequence = Consequence.none
+    /// The rule's `if` and the values that it saw; nil if it was not asked.
+    package var seen: ConditionExplanation?
+    /// What the other rules make of it, where that is another outcome than the rule has alone.
+    package var company: String?
+    /// Whether the decision goes on without the rule if it fails.
+    private let isSkippedOnError: Bool
+    private let kind: RuleFileKind
     /// Why the selectors did not even have to be asked.
     private let exclusion: String?
 
@@ -48,6 +55,8 @@ package struct RuleExplanation: Sendable {
             unless = nil
         }
         condition = rule.condition == nil ? .none : .notAsked
+        isSkippedOnError = rule.onError == .skip
+        kind = rule.kind
         exclusion = Self.exclusion(rule, document, isDeleted: isDeleted)
     }
 
@@ -80,7 +89,11 @@ package struct RuleExplanation: Sendable {
         case .none: (.fires, "fires")
         case .testFailed: (.doesNotFire, "does not fire: a `test` of its patch fails")
         case .failed(let reason):
-            (.undecided, "would set the document aside: \(DisplayText.plain(reason, limit: 400))")
+            (
+                .undecided,
+                (isSkippedOnError ? "fails and is skipped: " : "fails, and the document \(kind.failure): ")
+                    + DisplayText.plain(reason, limit: 400)
+            )
         }
     }
 
@@ -90,7 +103,7 @@ package struct RuleExplanation: Sendable {
     package var outcome: Outcome { decision.outcome }
 
     /// In one line.
-    package var reason: String { decision.reason }
+    package var reason: String { company.map { "\(decision.reason); \($0)" } ?? decision.reason }
 
     private var decision: (outcome: Outcome, reason: String) {
         if let earlyOutcome { return earlyOutcome }

@@ -2,12 +2,72 @@ internal import JQ
 package import LosslessJSON
 
 extension RuleSet {
-    /// For each rule, in their order, why it fires for a document as it is, or does not.
+    /// For each rule, in their order, why it fires for a document, or does not; and what they do together.
     ///
-    /// Each rule is asked about the document itself, not about what rules before it make of it.
+    /// Each rule is asked about the document itself. Where the decision of all rules has another outcome for it, since
+    /// other rules change the document or fail, it says so.
     ///
-    /// - Parameter now: What programs know as `$now`, in seconds since 1970.
-    package func explain(_ input: DecisionInput, now: Int) async -> [RuleExplanation] {
+    /// - Parameters:
+    ///   - now: What programs know as `$now`, in seconds since 1970.
+    ///   - names: The rules to explain; nil for all. All rules decide, whichever are explained.
+    /// - Returns: For each rule; and what all rules together make of the document, in one line, as `run` and `fix` would.
+    package func explain(
+        _ input: DecisionInput, now: Int, only names: [String]? = nil
+    ) async -> (rules: [RuleExplanation], verdict: String) {
+        var explanations = await explainAlone(input, now: now)
+        guard let decision = await makeDecider().decide(on: [input], now: now).first else { return (explanations, "") }
+        for index in rules.indices {
+            explanations[index].company = company(of: index, explanations[index].outcome, decision)
+        }
+        let wanted = explanations.filter { names?.contains($0.name) ?? true }
+        return (wanted, "all rules together: " + verdict(decision))
+    }
+
+    private func verdict(_ decision: Decision) -> String {
+        let skipped = decision.skipped.map { DisplayText.plain($0.description, limit: 400) }
+        let remark = skipped.isEmpty ? "" : "; skipped: " + skipped.joined(separator: "; ")
+        if let fault = decision.fault {
+            return "the document \(kind.failure): \(DisplayText.plain(fault.description, limit: 400))" + remark
+        }
+        let fired = decision.fired.map { DisplayText.plain(rules[$0].name) }
+        let verb = fired.count == 1 ? "fires" : "fire"
+        let names = fired.isEmpty ? "none fires" : "\(fired.joined(separator: ", ")) \(verb)"
+        return "\(names); \(Self.result(of: decision))" + remark
+    }
+
+    private static func result(of decision: Decision) -> String {
+        if decision.isMapping {
+            let count = decision.mapped.count
+            return count == 0 ? "the document is dropped" : "it gives \(count) document\(count == 1 ? "" : "s")"
+        }
+        let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
+        let count = decision.puts.count
+        return "the document \(own)" + (count == 0 ? "" : ", \(count) other\(count == 1 ? "" : "s") put")
+    }
+
+    private func company(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {
+        if let skip = decision.skipped.first(where: { $0.rule == rules[index].name }) {
+            guard case .undecided = outcome else { return "is skipped: \(DisplayText.plain(skip.reason, limit: 400))" }
+            return nil
+        }
+        let fires = decision.fired.contains(index)
+        let effectOfOthers = "after what other rules do to the document"
+        guard let fault = decision.fault else {
+            return switch outcome {
+            case .fires where !fires: "but not \(effectOfOthers)"
+            case .doesNotFire where fires, .undecided where fires: "but fires \(effectOfOthers)"
+            case .undecided: "but other rules change the document first, and then it does not fire"
+            default: nil
+            }
+        }
+        return switch outcome {
+        case .fires: "but the document \(kind.failure), see below"
+        case .doesNotFire where fault.rule == rules[index].name: "but fails \(effectOfOthers), see below"
+        default: nil
+        }
+    }
+
+    private func explainAlone(_ input: DecisionInput, now: Int) async -> [RuleExplanation] {
         var explanations = explain(input.document, isDeleted: input.isDeleted)
         let scratch = MatchScratch()
         var asked: [Int] = []
@@ -24,11 +84,22 @@ extension RuleSet {
             case .fails: explanations[index].condition = .fails
             case .failed(let reason, _): explanations[index].condition = .failed(reason)
             }
+            explanations[index].seen = seen(by: rules[index], input, now: now, scratch)
         }
         for index in rules.indices where explanations[index].outcome == .fires {
             explanations[index].consequence = await consequence(of: rules[index], input, now: now)
         }
         return explanations
+    }
+
+    private func seen(
+        by rule: Rule, _ input: DecisionInput, now: Int, _ scratch: MatchScratch
+    ) -> ConditionExplanation? {
+        guard let node = rule.source.member("if"), let program = node.text ?? node.member("jq")?.text else {
+            return nil
+        }
+        let match = MatchedGroups.json(of: rule.when, in: input.document.root, scratch)
+        return ConditionExplanation(program, input, match: match, now: now)
     }
 
     /// What comes of a rule whose conditions hold, when it is let loose on the document alone.
@@ -37,6 +108,7 @@ extension RuleSet {
     ) async -> RuleExplanation.Consequence {
         let decision = await RuleSet(rule, of: self).makeDecider().decide(on: [input], now: now).first
         // That a mapping gives no whole document yet is no fault of one of its rules.
+        if let skip = decision?.skipped.first { return .failed(skip.reason) }
         if let fault = decision?.fault, kind == .rules || fault.rule != nil { return .failed(fault.reason) }
         return decision?.fired.isEmpty == false ? .none : .testFailed
     }

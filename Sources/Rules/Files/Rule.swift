@@ -28,6 +28,8 @@ final class Rule: Sendable {
     let condition: Int?
     let then: [Action]
     let onError: ErrorPolicy
+    /// Warnings of `rules check` that the rule's author has accepted.
+    let allow: [AllowedWarning]
     /// The rule as the file has it.
     let source: SourceNode
     /// The file, as people know it.
@@ -37,7 +39,7 @@ final class Rule: Sendable {
 
     private init(
         name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, condition: Int?,
-        then: [Action], onError: ErrorPolicy, source: SourceNode, path: String
+        then: [Action], onError: ErrorPolicy, allow: [AllowedWarning], source: SourceNode, path: String
     ) {
         self.name = name
         self.kind = kind
@@ -47,6 +49,7 @@ final class Rule: Sendable {
         self.condition = condition
         self.then = then
         self.onError = onError
+        self.allow = allow
         self.source = source
         self.path = path
         canonical = Self.canonical(source, on, then, onError)
@@ -66,7 +69,7 @@ final class Rule: Sendable {
 // MARK: - Reading
 
 extension Rule {
-    private static let keys = ["name", "when", "unless", "if", "on", "then", "on_error"]
+    private static let keys = ["name", "when", "unless", "if", "on", "then", "on_error", "allow"]
 
     /// Nil, with faults, if the node is not a rule.
     convenience init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -84,10 +87,11 @@ extension Rule {
             Self.actions($0, reading)
         }
         let onError = Self.errorPolicy(object, reading.kind)
+        let allow = AllowedWarning.read(object)
         guard faults.faults.count == before, let name, let when, let then else { return nil }
         self.init(
             name: name, kind: reading.kind, on: on, when: when, unless: unless, condition: condition, then: then,
-            onError: onError, source: node, path: faults.path)
+            onError: onError, allow: allow, source: node, path: faults.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {

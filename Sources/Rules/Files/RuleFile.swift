@@ -27,6 +27,7 @@ struct RuleFile {
     init(path: String, bytes: [UInt8], shared: RuleReading.Shared = RuleReading.Shared()) {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)
+        if !path.hasSuffix(".json") { reading.yaml = bytes }
         if let root = Self.read(path: path, bytes, reading.faults) { read(root, reading) }
         faults = reading.faults.faults
     }

@@ -16,6 +16,9 @@ extension RuleFileKind {
         }
     }
 
+    /// What becomes of a document for which a rule fails: "the document …".
+    var failure: String { self == .mapping ? "is rejected" : "becomes a dead letter" }
+
     /// Whether a rule may write the member of the document: those that begin with `_` are the gateway's, but a document
     /// on its way into a database is still nobody's.
     func mayWrite(_ member: String) -> Bool { self == .mapping || !member.begins(with: "_") }

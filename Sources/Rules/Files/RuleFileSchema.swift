@@ -131,6 +131,19 @@ package enum RuleFileSchema {
                   "description": "If the rule fails. set-aside: a dead letter, no write. skip: the other rules go on.",
                   "enum": ["set-aside", "skip"],
                   "default": "set-aside"
+                },
+                "allow": {
+                  "title": "Accepted warnings",
+                  "description": "Codes of warnings of `changebot rules check` that are meant: allow: [fires-again]",
+                  "type": "array",
+                  "items": {
+                    "enum": [
+                      "never-fires", "useless-unless", "tombstone-field", "duplicate-rule", "fires-again",
+                      "never-rests", "rule-loop", "field-name", "unknown-type", "white-space", "duplicate-value",
+                      "mixed-types", "regex", "large-attachment", "lost-attachment", "writes-deleted",
+                      "not-a-program", "program", "unused-allow"
+                    ]
+                  }
                 }
               },
               "defaultSnippets": [

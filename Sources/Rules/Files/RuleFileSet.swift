@@ -4,6 +4,8 @@ package import JQ
 package struct RuleFileSet: Sendable {
     let files: [RuleFile]
     let programs: [String]
+    /// What the rules attach.
+    package let attached: AttachedPaths
 
     /// Reads rule files, and what they attach, from disk. All or nothing. Blocks.
     ///
@@ -40,7 +42,7 @@ package struct RuleFileSet: Sendable {
         if !inconsistent.isEmpty { errorKind = .invalid }
         faults += inconsistent
         guard faults.isEmpty else { throw RuleFilesError(kind: errorKind, faults: faults) }
-        return RuleFileSet(files: files, programs: shared.programs.texts)
+        return RuleFileSet(files: files, programs: shared.programs.texts, attached: shared.attachments.paths)
     }
 
     /// The rules of all files as one set.
@@ -63,12 +65,18 @@ package struct RuleFileSet: Sendable {
         let make = { (rules: [Rule]) in
             RuleSet(
                 rules, kind: kind, otherwise: otherwise, programs: programs, bindings: bindings, filter: filter,
-                jq: settings)
+                isPartial: names != nil || filter != nil, jq: settings)
         }
         let rules = files.flatMap(\.rules)
         guard let names else { return make(rules) }
-        let known = rules.map(\.name)
-        let unknown = names.filter { !known.contains($0) }
+        try require(names)
+        return make(rules.filter { names.contains($0.name) })
+    }
+
+    /// - Throws: ``RuleFilesError`` if there is no rule of one of the names.
+    package func require(_ names: [String]?) throws(RuleFilesError) {
+        let known = files.flatMap(\.rules).map(\.name)
+        let unknown = (names ?? []).filter { !known.contains($0) }
         guard unknown.isEmpty else {
             let faults = unknown.map { name in
                 let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
@@ -78,7 +86,6 @@ package struct RuleFileSet: Sendable {
             }
             throw RuleFilesError(kind: .unknownRule, faults: faults)
         }
-        return make(rules.filter { names.contains($0.name) })
     }
 
     package var fileCount: Int { files.count }

@@ -11,6 +11,8 @@ final class RuleReading {
     private let programs: ProgramList
     /// Set when the file has said it.
     var kind = RuleFileKind.rules
+    /// The file's bytes, if it is YAML.
+    var yaml: [UInt8] = []
     /// What programs know as `$NAME` beside what all know.
     var variables: [String] = []
 
@@ -26,7 +28,7 @@ final class RuleReading {
             faults.report(at: node.position, "a jq program must be text, not \(node.kindName); put it in quotes")
             return nil
         }
-        return programs.add(text, variables: variables, path: faults.path, at: node.position)
+        return programs.add(text, variables: variables, path: faults.path, at: node.position, in: yaml)
     }
 
     /// A text of an object that may be computed; nil if there is none, or, with a fault, if it is no text.

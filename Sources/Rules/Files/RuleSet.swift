@@ -9,6 +9,8 @@ package final class RuleSet: Sendable {
     let otherwise: UnmatchedDocuments
     let index: RuleIndex
     let filter: DocumentFilter?
+    /// Whether it is only some rules of its files, or only for some documents.
+    package let isPartial: Bool
     /// The rules' jq programs, in helper processes that start with the first use. Nil if there are none.
     let jq: JQPool?
     /// For each program whether it reads `$match`.
@@ -23,12 +25,14 @@ package final class RuleSet: Sendable {
     ///   - bindings: What the programs know by name.
     init(
         _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [String] = [],
-        bindings: [JQBinding] = [], filter: DocumentFilter? = nil, jq settings: JQPool.Settings = JQPool.Settings()
+        bindings: [JQBinding] = [], filter: DocumentFilter? = nil, isPartial: Bool = false,
+        jq settings: JQPool.Settings = JQPool.Settings()
     ) {
         self.rules = rules
         self.kind = kind
         self.otherwise = otherwise
         self.filter = filter
+        self.isPartial = isPartial
         index = RuleIndex(rules)
         jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
         usesMatch = programs.map { $0.contains("$match") }
@@ -48,6 +52,7 @@ package final class RuleSet: Sendable {
         kind = set.kind
         otherwise = .pass
         filter = set.filter
+        isPartial = set.isPartial
         index = RuleIndex([rule])
         jq = set.jq
         usesMatch = set.usesMatch
@@ -55,6 +60,13 @@ package final class RuleSet: Sendable {
     }
 
     package var count: Int { rules.count }
+
+    /// Whether any rule writes other documents than the changed one.
+    package var mayPut: Bool {
+        rules.contains { rule in
+            rule.then.contains { action in if case .put = action { true } else { false } }
+        }
+    }
 
     /// The keyspaces that rules put documents into, beside the one they are run on. As the files have them.
     package var otherKeyspaces: Set<String> {

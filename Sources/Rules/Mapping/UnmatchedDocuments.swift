@@ -26,7 +26,7 @@ extension Decision {
         case .pass: break
         case .drop: isDeletion = true
         case .reject:
-            throw Fault(rule: nil, reason: "no rule of the mapping is for it, and the mapping says 'otherwise: reject'")
+            throw Fault(rule: nil, reason: "no rule of the mapping matches it (otherwise: reject)")
         }
     }
 }

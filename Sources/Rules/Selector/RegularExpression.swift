@@ -24,19 +24,33 @@ final class RegularExpression: @unchecked Sendable {
         var status: Int32 = 0
         var offset = 0
         let bytes = Array(pattern.utf8)
-        guard let code = pcre2_compile_8(bytes, bytes.count, 0, &status, &offset, context) else {
+        guard let plain = pcre2_compile_8(bytes, bytes.count, 0, &status, &offset, context) else {
             throw Fault(message: Self.message(for: status), offset: offset)
         }
-        self.code = code
+        let timed = Self.isTimed(bytes) ? Self.callout + bytes : []
+        if let code = pcre2_compile_8(timed, timed.count, 0, &status, &offset, context), !timed.isEmpty {
+            pcre2_code_free_8(plain)
+            self.code = code
+        } else {
+            self.code = plain
+        }
         // Where there is no JIT for a pattern, the interpreter does it.
         pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
     }
 
     deinit { pcre2_code_free_8(code) }
 
+    /// Before a pattern: PCRE2 then calls ``MatchClock`` at each place of the text where it begins to match. The match
+    /// limit holds for each of these places alone, and a text has many.
+    private static let callout = Array("(?C1)".utf8)
+
+    /// Settings such as `(*UTF)` must come first in a pattern; those are matched without a time limit.
+    private static func isTimed(_ pattern: [UInt8]) -> Bool { !pattern.starts(with: "(*".utf8) }
+
     /// Whether the pattern is found in a string; false for all other values. Allocates only to resolve escapes.
     ///
-    /// - Throws: ``MatchFault/regexLimit(pattern:)``; CouchDB says false there.
+    /// - Throws: ``MatchFault/regexLimit(pattern:)``, ``MatchFault/regexMemory(pattern:)`` and
+    ///   ``MatchFault/regexTime(pattern:)``; CouchDB says false at the first and goes on at the others.
     func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
         guard value.kind == .string else { return false }
         let status: Int32
@@ -47,21 +61,32 @@ final class RegularExpression: @unchecked Sendable {
             status = value.withRawContent { search($0, scratch) }
         }
         if status >= 0 { return true }
-        if status == PCRE2_ERROR_NOMATCH { return false }
-        throw .regexLimit(pattern: pattern)
+        switch status {
+        case PCRE2_ERROR_NOMATCH: return false
+        case PCRE2_ERROR_HEAPLIMIT, PCRE2_ERROR_NOMEMORY, PCRE2_ERROR_JIT_STACKLIMIT:
+            throw .regexMemory(pattern: pattern)
+        case PCRE2_ERROR_CALLOUT: throw .regexTime(pattern: pattern)
+        default: throw .regexLimit(pattern: pattern)
+        }
     }
 
     /// PCRE2's status.
     private func search(_ subject: Span<UInt8>, _ scratch: MatchScratch) -> Int32 {
         subject.withUnsafeBufferPointer { subject in
-            func match(_ options: UInt32) -> Int32 {
-                pcre2_match_8(
-                    code, subject.baseAddress, subject.count, 0, options, scratch.matchData, scratch.matchContext)
-            }
-            let status = match(0)
-            // Compiled code has a stack of fixed size; the interpreter takes what it needs.
-            return status == PCRE2_ERROR_JIT_STACKLIMIT ? match(UInt32(PCRE2_NO_JIT)) : status
+            let status = match(subject, 0, scratch.matchData, scratch)
+            guard status == PCRE2_ERROR_JIT_STACKLIMIT else { return status }
+            // What the interpreter takes goes with its match data: it may be a thousand times what is taken otherwise.
+            let matchData = pcre2_match_data_create_8(1, nil)
+            defer { pcre2_match_data_free_8(matchData) }
+            return match(subject, UInt32(PCRE2_NO_JIT), matchData, scratch)
         }
+    }
+
+    private func match(
+        _ subject: UnsafeBufferPointer<UInt8>, _ options: UInt32, _ matchData: OpaquePointer?, _ scratch: MatchScratch
+    ) -> Int32 {
+        scratch.clock.reset()
+        return pcre2_match_8(code, subject.baseAddress, subject.count, 0, options, matchData, scratch.matchContext)
     }
 
     /// Every named group with what it matched, in the order of the groups' names; nil if the pattern is not found.
@@ -78,9 +103,13 @@ final class RegularExpression: @unchecked Sendable {
         guard count > 0, let table else { return [] }
         let matchData = pcre2_match_data_create_from_pattern_8(code, nil)
         defer { pcre2_match_data_free_8(matchData) }
-        guard pcre2_match_8(code, subject, subject.count, 0, 0, matchData, scratch.matchContext) > 0 else {
-            return nil
+        let status = subject.withUnsafeBufferPointer { subject in
+            // Compiled code has a stack of fixed size; the interpreter takes what it needs, up to the heap limit.
+            let status = match(subject, 0, matchData, scratch)
+            return status == PCRE2_ERROR_JIT_STACKLIMIT
+                ? match(subject, UInt32(PCRE2_NO_JIT), matchData, scratch) : status
         }
+        guard status > 0 else { return nil }
         let pairs = pcre2_get_ovector_count_8(matchData)
         guard let places = pcre2_get_ovector_pointer_8(matchData) else { return nil }
         // Each entry of the table is the group's number, high byte first, and its name with a NUL.
@@ -106,12 +135,20 @@ final class RegularExpression: @unchecked Sendable {
 /// Why a selector gives no answer for a document: an error of the decision, never a plain "does not match".
 enum MatchFault: Error, Equatable, CustomStringConvertible {
     case regexLimit(pattern: String)
+    case regexMemory(pattern: String)
+    case regexTime(pattern: String)
     case divisionByZero
 
     var description: String {
         switch self {
         case .regexLimit(let pattern):
             "the regular expression '\(pattern)' tried \(MatchScratch.matchLimit) ways and was stopped; "
+                + "make it less ambiguous"
+        case .regexMemory(let pattern):
+            "the regular expression '\(pattern)' needs more than \(MatchScratch.heapLimit >> 20) MiB of memory for this "
+                + "document and was stopped; make it less ambiguous"
+        case .regexTime(let pattern):
+            "the regular expression '\(pattern)' took longer than \(MatchClock.limit) for this document and was stopped; "
                 + "make it less ambiguous"
         case .divisionByZero: "$mod can't divide by 0"
         }
@@ -122,14 +159,20 @@ enum MatchFault: Error, Equatable, CustomStringConvertible {
 final class MatchScratch {
     /// PCRE2's and Erlang's default.
     static let matchLimit: UInt32 = 10_000_000
+    /// Bytes that PCRE2's interpreter may take for one match: it remembers each way that it could still try, some
+    /// hundred bytes each.
+    static let heapLimit = 64 << 20
 
     /// No capture is ever read, so one pair of offsets is enough for every pattern.
     let matchData = pcre2_match_data_create_8(1, nil)
     let matchContext = pcre2_match_context_create_8(nil)
+    let clock = MatchClock()
     private let stack = pcre2_jit_stack_create_8(32 << 10, 1 << 20, nil)
 
     init() {
+        clock.watch(matchContext)
         pcre2_set_match_limit_8(matchContext, Self.matchLimit)
+        pcre2_set_heap_limit_8(matchContext, UInt32(Self.heapLimit >> 10))
         pcre2_jit_stack_assign_8(matchContext, nil, UnsafeMutableRawPointer(stack))
     }
 

@@ -32,7 +32,18 @@ enum SelectorOperators {
 
     static func reportArgument(of member: SourceNode.Member, _ expected: String, _ faults: SourceFaults) {
         faults.report(
-            at: member.value.position, "\(member.name) takes \(expected), not \(kindName(member.value)); replace it")
+            at: member.value.position,
+            "\(member.name) takes \(expected), not \(kindName(member.value)); \(remedy(for: member.value))")
+    }
+
+    /// `no` is a text: rule files are read as YAML 1.2.
+    private static func remedy(for value: SourceNode) -> String {
+        switch value.text?.lowercased() {
+        case let word? where ["no", "off", "n"].contains(word): "'\(word)' is text in YAML 1.2: write false"
+        case let word? where ["yes", "on", "y"].contains(word): "'\(word)' is text in YAML 1.2: write true"
+        case let word? where ["true", "false"].contains(word): "write \(word), in small letters and without quotes"
+        default: "replace it"
+        }
     }
 
     private static func comparison(_ name: String) -> Condition.Comparison? {

@@ -23,9 +23,19 @@ struct SourceObject {
         }
     }
 
+    /// What other tools call the same thing.
+    private static let synonyms = [
+        "where": "when", "selector": "when", "match": "when", "filter": "when", "query": "when", "condition": "if",
+        "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
+        "set": "merge", "update": "merge", "$set": "merge", "add": "merge", "assign": "merge", "remove": "delete",
+        "unset": "merge", "insert": "put", "create": "put", "write": "put", "upsert": "put", "attachment": "attach",
+        "onError": "on_error", "data": "given", "input": "given", "document": "given", "then": "expect",
+    ]
+
     /// The message for a name that is not one of `known`.
     static func unknown(_ name: String, known: [String]) -> String {
-        let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
+        let meant = synonyms[name].flatMap { known.contains($0) ? $0 : nil } ?? NearestName.of(name, among: known)
+        let guess = meant.map { ": did you mean '\($0)'?" } ?? ";"
         return "'\(name)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
     }
 

@@ -74,6 +74,13 @@ struct YAMLSource {
                 faults.report(at: keyPosition, "a key must be text, not a list or an object; put it in quotes")
                 return nil
             }
+            guard scalar.string != "<<" || scalar.style != .plain else {
+                faults.report(
+                    at: keyPosition,
+                    "merge keys ('<<') are YAML 1.1, and rule files are YAML 1.2: write the members out, or make an "
+                        + "alias (*name) of the whole value; '<<' in quotes is a name")
+                return nil
+            }
             guard names.insert(ExactString(scalar.string)).inserted else {
                 faults.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
                 return nil

@@ -8,6 +8,8 @@ final class ProgramList {
         let program: Int
         let path: String
         let position: SourcePosition
+        /// The bytes of the file, if it is YAML.
+        let file: [UInt8]
     }
 
     /// A text means the same everywhere where the same names are known.
@@ -25,14 +27,16 @@ final class ProgramList {
     /// The index of a program in ``texts``.
     ///
     /// - Parameter variables: What it knows as `$NAME` beside what all know.
-    func add(_ text: String, variables: [String] = [], path: String, at position: SourcePosition) -> Int {
+    func add(
+        _ text: String, variables: [String] = [], path: String, at position: SourcePosition, in file: [UInt8] = []
+    ) -> Int {
         let key = Key(text: ExactString(text), variables: variables)
         let index = indexes[key] ?? programs.count
         if index == programs.count {
             programs.append(key)
             indexes[key] = index
         }
-        uses.append(Use(program: index, path: path, position: position))
+        uses.append(Use(program: index, path: path, position: position, file: file))
         return index
     }
 
@@ -48,12 +52,23 @@ final class ProgramList {
             ]
         }
         return uses.compactMap { use in
-            results[use.program].map { fault in
-                RuleFileFault(
-                    path: use.path, position: use.position,
-                    message: "not a jq program: \(fault); \(Self.remedy(for: fault))")
-            }
+            results[use.program].map { Self.fault($0, of: programs[use.program].text.text, use) }
         }
+    }
+
+    /// At the line and column of the file where jq finds it, as far as these are known.
+    private static func fault(_ fault: JQCompileFault, of program: String, _ use: Use) -> RuleFileFault {
+        let remedy = remedy(for: fault)
+        guard let line = fault.line, let offset = ProgramPlace.offset(of: fault, in: program),
+            let written = WrittenText(program, at: use.position, in: use.file)
+        else {
+            return RuleFileFault(
+                path: use.path, position: use.position, message: "not a jq program: \(fault); \(remedy)")
+        }
+        let message = JQCompileFault(message: fault.message).description
+        return RuleFileFault(
+            path: use.path, position: written.position(line: line, offset: offset),
+            message: "not a jq program: \(message); \(remedy)")
     }
 
     /// What jq says of the programs that do not compile, by their index.

@@ -1,0 +1,46 @@
+/// A member of the document whose value a rule computes by a program of its own.
+struct ComputedMember {
+    /// Names of members of objects.
+    let path: [String]
+    private let program: String
+
+    private init(_ program: String, at path: [String]) {
+        self.path = path
+        self.program = program
+    }
+
+    /// Whether the program certainly gives another value each time: `.n + 1`.
+    var countsItself: Bool { CounterProgram(program)?.path == path }
+
+    var readsTime: Bool { ProgramReading(program).readsTime }
+}
+
+extension ComputedMember {
+    /// Of merges and patches that are written out but for some values.
+    static func all(of rule: Rule) -> [ComputedMember] {
+        guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
+        return actions.flatMap { action -> [ComputedMember] in
+            if let patch = action.member("merge"), !patch.isComputed { return members(patch, []) }
+            guard case .list(let operations)? = action.member("patch")?.content else { return [] }
+            return operations.flatMap { operation -> [ComputedMember] in
+                guard let path = operation.member("path")?.text, let value = operation.member("value") else {
+                    return []
+                }
+                return members(value, path.split(separator: "/").map(String.init))
+            }
+        }
+    }
+
+    /// Recurses as deep as a rule file may be nested.
+    private static func members(_ node: SourceNode, _ path: [String]) -> [ComputedMember] {
+        switch node.content {
+        case .object(let members):
+            if node.isComputed {
+                return members[0].value.text.map { [ComputedMember($0, at: path)] } ?? []
+            }
+            return members.flatMap { self.members($0.value, path + [$0.name]) }
+        case .list(let elements): return elements.flatMap { members($0, path) }
+        case .null, .bool, .number, .string: return []
+        }
+    }
+}

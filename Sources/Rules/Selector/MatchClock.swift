@@ -1,0 +1,37 @@
+internal import CPCRE2
+
+/// Ends a match that takes too long.
+///
+/// - Note: Source: pcre2callout(3): a callout that returns a negative number ends the match with it.
+final class MatchClock {
+    static let limit: Duration = .seconds(2)
+    /// Places in the text between two looks at the clock. At each of them the match limit holds.
+    private static let places = 16
+
+    private var count = 0
+    private var begun: ContinuousClock.Instant?
+
+    /// To be called before each match.
+    func reset() { (count, begun) = (0, nil) }
+
+    /// - Parameter context: Must not outlive this object.
+    func watch(_ context: OpaquePointer?) {
+        pcre2_set_callout_8(
+            context,
+            { _, clock in
+                guard let clock else { return 0 }
+                let isOver = Unmanaged<MatchClock>.fromOpaque(clock).takeUnretainedValue().isOver()
+                return isOver ? PCRE2_ERROR_CALLOUT : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func isOver() -> Bool {
+        count += 1
+        guard count.isMultiple(of: Self.places) else { return false }
+        guard let begun else {
+            begun = .now
+            return false
+        }
+        return begun.duration(to: .now) > Self.limit
+    }
+}

@@ -1,0 +1,47 @@
+internal import JQ
+
+/// Finds the place on a program's line that jq complains of: jq itself names only the line.
+enum ProgramPlace {
+    /// Characters before the place on the line that the fault names; nil if there is no such line.
+    static func offset(of fault: JQCompileFault, in program: String) -> Int? {
+        let lines = program.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        guard let number = fault.line, lines.indices.contains(number - 1) else { return nil }
+        let line = Array(lines[number - 1].unicodeScalars)
+        let start = line.firstIndex { $0 != " " && $0 != "\t" } ?? 0
+        if let name = undefinedName(fault.message) { return firstUse(of: name, in: line) ?? start }
+        guard let token = unexpectedToken(fault.message) else { return start }
+        if token == "$end" { return line.count }
+        let places = line.indices.filter { line[$0...].starts(with: token.unicodeScalars) }
+        return places.count == 1 ? places[0] : start
+    }
+
+    /// `foo` of `foo/0 is not defined`, `$x` of `$x is not defined`.
+    private static func undefinedName(_ message: String) -> [Unicode.Scalar]? {
+        guard let end = message.firstRange(of: " is not defined")?.lowerBound else { return nil }
+        let name = message[..<end].prefix { $0 != "/" }
+        return name.isEmpty || name.contains(" ") ? nil : Array(name.unicodeScalars)
+    }
+
+    private static func firstUse(of name: [Unicode.Scalar], in line: [Unicode.Scalar]) -> Int? {
+        line.indices.first { index in
+            guard line[index...].starts(with: name) else { return false }
+            let isWithinName = index > 0 && (isPartOfName(line[index - 1]) || line[index - 1] == ".")
+            let end = index + name.count
+            return !isWithinName && (end == line.count || !isPartOfName(line[end]))
+        }
+    }
+
+    private static func isPartOfName(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || scalar == "$"
+            || scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+    }
+
+    /// `}` of `syntax error, unexpected '}', expecting …`; nil for kinds of tokens, which have no text.
+    private static func unexpectedToken(_ message: String) -> String? {
+        guard let start = message.firstRange(of: "unexpected ")?.upperBound else { return nil }
+        let rest = message[start...]
+        if rest.hasPrefix("$end") { return "$end" }
+        guard rest.first == "'", let end = rest.dropFirst().firstIndex(of: "'") else { return nil }
+        return String(rest[rest.index(after: rest.startIndex)..<end])
+    }
+}

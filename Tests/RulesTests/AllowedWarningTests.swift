@@ -1,0 +1,70 @@
+import Testing
+
+@testable import Rules
+
+@Suite struct AllowedWarningTests {
+    private static func warnings(_ rules: String...) throws -> [RuleWarning] {
+        let text = "version: 1\nrules:\n" + rules.map { "- { \($0) }\n" }.joined()
+        let shared = RuleReading.Shared()
+        let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
+        try #require(file.faults.isEmpty, "\(file.faults)")
+        return RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
+            .warnings()
+    }
+
+    private static let again = "name: a, when: {type: task}, then: [{merge: {state: open}}]"
+
+    @Test func warningsPrintTheirCode() throws {
+        let found = try Self.warnings(Self.again)
+        #expect(found.map(\.code) == [.firesAgain])
+        #expect(found.first?.description.hasSuffix(" [fires-again]") == true)
+    }
+
+    @Test func oneWarningIsAcceptedWhereItStands() throws {
+        #expect(try Self.warnings(Self.again + ", allow: [fires-again]") == [])
+        let both = try Self.warnings(
+            "name: a, allow: [white-space], when: {type: ' task'}, then: [{merge: {state: open}}]")
+        #expect(both.map(\.code) == [.firesAgain])
+        let other = try Self.warnings(
+            Self.again + ", allow: [fires-again]", "name: b, when: {type: list}, then: [{merge: {state: open}}]")
+        #expect(other.map(\.rule) == ["b"])
+    }
+
+    @Test func whatIsAcceptedOfActionsIsAcceptedToo() throws {
+        let rule = "name: a, when: {type: task, x: {$exists: false}}, then: [{merge: {x: $now}}]"
+        #expect(try Self.warnings(rule).map(\.code) == [.notAProgram])
+        #expect(try Self.warnings(rule + ", allow: [not-a-program]") == [])
+    }
+
+    @Test func anAllowThatAcceptsNothingIsAWarning() throws {
+        let found = try Self.warnings("name: a, when: {}, then: [], allow: [fires-again]")
+        #expect(
+            found.map(\.description) == [
+                "r.yaml:3:42: warning: rule 'a': there is no warning 'fires-again' to accept; take it out of `allow` "
+                    + "[unused-allow]"
+            ])
+    }
+
+    @Test func whatOnlyOtherRulesMakeWrongMayBeAcceptedWithoutThem() throws {
+        let up = "name: up, when: {x: 1}, then: [{merge: {x: 2}}]"
+        let down = "name: down, when: {x: 2}, then: [{merge: {x: 1}}], allow: [rule-loop]"
+        #expect(try Self.warnings(up, down) == [])
+        #expect(try Self.warnings(down) == [])
+        for code in ["duplicate-rule", "never-fires"] {
+            #expect(try Self.warnings("name: a, when: {}, then: [], allow: [\(code)]") == [])
+        }
+    }
+
+    @Test(arguments: [
+        ("fires-agian", "'fires-agian' is not the code of a warning: did you mean 'fires-again'? Codes: never-fires, "),
+        ("1", "'a number' is not the code of a warning"),
+    ])
+    func unknownCodesAreFaults(code: String, fault: String) {
+        let found = faults("version: 1\nrules: [{name: a, when: {}, then: [], allow: [\(code)]}]\n")
+        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:2:47: " + fault) }, "\(found)")
+    }
+
+    @Test func acceptedWarningsDoNotChangeWhatIsDecided() throws {
+        #expect(try ruleSet(lines: Self.again).hash == ruleSet(lines: Self.again + ", allow: [fires-again]").hash)
+    }
+}

@@ -1,0 +1,63 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+/// What a document or a rule could take gigabytes of memory for.
+@Suite(.serialized) struct ExpensiveDecisionTests {
+    @Test(arguments: [
+        (#"^(\w|\s)*$"#, String(repeating: "a ", count: 1_500_000)),
+        ("(a|a)*b", String(repeating: "a", count: 5_000_000)),
+        (#"^(?<all>\w|\s)*$"#, String(repeating: "a ", count: 1_500_000)),
+    ])
+    func aRegularExpressionThatTakesGigabytesIsAFault(pattern: String, text: String) throws {
+        let document = #"{"_id":"a","text":"\#(text)"}"#
+        let set = try ruleSet(
+            lines: "name: greedy, when: {text: {$regex: '\(pattern)'}}, then: []",
+            "name: after, when: {}, then: [merge: {seen: true}]")
+        let decision = try set.decide(document)
+        #expect(decision.fault?.rule == "greedy")
+        #expect(decision.fault?.reason.contains("MiB of memory") == true)
+        let selector = #"{"text":{"$regex":"\#(pattern.replacing(#"\"#, with: #"\\"#))"}}"#
+        let filter = DocumentMatcher(try DocumentFilter(selector, name: "--selector"))
+        #expect(throws: MatchFault.regexMemory(pattern: pattern)) { try filter.matches(JSONText(document).root) }
+    }
+
+    /// Each place where such a match begins stays below the limit; there are too many of them.
+    @Test(arguments: [
+        (#"(?i)(\w+ )*(kg|pounds)"#, "ab "),
+        (#"(?:[a-z]+,)*[0-9]"#, "ab,"),
+    ])
+    func aRegularExpressionThatTakesMinutesIsAFault(pattern: String, part: String) throws {
+        let text = String(repeating: part, count: 80_000)
+        let set = try ruleSet(
+            lines: "name: slow, when: {text: {$regex: '\(pattern)'}}, then: []",
+            "name: after, when: {}, then: [merge: {seen: true}]")
+        let decision = try set.decide(#"{"_id":"a","text":"\#(text)"}"#)
+        #expect(decision.fault?.rule == "slow")
+        #expect(decision.fault?.reason.contains("took longer than") == true)
+    }
+
+    @Test func aLongTextThatNeedsTheInterpreterStillMatches() async throws {
+        let text = String(repeating: "word ", count: 12_000)
+        let set = try ruleSet(
+            lines: #"name: a, when: {text: {$regex: '^(?<last>\w|\s)*$'}}, then: [merge: {last: {jq: $match.last}}]"#)
+        let decision = try await set.decided(#"{"text":"\#(text)"}"#)
+        #expect(decision.fault == nil)
+        #expect(decision.document.root["last"]?.string == " ")
+    }
+
+    @Test func copiesThatDoubleADocumentEndWhereNoGatewayTakesIt() throws {
+        let copies = (0..<40).map { "{op: copy, from: '', path: /c\($0)}" }
+        let set = try ruleSet(lines: "name: laughs, when: {}, then: [patch: [\(copies.joined(separator: ", "))]]")
+        let decision = try set.decide(#"{"_id":"a","a":{"text":"\#(String(repeating: "x", count: 10_000))"}}"#)
+        #expect(decision.fault?.rule == "laughs")
+    }
+
+    @Test func aDocumentThatComputedValuesMakeTooLargeIsAFault() async throws {
+        let members = (0..<4).map { "m\($0): {jq: '\"x\" * 12000000'}" }.joined(separator: ", ")
+        let set = try ruleSet(lines: "name: large, when: {}, then: [merge: {\(members)}]")
+        let decision = try await set.decided(#"{"_id":"a"}"#)
+        #expect(decision.fault?.reason.hasPrefix("merge: the document becomes larger than 32 MiB") == true)
+    }
+}

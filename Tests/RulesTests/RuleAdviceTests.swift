@@ -1,0 +1,125 @@
+import Testing
+
+@testable import Rules
+
+/// Advice that new users were given, or missed.
+@Suite struct RuleAdviceTests {
+    private static func step(_ name: String, _ from: Int, _ to: Int) -> String {
+        "name: \(name), when: {x: \(from)}, then: [{merge: {x: \(to)}}]"
+    }
+
+    @Test func loopsOfThreeRulesAreFound() throws {
+        let found = try warnings([Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 1)])
+        #expect(found.count == 1)
+        #expect(
+            found.first?.hasPrefix(
+                "r.yaml:5:28: warning: rule 'c': it, 'a' (r.yaml:3) and 'b' (r.yaml:4) set each other off at 'x' "
+                    + "without end, a rule loop") == true, "\(found)")
+        #expect(
+            try ruleSet(lines: Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 1))
+                .decide(#"{"x":1}"#).fault != nil)
+    }
+
+    @Test func loopsOfFourAndOverSeveralMembersAreFound() throws {
+        let four = [Self.step("a", 1, 2), Self.step("d", 4, 1), Self.step("b", 2, 3), Self.step("c", 3, 4)]
+        #expect(try warnings(four).count == 1)
+        let handOver = try warnings([
+            "name: a, when: {p: 1}, then: [{merge: {p: null, q: 1}}]",
+            "name: b, when: {q: 1}, then: [{merge: {q: null, r: 1}}]",
+            "name: c, when: {r: 1}, then: [{merge: {r: null, p: 1}}]",
+        ])
+        #expect(handOver.count == 1 && handOver.allSatisfy { $0.hasSuffix("[rule-loop]") }, "\(handOver)")
+    }
+
+    @Test func chainsThatEndAreRight() throws {
+        #expect(try warnings([Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 4)]) == [])
+        #expect(
+            try warnings([
+                Self.step("a", 1, 2), Self.step("b", 2, 3),
+                "name: c, when: {x: 3, done: {$exists: false}}, then: [{merge: {x: 1, done: true}}]",
+            ]) == [])
+    }
+
+    @Test(arguments: [
+        // A total is derived anew at each change, and written only if it is another one.
+        "{total: {jq: '[.items[].price] | add'}}", "{total: {jq: '.qty * .price'}, box: {vat: {jq: '.price * 0.2'}}}",
+        "{tags: {jq: '.tags | unique'}}", "{name: {jq: '.first + \" \" + .last'}, state: open}",
+    ])
+    func aDerivedValueIsNoRepeatedWork(merge: String) throws {
+        #expect(try warnings(["name: a, when: {type: cart}, then: [{merge: \(merge)}]"]) == [])
+    }
+
+    @Test(arguments: [
+        #"(.tags + ["new"]) | unique"#, ".tags // -1", ".tags // (.a + .b)", "(.tags * 100 | round) / 100", ".tags + 0",
+        ".tags - 0", ".tags * 1", ".tags / 1", ".tags * 0", ".tags % 10", #".tags + """#, ".tags + []",
+        ".tags + {a: 1}",
+        #".tags - ["old"]"#, ".tags // 0 + 1", #".tags / ",""#, ".other + 1", "-.tags | fabs", "(.tags + 1) % 1",
+        ".tags += 0 | .tags", ".tags + 1 - 1",
+    ])
+    func aProgramThatComesToRestIsNoCounter(program: String) throws {
+        #expect(try warnings(["name: a, when: {type: cart}, then: [{merge: {tags: {jq: '\(program)'}}}]"]) == [])
+    }
+
+    @Test(arguments: [
+        "{n: {jq: .n + 1}}", "{n: {jq: '.n += 1 | .n'}}", "{box: {n: {jq: '(.box.n // 0) + 1'}}}",
+        "{list: {jq: '.list + [1]'}, state: open}", "{n: {jq: '1 + (.n // 0)'}}", "{n: {jq: '.n - 2.5'}}",
+        "{n: {jq: '.n * 2'}}", "{n: {jq: '.\"n\" / 10'}}", "{s: {jq: '.s + \"x\"'}}",
+        "{a-b: {jq: '.[\"a-b\"] + 1'}}",
+    ])
+    func aCounterNeverRests(merge: String) throws {
+        let found = try warnings(["name: a, when: {type: cart}, then: [{merge: \(merge)}]"])
+        #expect(found.count == 1 && found.allSatisfy { $0.hasSuffix("[never-rests]") }, "\(found)")
+        #expect(found.allSatisfy { $0.contains("never comes to rest") && !$0.contains("$exists: false") })
+    }
+
+    @Test func aTimeIsToBeSetOnceOrEachTime() throws {
+        let found = try warnings(["name: a, when: {type: cart}, then: [{merge: {at: {jq: $now | todate}}}]"])
+        #expect(found.count == 1)
+        #expect(
+            found.first?.contains("if it is to happen once, add `unless: { at: { $exists: true } }`") == true
+                || found.first?.contains("if it is to happen once, add `at: { $exists: false }` to `when`") == true)
+        #expect(found.first?.contains("allow: [fires-again]") == true)
+    }
+
+    @Test(arguments: [
+        ("{a: {$gt: '10'}}", "$gt with the text \"10\" compares texts"),
+        ("{a: {$gt: '12345'}}", "$gt with the text \"12345\" compares texts"),
+        ("{a: {$gt: '-100'}}", "$gt with the text \"-100\" compares texts"),
+        ("{a: {$lte: ' 1.5'}}", "$lte with the text \" 1.5\" compares texts"),
+        ("{a: {$gt: 10}}", "$gt with a number also holds for texts, lists and objects"),
+        ("{a.b: {$elemMatch: {$gte: 10}}}", "$gte with a number also holds for texts"),
+    ])
+    func numbersAgainstTextsAreFound(when: String, warning: String) throws {
+        let found = try selectorWarnings(when)
+        #expect(
+            found.count == 1 && found.allSatisfy { $0.contains(warning) && $0.hasSuffix("[mixed-types]") }, "\(found)")
+    }
+
+    @Test(arguments: [
+        "{a: {$gt: 1, $lt: 5}}", "{a: {$gt: 1, $type: number}}", "{a: {$gt: '2026-01-01'}}", "{a: {$lt: 5}}",
+        "{a: {$gte: '2000', $lt: '2026-11-01'}}", "{a: {$gte: '202611'}}", "{a: {$gte: '20261101', $lt: '20261201'}}",
+        "{a: {$gte: '202611010930'}}", "{a: {$gt: '20261101093000'}}", "{a: {$gte: '007'}}", "{a: {$gte: '00001'}}",
+    ])
+    func comparisonsThatSayTheirTypeAreRight(when: String) throws {
+        #expect(try selectorWarnings(when) == [])
+    }
+
+    @Test(arguments: [
+        ("{name: a, where: {}, then: []}", "'where' is not known to this version: did you mean 'when'?"),
+        ("{name: a, when: {}, do: []}", "'do' is not known to this version: did you mean 'then'?"),
+        ("{name: a, when: {}, then: [{set: {a: 1}}]}", "'set' is not known to this version: did you mean 'merge'?"),
+        ("{name: a, when: {x: {$exists: no}}, then: []}", "'no' is text in YAML 1.2: write false"),
+        ("{name: a, when: {x: {$exists: Yes}}, then: []}", "'yes' is text in YAML 1.2: write true"),
+        ("{name: a, when: {x: {$exists: 'true'}}, then: []}", "write true, in small letters and without quotes"),
+        ("{name: a, when: &w {x: 1}, then: [{merge: {<<: *w}}]}", "merge keys ('<<') are YAML 1.1"),
+    ])
+    func hintsNameWhatIsMeant(rule: String, hint: String) {
+        let found = faults("version: 1\nrules: [\(rule)]\n")
+        #expect(found.contains { $0.contains(hint) }, "\(found)")
+    }
+
+    @Test func aQuotedMergeKeyIsAName() throws {
+        let set = try ruleSet(lines: "name: a, when: {}, then: [{merge: {'<<': 1}}]")
+        #expect(try set.decide("{}").document.string == #"{"<<":1}"#)
+    }
+}
