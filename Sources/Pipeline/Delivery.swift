@@ -67,9 +67,10 @@ package struct Delivery: Sendable {
         siblings = try Self.siblings(of: gateway, ruleSet)
         progress = RunProgress(start: start, counters: counters)
         allowance = ChangeAllowance(limit: settings.changeLimit)
-        letterLog = DeadLetterLog(logger)
+        letterLog = DeadLetterLog(logger, isDryRun: settings.preview != nil)
         lettered = DocumentsWithLetters(
-            try ledger.documentsWithDeadLetters(limit: DocumentsWithLetters.limit))
+            try ledger.documentsWithDeadLetters(limit: DocumentsWithLetters.limit),
+            newest: try ledger.newestDeadLetter())
         interruptions = try await ledger.interruptedDecisions()
         budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
     }
@@ -87,8 +88,9 @@ package struct Delivery: Sendable {
     /// A way in for one task that brings changes in the order of the feed, or documents.
     package func makeIntake() -> Intake {
         let sieve = ChangeSieve(
-            decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass, lettered: lettered,
-            interruptions: interruptions, note: interruptions.makeNote(DecisionNoteFile.slots - 1))
+            decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
+            lettered: ruleSet.isPartial ? DocumentsWithLetters() : lettered, interruptions: interruptions,
+            note: interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(delivery: self, sieve: sieve)
     }
 
@@ -121,22 +123,25 @@ package struct Delivery: Sendable {
     private func accept(
         _ sifted: ChangeSieve.Result, changes: Int, bytes: Int, reached: SequenceID
     ) async throws {
+        let newestLetter = lettered.newest
         try await setAside(sifted.deadLetters)
         let picks = sifted.picks.compactMap { pick in pick.sequence.map { (pick.preceding, $0) } }
         let tickets = await progress.advance(through: picks, to: reached, changes: changes, bytes: bytes)
-        try await submit(zip(sifted.picks, tickets).map { $0.candidate(ticket: $1) })
+        try await submit(zip(sifted.picks, tickets).map { $0.candidate(ticket: $1) }, newestLetter)
     }
 
     private func accept(_ sifted: ChangeSieve.Result, documents: Int, bytes: Int) async throws {
+        let newestLetter = lettered.newest
         try await setAside(sifted.deadLetters)
         await progress.count { counters in
             counters.changes += documents
             counters.bytesIn += bytes
         }
-        try await submit(sifted.picks.map { $0.candidate(ticket: nil) })
+        try await submit(sifted.picks.map { $0.candidate(ticket: nil) }, newestLetter)
     }
 
     private func accept(_ sifted: ChangeSieve.RetryResult, documents: Int, bytes: Int) async throws {
+        let newestLetter = lettered.newest
         try await setAside(sifted.deadLetters)
         try await ledger.drop(sifted.settled)
         await progress.count { counters in
@@ -144,20 +149,25 @@ package struct Delivery: Sendable {
             counters.bytesIn += bytes
             counters.deadLetters += sifted.untouched
         }
-        try await submit(sifted.candidates)
+        try await submit(sifted.candidates, newestLetter)
     }
 
     private func setAside(_ letters: [DeadLetter]) async throws {
         guard !letters.isEmpty else { return }
         let letters = Array(letters.prefix(await progress.admit(letters.count, settings.errorLimit)))
         letterLog.report(letters)
-        try await ledger.setAside(letters)
-        lettered.insert(letters)
+        lettered.insert(letters, numbers: try await ledger.setAside(letters))
         try await progress.check(settings.errorLimit)
     }
 
-    private func submit(_ candidates: [Candidate]) async throws {
+    /// - Parameter newestLetter: The highest number of a letter when the candidates were read.
+    private func submit(_ candidates: [Candidate], _ newestLetter: Int) async throws {
         guard !candidates.isEmpty else { return }
+        let candidates = candidates.map { candidate in
+            var candidate = candidate
+            candidate.newestLetter = newestLetter
+            return candidate
+        }
         await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
         let freed = await queue.submit(candidates)
         await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
@@ -208,6 +218,10 @@ package struct Delivery: Sendable {
                     return .postponing
                 }
                 group.addTask {
+                    await letterLog.keepReporting()
+                    return .telling
+                }
+                group.addTask {
                     try await read()
                     await queue.finish()
                     return .reading
@@ -231,7 +245,7 @@ package struct Delivery: Sendable {
         await close()
     }
 
-    private enum Stage { case reading, writing, postponing, checkpoint }
+    private enum Stage { case reading, writing, postponing, telling, checkpoint }
 
     /// Lets candidates go on whose turn has come, until nothing is written any more or the run is to stop.
     private func resumePostponed() async throws {

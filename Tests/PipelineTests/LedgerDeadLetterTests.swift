@@ -113,11 +113,35 @@ import Testing
                 letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
                 letter("t2"),
             ])
-            let dropped = try await ledger.dropDeadLetters(of: [("t1", ["s"]), ("t3", [])])
+            let dropped = try await ledger.dropDeadLetters(of: [
+                Ledger.MendedDocument(id: "t1", failedRules: ["s"]), Ledger.MendedDocument(id: "t3"),
+            ])
             #expect(dropped.map(\.id) == ["t1"])
             #expect(dropped.map(\.count) == [2])
             #expect(try ledger.deadLetters().map(\.rule) == ["s", "r"])
             #expect(try ledger.documentsWithDeadLetters(limit: 9).count == 2)
+        }
+    }
+
+    /// A letter that came after the document was read may be of newer content.
+    @Test func onlyLettersThatWereThereWhenTheDocumentWasReadGo() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            let numbers = try await ledger.setAside([letter(revision: "1-a"), letter(revision: "2-b")])
+            #expect(numbers == [1, 2])
+            let mended = Ledger.MendedDocument(id: "t1", newestLetter: 1)
+            #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
+            #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b")])
+        }
+    }
+
+    @Test func rulesThatWereNotAskedKeepTheirLetters() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            try await ledger.setAside([
+                letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
+            ])
+            let mended = Ledger.MendedDocument(id: "t1", rules: ["s"])
+            #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
+            #expect(try ledger.deadLetters().map(\.rule) == ["r", nil])
         }
     }
 }

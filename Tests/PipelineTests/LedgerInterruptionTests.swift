@@ -29,6 +29,23 @@ import Testing
         }
     }
 
+    /// It was decided beside the one that kills, each time.
+    @Test func aDocumentThatIsDecidedAfterADeathIsNotToBlame() async throws {
+        try await withTemporaryDirectory { directory in
+            let bench = LedgerBench(directory: directory)
+            for _ in 0..<2 { _ = try await die(bench, over: [("a", "1-a"), ("b", "1-b")]) }
+            try await bench.using { ledger in
+                let interruptions = try await ledger.interruptedDecisions()
+                #expect(interruptions.isSuspect("a") && interruptions.isSuspect("b"))
+                try await ledger.forgetInterruptions(of: ["a"])
+                interruptions.makeNote(0).begin("a", RevisionID("1-a"))
+                interruptions.makeNote(1).begin("b", RevisionID("1-b"))
+            }
+            let isPoisonous = try await die(bench, over: [("a", "1-a"), ("b", "1-b")])
+            #expect(isPoisonous == [false, true])
+        }
+    }
+
     @Test func aRunThatEndsInGoodOrderLeavesNothing() async throws {
         try await withTemporaryDirectory { directory in
             let bench = LedgerBench(directory: directory)

@@ -45,9 +45,22 @@ import Testing
             try await bench.using(rules: "r2") { ledger in
                 try await ledger.recordOwnRevisions([], effects: [effect("a", 1), effect("a", 2)])
                 let effects = [effect("b", 1), effect("c", 1), effect("a", 1), effect("a", 2), effect("b", 2)]
-                #expect(try await ledger.effectCounts(of: effects, window: 600) == [1, 0, 2, 1, 0])
+                #expect(try await ledger.effectCounts(of: effects, window: 600).map(\.all) == [1, 0, 2, 1, 0])
                 #expect(try await ledger.effectCounts(of: [], window: 600) == [])
             }
+        }
+    }
+
+    /// An app that switches to and fro undoes nothing.
+    @Test func whatCameInBetweenIsCountedApart() async throws {
+        try await LedgerBench.withLedger { _, ledger in
+            for content in [1, 1, 2, 1, 1, 1] as [UInt8] {
+                try await ledger.recordOwnRevisions([], effects: [effect("a", content), effect("b", 1)])
+            }
+            let counts = try await ledger.effectCounts(
+                of: [effect("a", 1), effect("a", 2), effect("a", 3), effect("b", 1)], window: 600)
+            #expect(counts.map(\.all) == [5, 1, 0, 6])
+            #expect(counts.map(\.inARow) == [3, 1, 0, 6])
         }
     }
 
@@ -65,7 +78,7 @@ import Testing
                     sql: "INSERT INTO own_revision (id, revision, rule_set, written_at) VALUES (?, ?, 'r1', ?)",
                     arguments: [Data("a".utf8), Data("2-x".utf8), future])
             }
-            #expect(try await ledger.effectCounts(of: [effect("a", 1)], window: 600) == [0])
+            #expect(try await ledger.effectCounts(of: [effect("a", 1)], window: 600).map(\.all) == [0])
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
             #expect(try await ledger.ownRevisions(among: own, since: Timestamp.secondsNow - 3600) == [])
             #expect(try await ledger.ownRevisions(among: own) == [0])

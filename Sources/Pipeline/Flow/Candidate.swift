@@ -30,6 +30,10 @@ package struct Candidate: Sendable {
     var isCounted = false
     /// Whether its write is a deletion.
     var isDeletion = false
+    /// The newest dead letter of all when it was decided.
+    var newestLetter = Int.max
+    /// Decisions in a row whose document had changed before the other documents were written.
+    var moves = 0
     /// What the content was that led to its write.
     var content: ContentFingerprint?
     /// The rules whose `put` led to it, where that is known without asking the ledger.
@@ -37,7 +41,7 @@ package struct Candidate: Sendable {
     /// The letters that are done with once it is written, or found to need nothing; replaced if it is set aside again.
     package var letters: [Int] = []
 
-    /// Of the document as it came.
+    /// Of the document as it came, or is expected to.
     package let byteCount: Int
 
     /// Bytes of the memory budget that it holds, from the feed to the end: as it was read, as the rules see it (without
@@ -50,9 +54,10 @@ package struct Candidate: Sendable {
         let reason: String
     }
 
+    /// - Parameter expectedBytes: Of a document that is still to be read, as far as they are known.
     package init(
         ticket: SafeSequenceTracker.Ticket? = nil, sequence: SequenceID? = nil, id: DocumentID,
-        revision: RevisionID?, isDeleted: Bool = false, document: [UInt8]
+        revision: RevisionID?, isDeleted: Bool = false, document: [UInt8], expectedBytes: Int = 0
     ) {
         tickets = ticket.map { [$0] } ?? []
         self.sequence = sequence
@@ -60,8 +65,8 @@ package struct Candidate: Sendable {
         self.revision = revision
         self.isDeleted = isDeleted
         self.document = document
-        byteCount = document.count
-        cost = 3 * document.count
+        byteCount = max(document.count, expectedBytes)
+        cost = 3 * byteCount
     }
 
     /// Whether the document is yet to be read: the feed did not bring it, or it may have changed since.

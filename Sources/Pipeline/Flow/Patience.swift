@@ -21,8 +21,8 @@ package struct Patience: Sendable {
         case end(RunFailure)
     }
 
-    /// So long a daemon bears that its password is refused, once it was accepted: it is changed here and there one after
-    /// the other, and CouchDB refuses everybody for about a second when an administrator's password is set.
+    /// How long a daemon tolerates 401 after a successful login. The file and the gateway change one after the other,
+    /// and CouchDB refuses everybody for about a second when an administrator's password is set.
     private static let longestRefusal: Duration = .seconds(10)
     /// Asked again sooner, it would be refused for the same reason.
     private static let waitAfterRefusal: Duration = .seconds(2)

@@ -12,7 +12,7 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
         case gaveUp
         /// The gateway does not know the sequence to start from.
         case sequenceRefused
-        /// More documents were set aside than ``ErrorLimit`` allows.
+        /// More documents became dead letters than ``ErrorLimit`` allows.
         case tooManyErrors
         /// This process can't have another thread, pipe or connection.
         case outOfResources
@@ -33,6 +33,6 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
     package init(_ limit: ErrorLimit, _ counters: RunCounters) {
         self.init(
             .tooManyErrors,
-            "stopped: \(counters.deadLetters) documents were set aside, more than --max-errors \(limit) allows")
+            "stopped: \(counters.deadLetters) documents became dead letters, more than --max-errors \(limit) allows")
     }
 }

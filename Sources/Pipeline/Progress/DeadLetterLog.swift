@@ -11,39 +11,62 @@ final class DeadLetterLog: Sendable {
     /// Between two lines that say how many more there were.
     private static let interval: Duration = .seconds(60)
 
+    /// After so long without one, the next letters of a rule are told of one by one again.
+    private static let quietSpan: Duration = .seconds(3600)
+
     private struct Count: Sendable {
         var shown = 0
         var more = 0
         var toldAt = ContinuousClock.now
+        var last = ContinuousClock.now
     }
 
     private let logger: Logger
+    private let isDryRun: Bool
     private let counts = Locked<[String: Count]>([:])
 
-    init(_ logger: Logger) { self.logger = logger }
+    /// - Parameter isDryRun: Nothing is kept.
+    init(_ logger: Logger, isDryRun: Bool) {
+        self.logger = logger
+        self.isDryRun = isDryRun
+    }
 
     func report(_ letters: [DeadLetter]) {
         for letter in letters {
             let rule = letter.rule ?? ""
             let isShown = counts.withLock { counts in
-                if counts[rule, default: Count()].shown < Self.shown {
-                    counts[rule, default: Count()].shown += 1
-                    return true
-                }
-                counts[rule, default: Count()].more += 1
-                return false
+                var count = counts[rule] ?? Count()
+                if count.last.duration(to: .now) >= Self.quietSpan { count.shown = 0 }
+                count.last = .now
+                let isShown = count.shown < Self.shown
+                if isShown { count.shown += 1 } else { count.more += 1 }
+                counts[rule] = count
+                return isShown
             }
             if isShown { report(letter) }
         }
-        reportMore { $0.toldAt.duration(to: .now) >= Self.interval }
+    }
+
+    /// Tells of what was not told one by one, once a minute, until it is cancelled.
+    func keepReporting() async {
+        while (try? await Task.sleep(for: Self.interval)) != nil {
+            reportMore { $0.toldAt.duration(to: .now) >= Self.interval }
+        }
     }
 
     /// The run is at its end: tells of what was not told one by one.
     func finish() { reportMore { _ in true } }
 
     private func report(_ letter: DeadLetter) {
-        logger.warning(
-            letter.isOfRuleAlone ? "skipped a rule; kept a dead letter for it" : "dead-lettered a document",
+        let message: Logger.Message =
+            switch (letter.isOfRuleAlone, isDryRun) {
+            case (true, false): "skipped a rule; kept a dead letter for it"
+            case (true, true): "would skip a rule and keep a dead letter for it"
+            case (false, false): "dead-lettered a document"
+            case (false, true): "would dead-letter a document"
+            }
+        logger.error(
+            message,
             metadata: [
                 "id": "\(letter.id)", "revision": "\(letter.revision?.text ?? "")", "rule": "\(letter.rule ?? "")",
                 "reason": "\(letter.reason)",
@@ -60,8 +83,10 @@ final class DeadLetterLog: Sendable {
             return due
         }
         for (rule, count) in due.sorted(by: { $0.key < $1.key }) {
-            logger.warning(
-                "dead-lettered more documents; 'changebot dead-letters list' shows them",
+            logger.error(
+                isDryRun
+                    ? "would dead-letter more documents"
+                    : "dead-lettered more documents; 'changebot dead-letters list' shows them",
                 metadata: ["rule": "\(rule)", "documents": .stringConvertible(count.more)])
         }
     }

@@ -8,21 +8,34 @@ final class DocumentsWithLetters: Sendable {
     /// Beyond it, letters leave only when one of their documents is decided, or by `changebot dead-letters`.
     static let limit = 100_000
 
-    private let hashes: Locked<Set<Int>>
-
-    init(_ ids: [DocumentID] = []) { hashes = Locked(Set(ids.map(\.hashValue))) }
-
-    var isEmpty: Bool { hashes.withLock(\.isEmpty) }
-
-    func mayContain(_ id: DocumentID) -> Bool {
-        hashes.withLock { !$0.isEmpty && $0.contains(id.hashValue) }
+    private struct State {
+        var hashes: Set<Int>
+        var newest: Int
     }
 
-    func insert(_ letters: [DeadLetter]) {
-        hashes.withLock { hashes in
-            for letter in letters where hashes.count < Self.limit { hashes.insert(letter.id.hashValue) }
+    private let state: Locked<State>
+
+    /// - Parameter newest: The highest number of a letter.
+    init(_ ids: [DocumentID] = [], newest: Int = 0) {
+        state = Locked(State(hashes: Set(ids.map(\.hashValue)), newest: newest))
+    }
+
+    var isEmpty: Bool { state.withLock(\.hashes.isEmpty) }
+
+    /// The highest number of a letter up to now.
+    var newest: Int { state.withLock(\.newest) }
+
+    func mayContain(_ id: DocumentID) -> Bool {
+        state.withLock { !$0.hashes.isEmpty && $0.hashes.contains(id.hashValue) }
+    }
+
+    /// - Parameter numbers: Of these letters.
+    func insert(_ letters: [DeadLetter], numbers: [Int]) {
+        state.withLock { state in
+            state.newest = max(state.newest, numbers.max() ?? 0)
+            for letter in letters where state.hashes.count < Self.limit { state.hashes.insert(letter.id.hashValue) }
         }
     }
 
-    func remove(_ id: DocumentID) { hashes.withLock { _ = $0.remove(id.hashValue) } }
+    func remove(_ id: DocumentID) { state.withLock { _ = $0.hashes.remove(id.hashValue) } }
 }

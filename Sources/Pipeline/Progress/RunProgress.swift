@@ -6,6 +6,7 @@ package actor RunProgress {
     private var tracker: SafeSequenceTracker
     private var saved: SequenceID
     private var isEnded = false
+    private var isOverLimit = false
     private var waiting: CheckedContinuation<Void, Never>?
 
     /// - Parameter counters: What the run has done before.
@@ -47,10 +48,10 @@ package actor RunProgress {
 
     /// Counts dead letters that are about to be kept.
     ///
-    /// - Returns: How many of them may be: with a limit, up to the first one beyond it.
+    /// - Returns: How many of them may be: with a limit, up to the first one beyond it. ``check(_:)`` ends the run then.
     func admit(_ letters: Int, _ limit: ErrorLimit?) -> Int {
         var admitted = 0
-        while admitted < letters, limit?.isExceeded(by: counters) != true {
+        while admitted < letters, !isBeyond(limit) {
             counters.deadLetters += 1
             admitted += 1
         }
@@ -59,8 +60,14 @@ package actor RunProgress {
 
     /// - Throws: ``RunFailure`` with `.tooManyErrors` if more has gone wrong than is borne.
     func check(_ limit: ErrorLimit?) throws {
-        guard let limit, limit.isExceeded(by: counters) else { return }
+        guard let limit, isBeyond(limit) else { return }
         throw RunFailure(limit, counters)
+    }
+
+    /// Once it is, it stays so: what was refused then must not be forgotten because a share has become smaller.
+    private func isBeyond(_ limit: ErrorLimit?) -> Bool {
+        isOverLimit = isOverLimit || limit?.isExceeded(by: counters) == true
+        return isOverLimit
     }
 
     // MARK: - For the one who saves

@@ -22,11 +22,13 @@ package final class InterruptedDecisions: Sendable {
     }
 
     private let poisonous: Set<Key>
+    private let suspects: Set<DocumentID>
     private let file: DecisionNoteFile?
 
     /// For a run that keeps no notes.
     package init() {
         poisonous = []
+        suspects = []
         file = nil
     }
 
@@ -35,8 +37,10 @@ package final class InterruptedDecisions: Sendable {
     /// - Throws: ``StateError``.
     init(ledger: Ledger, path: String) async throws(StateError) {
         let left = DecisionNoteFile.read(path)
-        let revisions = try await ledger.noteInterruptions(left)
-        poisonous = Set(revisions.map { Key(id: $0.id, revision: $0.revision.text) })
+        let noted = try await ledger.noteInterruptions(left)
+        suspects = Set(noted.map(\.id))
+        poisonous = Set(
+            noted.filter { $0.deaths >= Self.limit }.map { Key(id: $0.id, revision: $0.revision.text) })
         file = DecisionNoteFile(path)
     }
 
@@ -45,6 +49,9 @@ package final class InterruptedDecisions: Sendable {
         guard !poisonous.isEmpty else { return false }
         return poisonous.contains(Key(id: id, revision: revision?.text ?? ""))
     }
+
+    /// Whether the process has died over a revision of this document.
+    func isSuspect(_ id: DocumentID) -> Bool { !suspects.isEmpty && suspects.contains(id) }
 
     /// A note for the task with this number, from 0 to ``DecisionNoteFile/slots`` - 1.
     func makeNote(_ number: Int) -> DecisionNote { DecisionNote(file: file, slot: number) }

@@ -4,11 +4,15 @@ package import GatewayClient
 extension Ledger {
     /// Keeps letters. One for a change that was set aside before takes the other's place and number; its attempts are
     /// added up. The same goes for the letters that it says it replaces.
-    package func setAside(_ letters: [DeadLetter]) async throws(StateError) {
-        guard !letters.isEmpty else { return }
-        try await write { [ruleSetHash] database in
-            for letter in letters { try Self.setAside(letter, ruleSetHash, database) }
+    ///
+    /// - Returns: Their numbers.
+    @discardableResult
+    package func setAside(_ letters: [DeadLetter]) async throws(StateError) -> [Int] {
+        guard !letters.isEmpty else { return [] }
+        let numbers = try await write { [ruleSetHash] database in
+            try letters.map { try Self.setAside($0, ruleSetHash, database) }
         }
+        return numbers ?? []
     }
 
     /// The letters, oldest number first.
@@ -60,12 +64,37 @@ extension Ledger {
         return dropped ?? 0
     }
 
-    /// Drops the letters of documents whose decision came to its end: they are mended.
+    /// A document whose decision came to its end: what stood in its letters is mended.
+    package struct MendedDocument: Sendable {
+        let id: DocumentID
+        /// Only their letters go; nil: those of any rule, and of none.
+        let rules: Set<String>?
+        /// Their letters stay.
+        let failedRules: Set<String>
+        /// The newest letter that there was when it was decided: later ones may be of newer content.
+        let newestLetter: Int
+
+        package init(
+            id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [], newestLetter: Int = .max
+        ) {
+            self.id = id
+            self.rules = rules
+            self.failedRules = failedRules
+            self.newestLetter = newestLetter
+        }
+
+        fileprivate func isMended(rule: String?, number: Int) -> Bool {
+            guard number <= newestLetter else { return false }
+            guard let rule else { return rules == nil }
+            return !failedRules.contains(rule) && rules?.contains(rule) != false
+        }
+    }
+
+    /// Drops the letters of documents that are mended.
     ///
-    /// - Parameter rules: For each document the rules whose letters stay.
     /// - Returns: The documents that had some, and how many.
     package func dropDeadLetters(
-        of documents: [(id: DocumentID, keepingRules: [String])]
+        of documents: [MendedDocument]
     ) async throws(StateError) -> [(id: DocumentID, count: Int)] {
         guard !documents.isEmpty else { return [] }
         let dropped = try await write { database in
@@ -76,7 +105,7 @@ extension Ledger {
                     arguments: [WholeText(document.id.text)])
                 let numbers = rows.compactMap { row -> Int? in
                     let rule = (row["rule"] as WholeText?)?.text
-                    return rule.map(document.keepingRules.contains) == true ? nil : row["number"]
+                    return document.isMended(rule: rule, number: row["number"]) ? row["number"] : nil
                 }
                 for number in numbers { try Self.drop(number, database) }
                 if !numbers.isEmpty { dropped.append((document.id, numbers.count)) }
@@ -105,7 +134,7 @@ extension Ledger {
         }
     }
 
-    private static func setAside(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws {
+    private static func setAside(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
         // Seen again after a crash, or tried again. A change without a revision is known by its sequence alone.
         let known = try Row.fetchAll(
             database,
@@ -137,6 +166,7 @@ extension Ledger {
                 WholeText(letter.revision?.text), WholeText(letter.rule), WholeText(letter.reason),
                 letter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
             ])
+        return Int(database.lastInsertedRowID)
     }
 
     @discardableResult

@@ -10,10 +10,10 @@ extension Ledger {
 
     /// Notes that the process died while it decided these revisions.
     ///
-    /// - Returns: All revisions over which it has died so often that they must not be decided any more.
+    /// - Returns: All revisions over which it has died, and how often.
     func noteInterruptions(
         _ revisions: [(id: DocumentID, revision: RevisionID)]
-    ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID)] {
+    ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID, deaths: Int)] {
         if !revisions.isEmpty {
             try await write { database in
                 for (id, revision) in revisions {
@@ -28,13 +28,22 @@ extension Ledger {
         }
         return try await read { database in
             try Row.fetchAll(
-                database, sql: "SELECT id, revision FROM interrupted_decision WHERE deaths >= ?",
-                arguments: [InterruptedDecisions.limit]
+                database, sql: "SELECT id, revision, deaths FROM interrupted_decision"
             ).map { row in
                 (
                     DocumentID((row["id"] as WholeText?)?.text ?? ""),
-                    RevisionID((row["revision"] as WholeText?)?.text ?? "")
+                    RevisionID((row["revision"] as WholeText?)?.text ?? ""), row["deaths"]
                 )
+            }
+        }
+    }
+
+    /// These documents were decided to their end.
+    func forgetInterruptions(of documents: [DocumentID]) async throws(StateError) {
+        try await write { database in
+            for id in documents {
+                try database.execute(
+                    sql: "DELETE FROM interrupted_decision WHERE id = ?", arguments: [WholeText(id.text)])
             }
         }
     }

@@ -77,18 +77,36 @@ extension Ledger {
         }
     }
 
+    /// How often a content led to a write.
+    package struct EffectCount: Sendable, Equatable {
+        /// Whatever other contents of the document did in between.
+        package let all: Int
+        /// Since another content of the document did.
+        package let inARow: Int
+    }
+
     /// How often each of these contents led to a write within the last `window` seconds, by whatever rules. Only what is
     /// remembered counts, and nothing that a clock which was ahead noted in the future.
-    package func effectCounts(of effects: [Effect], window: Int) async throws(StateError) -> [Int] {
+    package func effectCounts(of effects: [Effect], window: Int) async throws(StateError) -> [EffectCount] {
         guard !effects.isEmpty else { return [] }
         return try await read { database in
             let now = Timestamp.secondsNow
-            let select = try database.cachedStatement(
-                sql: "SELECT COUNT(*) FROM effect WHERE id = ? AND content = ? AND written_at BETWEEN ? AND ?")
+            let all = try database.cachedStatement(
+                sql: "SELECT COUNT(*) FROM effect WHERE id = ?1 AND content = ?2 AND written_at BETWEEN ?3 AND ?4")
+            let inARow = try database.cachedStatement(
+                sql: """
+                    SELECT COUNT(*) FROM effect WHERE id = ?1 AND content = ?2 AND written_at BETWEEN ?3 AND ?4
+                    AND rowid > IFNULL((
+                        SELECT MAX(rowid) FROM effect
+                        WHERE id = ?1 AND content <> ?2 AND written_at BETWEEN ?3 AND ?4), 0)
+                    """)
             return try effects.map { effect in
-                try Int.fetchOne(
-                    select, arguments: [WholeText(effect.id.text), effect.content.databaseValue, now - window, now])
-                    ?? 0
+                let arguments: StatementArguments = [
+                    WholeText(effect.id.text), effect.content.databaseValue, now - window, now,
+                ]
+                let count = try Int.fetchOne(all, arguments: arguments) ?? 0
+                guard count > 1 else { return EffectCount(all: count, inARow: count) }
+                return EffectCount(all: count, inARow: try Int.fetchOne(inARow, arguments: arguments) ?? 0)
             }
         }
     }

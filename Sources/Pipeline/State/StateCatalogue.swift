@@ -184,7 +184,7 @@ extension StateCatalogue {
     private func missing(_ address: String, _ states: [StateFacts]) -> StateError {
         guard !states.isEmpty else { return noState }
         return .missing(
-            "'\(name)' has no state of the database at \(address) in \(directory); it has of:\n" + Self.list(states))
+            "'\(name)' has no state of the database at \(address) in \(directory); it has of: " + Self.list(states))
     }
 
     private var noState: StateError {
@@ -197,8 +197,8 @@ extension StateCatalogue {
 
     private static func list(_ states: [StateFacts]) -> String {
         states.map { state in
-            "  \(state.lastAddress ?? "an unknown address"), at \(state.checkpoint ?? "no") checkpoint"
-        }.joined(separator: "\n")
+            "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint ?? "none"))"
+        }.joined(separator: ", ")
     }
 }
 
@@ -242,7 +242,7 @@ extension StateCatalogue {
         let used = states.filter { !$0.isBlank }
         guard used.count == 1 else {
             throw .ambiguous(
-                "'\(name)' has state of \(states.count) databases; choose one with --gateway URL:\n"
+                "'\(name)' has state of \(states.count) databases; choose one with --gateway URL: "
                     + Self.list(states))
         }
         return used[0]

@@ -19,7 +19,7 @@ final class StateDirectoryLock {
             guard errno == EWOULDBLOCK || errno == EINTR else { return }
             triesLeft -= 1
             guard triesLeft > 0 else {
-                close(descriptor)
+                // Closed as this object goes.
                 throw .locked(holder: "it has been opening a state in \(directory) for a long time")
             }
             usleep(Self.microsecondsBetweenTries)

@@ -15,6 +15,8 @@ package struct BulkSender {
 
     /// Bytes of an answer that can be held.
     package static let answerLimit = 256 << 20
+    /// Bytes of an answer for several documents: more of them are asked for in parts.
+    private static let answerLimitForSeveral = 8 << 20
 
     private struct Part<Subject: Sendable> {
         let writes: ArraySlice<PlannedWrite<Subject>>
@@ -26,11 +28,20 @@ package struct BulkSender {
         var bytesBefore: Int?
         /// Whether others got through since this part, or the one it is a half of, failed first.
         var othersPass = false
+        /// Answers in a row that it can't be written now: the gateway's, or those of a proxy that lost it.
+        var refusedForNow = 0
+
+        /// Whether it is time to see if the gateway can't write now, or only this part.
+        var isDoubtful: Bool { writes.count > 1 && refusedForNow >= BulkSender.failuresBeforeHalving }
 
         /// An outage says nothing of the documents.
         mutating func note(_ error: GatewayError, bytes: Int) {
-            guard BulkSender.mayBeOfDocuments(error) else {
-                (failures, blame, bytesBefore, begun) = (0, 0, nil, nil)
+            refusedForNow = error.code == .unavailable ? refusedForNow + 1 : 0
+            if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
+                // Others are written meanwhile: it is no outage.
+            } else if !BulkSender.mayBeOfDocuments(error) {
+                (failures, blame, begun) = (0, 0, nil)
+                bytesBefore = error.code == .unavailable ? bytesBefore ?? bytes : nil
                 return
             }
             if let bytesBefore, bytes > bytesBefore {
@@ -60,6 +71,12 @@ package struct BulkSender {
     private static let mostFalls = 1000
 
     private var falls: [DocumentID: Fall] = [:]
+
+    /// The longest Retry-After that a probe waits for.
+    private static let longestHold: Duration = .seconds(60)
+    /// Documents in a row that a firewall may refuse. After that, the firewall is taken to refuse all writes.
+    private static let mostBarred = 20
+    private var barred = 0
 
     private enum Advice {
         case halve, reject, wait
@@ -112,6 +129,10 @@ package struct BulkSender {
     ) async throws {
         var parts = [Part(writes: writes)]
         while var part = parts.popLast() {
+            if part.isDoubtful, await letsWritesPass() {
+                parts.append(contentsOf: part.halves.reversed())
+                continue
+            }
             try await pauses.wait(until: await pace.turn(for: part.writes.count))
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
@@ -164,7 +185,7 @@ package struct BulkSender {
         return zip(writes, outcomes).map { write, outcome in
             let id = write.document.id
             guard case .failed(let reason) = outcome else {
-                if outcome.isWritten { falls[id] = nil }
+                if outcome.isWritten { (falls[id], barred) = (nil, 0) }
                 return outcome
             }
             var fall = fell(id) ?? Fall()
@@ -212,15 +233,22 @@ package struct BulkSender {
         case _ where Self.mayBeOfDocuments(error):
             if !isOne, part.failures >= Self.failuresBeforeHalving { return .halve }
             if isOne, try await isToBlame(&part, error) { return .reject }
+        // Other writes succeed while it keeps failing. An overloaded gateway answers 503 to any document, so 503 needs more.
+        case .unavailable where isOne && part.blame >= Self.failuresBeforeRejecting * (error.status == 503 ? 3 : 1):
+            return .reject
         // A firewall before the gateway does not let one of these documents pass: others, or none, it does.
         case .forbidden, .notFound, .notOffered:
-            if await letsWritesPass() { return isOne ? .reject : .halve }
+            if barred < Self.mostBarred, await letsWritesPass() {
+                if isOne { barred += 1 }
+                return isOne ? .reject : .halve
+            }
         default: break
         }
         do { try await wait(after: error) } catch let failure as RunFailure {
             // Others passed, and the gateway is there: it is this one that can't be written.
             let hasFallen = part.writes.first.flatMap { fell($0.document.id) } != nil
-            let isAlone = isOne && (part.othersPass || hasFallen) && Self.mayBeOfDocuments(error)
+            let isOfDocument = Self.mayBeOfDocuments(error) || error.code == .unavailable
+            let isAlone = isOne && (part.othersPass || hasFallen) && isOfDocument
             guard isAlone, await gatewayAnswers() else { throw failure }
             patience.succeed()
             return .reject
@@ -240,21 +268,31 @@ package struct BulkSender {
         return await gatewayAnswers()
     }
 
-    /// Whether this user may write at all: a write of no documents is let through.
+    /// Whether this user may write at all, and the gateway can now: a write of no documents is let through.
     private func letsWritesPass() async -> Bool {
         do throws(GatewayError) {
-            _ = try await gateway.bulkDocs([])
+            try await afterHold { () async throws(GatewayError) in _ = try await gateway.bulkDocs([]) }
             return true
         } catch {
             return false
         }
     }
 
+    /// Asks the gateway, after the time that it has asked for.
+    private func afterHold(_ question: () async throws(GatewayError) -> Void) async throws(GatewayError) {
+        do throws(GatewayError) { return try await question() } catch {
+            guard error.isHeldBack, let hold = error.retryAfter, hold <= Self.longestHold,
+                (try? await pauses.wait(hold)) != nil
+            else { throw error }
+        }
+        try await question()
+    }
+
     /// CouchDB 3.5 may send stray bytes behind an answer to a bad id: the next request on that connection fails.
     private func gatewayAnswers() async -> Bool {
         for _ in 0..<3 {
             do throws(GatewayError) {
-                _ = try await gateway.databaseInfo()
+                try await afterHold { () async throws(GatewayError) in _ = try await gateway.databaseInfo() }
                 return true
             } catch {
                 guard [.malformedAnswer, .connectionLost].contains(error.code) else { return false }
@@ -272,13 +310,13 @@ package struct BulkSender {
     ///   - includesBodies: If not, documents that are found have `{}`.
     ///   - limit: Bytes of an answer for several documents.
     package mutating func lookUp(
-        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = Self.answerLimit
+        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = Self.answerLimitForSeveral
     ) async throws -> [DocumentLookup] {
         var failures = 0
         while true {
             do throws(GatewayError) {
-                let lookups = try await gateway.allDocs(
-                    keys: Array(ids), includesBodies: includesBodies, limit: ids.count > 1 ? limit : Self.answerLimit)
+                let lookups = try await gateway.currentDocuments(
+                    Array(ids), includesBodies: includesBodies, limit: ids.count > 1 ? limit : Self.answerLimit)
                 patience.succeed()
                 return lookups
             } catch {

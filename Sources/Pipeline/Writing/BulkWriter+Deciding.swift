@@ -27,7 +27,7 @@ extension BulkWriter {
         }
         await count(&plans)
         if let preview = settings.preview {
-            return Decided(again: try await show(plans, to: preview, &tools))
+            return Decided(again: try await show(await admitted(plans), to: preview, &tools))
         }
         plans = try await withoutFaults(plans)
         plans = try await withoutUndone(plans, &tools)
@@ -69,7 +69,9 @@ extension BulkWriter {
         for var plan in plans {
             let letters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
             if letters > 0 {
-                guard await progress.admit(letters, settings.errorLimit) == letters else { continue }
+                // All of a document's letters are kept, or none.
+                guard await progress.admit(1, settings.errorLimit) == 1 else { continue }
+                await progress.count { $0.deadLetters += letters - 1 }
                 plan.candidate.countedSkips += letters
             }
             admitted.append(plan)
@@ -129,15 +131,19 @@ extension BulkWriter {
         let wanted = try await tools.others.wanted(try await orders(of: plans))
         var settled = Settlement()
         var rest: [Planner.Plan] = []
+        var idle: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {
             if plan.decision.isChanged || plan.decision.puts.isEmpty || wanted.contains(index)
                 || plan.decision.fault != nil
             {
                 rest.append(plan)
             } else {
-                end(plan, &settled)
+                idle.append(plan)
             }
         }
+        // Where what is changed is limited, only that counts.
+        if settings.changeLimit == nil { await count(&idle) }
+        for plan in await admitted(idle) { end(plan, &settled) }
         try await finish(settled)
         return rest
     }
@@ -211,7 +217,12 @@ extension BulkWriter {
             if result.moved.contains(index) {
                 var candidate = plan.candidate
                 candidate.letGoOfContent()
-                decided.again.append(candidate)
+                candidate.moves += 1
+                if candidate.moves.isMultiple(of: Self.movesBeforeInsisting) {
+                    postponed.append((.now + Self.waitAfterManyMoves, candidate))
+                } else {
+                    decided.again.append(candidate)
+                }
             } else if let reason = result.failures[index] {
                 settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: reason))
             } else if let due = result.postponed[index] {
@@ -228,12 +239,24 @@ extension BulkWriter {
         return decided
     }
 
+    /// Decisions in a row that may be outdated at once, because others change the document all the time. After that, a
+    /// change of the feed is carried out all the same: its successor follows. Others are decided later.
+    private static let movesBeforeInsisting = 5
+    private static let waitAfterManyMoves: Duration = .seconds(1)
+
+    private func trigger(_ plan: Planner.Plan) -> OtherDocuments.Trigger {
+        var trigger = plan.trigger
+        let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass
+        trigger.isFollowed = isOfFeed && plan.candidate.moves >= Self.movesBeforeInsisting
+        return trigger
+    }
+
     private func settleOthers(
         for plans: [Planner.Plan], _ tools: inout Tools
     ) async throws -> OtherDocuments.Result {
         let orders = try await orders(of: plans)
         guard !orders.isEmpty else { return OtherDocuments.Result() }
-        let triggers = plans.map(\.trigger)
+        let triggers = plans.map(trigger)
         // The feed may show the documents before it is on disk which rules led to them: until then nobody decides.
         let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         await queue.hold(held)
@@ -242,7 +265,8 @@ extension BulkWriter {
             // Its own write would show that a document has changed meanwhile. Where there is none, it is looked at.
             let unwritten = result.wrote.subtracting(result.ended).filter { !plans[$0].decision.isChanged }
             result.moved.formUnion(try await tools.others.moved(among: unwritten, triggers))
-            await decideWritten(result.written, tools.planner)
+            for write in result.written { logWritten(write) }
+            await decideWritten(result.written.filter { $0.place.keyspace == nil }, tools.planner)
             await queue.release(held)
             return result
         } catch {
@@ -252,12 +276,12 @@ extension BulkWriter {
     }
 
     /// A run that ends does not wait for the feed to bring what was put: it is decided in the same run.
-    private func decideWritten(_ written: [(id: DocumentID, document: JSONText)], _ planner: Planner) async {
+    private func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
         guard settings.decidesPuts else { return }
         let candidates = written.filter { planner.decider.mayFire(on: $0.document.root, isDeleted: false) }
-            .map { Candidate(id: $0.id, revision: nil, document: []) }
+            .map { Candidate(id: $0.place.id, revision: nil, document: [], expectedBytes: $0.document.bytes.count) }
         guard !candidates.isEmpty else { return }
-        await shared.budget.take(bytes: 0, documents: candidates.count)
+        await shared.budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
         let freed = await queue.submit(candidates)
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }

@@ -11,9 +11,10 @@ extension BulkWriter {
             Ledger.Effect(id: plan.candidate.id, content: plan.candidate.content ?? ContentFingerprint(bytes: []))
         }
         let counts = try await ledger.effectCounts(of: effects, window: limits.window)
-        let suspects = Set(counts.indices.filter { counts[$0] >= limits.sameContent - 1 })
-        return try await without(suspects, plans, &tools) { plan in
-            plan.candidate.deadLetter(reason: limits.reason)
+        var reasons: [Int: String] = [:]
+        for (index, count) in counts.enumerated() { reasons[index] = limits.reason(count) }
+        return try await without(Set(reasons.keys), plans, &tools) { [reasons] plan in
+            plan.candidate.deadLetter(reason: reasons[plan.index] ?? "")
         }
     }
 

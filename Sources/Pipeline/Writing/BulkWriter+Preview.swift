@@ -9,6 +9,8 @@ struct PreviewedPuts {
 
     private var documents: [DocumentPlace: JSONText] = [:]
     private var bytes = 0
+    /// Documents of the followed keyspace that are decided as they would be after the put.
+    private(set) var handedOut: Set<DocumentID> = []
 
     subscript(place: DocumentPlace) -> JSONText? { documents[place] }
 
@@ -17,6 +19,8 @@ struct PreviewedPuts {
         bytes += document.bytes.count
         documents[place] = document
     }
+
+    mutating func handOut(_ id: DocumentID) { handedOut.insert(id) }
 }
 
 // A dry run: decides everything, writes nothing.
@@ -31,9 +35,11 @@ extension BulkWriter {
         let lookups = try await tools.others.lookUp(orders)
         var settled = Settlement()
         var again: [Candidate] = []
+        // One write does it for all that a batch wants of a document.
+        var places: Set<DocumentPlace> = []
         for (index, plan) in plans.enumerated() {
             let home = DocumentPlace(keyspace: nil, id: plan.candidate.id)
-            if tools.previewed[home] != nil, plan.candidate.chain == nil {
+            if tools.previewed.handedOut.contains(plan.candidate.id), plan.candidate.chain == nil {
                 // Decided already, as it would be after the put.
                 settled.passedOver.append(plan.candidate)
                 continue
@@ -48,7 +54,10 @@ extension BulkWriter {
             for order in orders where order.plan == index {
                 guard let document = tools.previewed.put(order, lookups[order.place]) else { continue }
                 puts.append(order)
-                if let candidate = candidate(order, document, tools.planner) { again.append(candidate) }
+                if let candidate = candidate(order, document, tools.planner) {
+                    again.append(candidate)
+                    tools.previewed.handOut(candidate.id)
+                }
             }
             guard plan.decision.isChanged || !puts.isEmpty else {
                 end(plan, &settled)
@@ -58,9 +67,9 @@ extension BulkWriter {
                 settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: order.chain.reason))
                 continue
             }
-            if plan.candidate.chain != nil { tools.previewed.note(home, plan.decision.document) }
+            if plan.decision.isChanged, tools.mayPut { tools.previewed.note(home, plan.decision.document) }
             try await preview.show(plan.report)
-            settled.shown += puts.count + (plan.decision.isChanged ? 1 : 0)
+            settled.shown += puts.count { places.insert($0.place).inserted } + (plan.decision.isChanged ? 1 : 0)
             if plan.decision.isDeletion { settled.shownDeletions += 1 }
             settled.end(plan.candidate, isWrite: false)
         }

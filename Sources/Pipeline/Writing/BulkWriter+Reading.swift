@@ -17,8 +17,12 @@ extension BulkWriter {
         for group in try await absorbing(candidates).grouped(
             count: limits.documents, bytes: limits.bytes, size: \.byteCount)
         {
+            let newestLetter = shared.lettered.newest
             let lookups = try await sender.lookUp(group.map(\.id)[...])
-            for (candidate, lookup) in zip(group, lookups) { take(candidate, lookup, &open, &settled) }
+            for (var candidate, lookup) in zip(group, lookups) {
+                candidate.newestLetter = newestLetter
+                take(candidate, lookup, &open, &settled)
+            }
         }
         try await finish(settled)
         return open

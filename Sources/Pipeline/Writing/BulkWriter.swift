@@ -58,11 +58,14 @@ package struct BulkWriter: Sendable {
         var sender: BulkSender
         var others: OtherDocuments
         var previewed = PreviewedPuts()
+        /// Whether any rule writes other documents.
+        let mayPut: Bool
         /// With a machine that can't run programs now.
         private var patience: Patience
 
         init(planner: Planner, sender: BulkSender, others: OtherDocuments, patience: Patience) {
             self.planner = planner
+            mayPut = planner.ruleSet.mayPut
             self.sender = sender
             self.others = others
             self.patience = patience
@@ -109,7 +112,7 @@ package struct BulkWriter: Sendable {
         return Tools(
             planner: Planner(
                 ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
-                note: shared.interruptions.makeNote(number), now: settings.now),
+                interruptions: shared.interruptions, note: shared.interruptions.makeNote(number), now: settings.now),
             sender: sender(shared.gateway),
             others: OtherDocuments(
                 ledger: ledger, progress: progress, limits: limits, senders: senders, turns: shared.turns,
@@ -169,6 +172,15 @@ package struct BulkWriter: Sendable {
             ])
     }
 
+    func logWritten(_ other: OtherDocuments.Written) {
+        var metadata: Logger.Metadata = [
+            "id": "\(other.place.id)", "revision": "\(other.revision)",
+            "rules": .array(other.rules.map { "\($0)" }),
+        ]
+        metadata["keyspace"] = other.place.keyspace.map { "\($0)" }
+        logger.debug("wrote another document", metadata: metadata)
+    }
+
     /// Remembers what must be remembered, then lets go: the order is what makes a crash harmless.
     ///
     /// - Throws: ``RunFailure`` if more is dead-lettered than the run's limit allows. Exactly one letter more than that
@@ -180,13 +192,15 @@ package struct BulkWriter: Sendable {
         let letters = settled.deadLetters
         shared.letterLog.report(letters)
         try await dropLetters(ofMended: settled.decided)
-        try await ledger.setAside(letters)
-        shared.lettered.insert(letters)
+        let filed = try await ledger.setAside(letters)
+        shared.lettered.insert(letters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
         let effects = settings.effectLimits == nil ? [] : settled.effects
         try await ledger.recordOwnRevisions(settled.ownRevisions, effects: effects)
+        try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
-        try await ledger.drop(settled.settledLetters)
+        // A rule that fails again keeps its letter, and its number.
+        try await ledger.drop(settled.settledLetters.filter { !filed.contains($0) })
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
@@ -196,13 +210,28 @@ package struct BulkWriter: Sendable {
         try await progress.check(settings.errorLimit)
     }
 
+    /// A document whose decision ends did not kill the process: its earlier deaths are forgotten.
+    private func forgetInterruptions(_ decided: [Candidate]) async throws {
+        let survivors = decided.map(\.id).filter(shared.interruptions.isSuspect)
+        if !survivors.isEmpty { try await ledger.forgetInterruptions(of: survivors) }
+    }
+
     /// A decision that comes to its end shows that what stood in the letters is mended, but for rules that failed again.
+    /// Where only some rules, or some documents, were asked for, it speaks for the rules that fired alone.
     private func dropLetters(ofMended decided: [Candidate]) async throws {
         guard !shared.lettered.isEmpty, settings.preview == nil else { return }
         let mended = decided.filter { shared.lettered.mayContain($0.id) }
+        let isPartial = shared.ruleSet.isPartial
         let dropped = try await ledger.dropDeadLetters(
-            of: mended.map { ($0.id, $0.skippedRules.map(\.rule)) })
-        for candidate in mended where candidate.skippedRules.isEmpty { shared.lettered.remove(candidate.id) }
+            of: mended.map { candidate in
+                Ledger.MendedDocument(
+                    id: candidate.id, rules: isPartial ? Set(candidate.rules) : nil,
+                    failedRules: Set(candidate.skippedRules.map(\.rule)), newestLetter: candidate.newestLetter)
+            })
+        for candidate in mended
+        where candidate.skippedRules.isEmpty && !isPartial && candidate.newestLetter >= shared.lettered.newest {
+            shared.lettered.remove(candidate.id)
+        }
         for (id, count) in dropped {
             logger.info(
                 "dropped the dead letters of a document: it is mended",

@@ -14,15 +14,27 @@ struct OtherDocuments {
         let id: DocumentID
         let revision: RevisionID?
         let isDeleted: Bool
+        /// Whether a newer change of it is sure to be decided, and need not be waited for.
+        var isFollowed = false
 
         /// Whether the document is not the one that was decided any more.
         func hasMoved(_ lookup: DocumentLookup) -> Bool {
-            switch lookup {
+            if isFollowed { return false }
+            return switch lookup {
             case .found(let found, _): isDeleted || found != revision
             case .deleted, .missing: !isDeleted
             case .refused: false
             }
         }
+    }
+
+    /// Another document that was written, as it is now.
+    struct Written: Sendable {
+        let place: DocumentPlace
+        let revision: RevisionID
+        let document: JSONText
+        /// Those that wanted it, each once.
+        let rules: [String]
     }
 
     /// What came of all orders, by plan.
@@ -35,8 +47,7 @@ struct OtherDocuments {
         var postponed: [Int: ContinuousClock.Instant] = [:]
         /// Plans for which something was written.
         var wrote: Set<Int> = []
-        /// Documents of the followed keyspace that were written, as they are now.
-        var written: [(id: DocumentID, document: JSONText)] = []
+        var written: [Written] = []
 
         /// Those for which nothing more is to be done.
         var ended: Set<Int> { moved.union(failures.keys).union(postponed.keys) }
@@ -113,6 +124,13 @@ struct OtherDocuments {
 
         /// Of all of them, the write and what is left for later ones, something is still to be done.
         let rest: [PutOrder]
+
+        /// The rules that want it.
+        var lastRules: [String] {
+            orders.reduce(into: []) { rules, order in
+                if let rule = order.chain.rules.last, !rules.contains(rule) { rules.append(rule) }
+            }
+        }
     }
 
     /// Returns what is to be looked at again: it met another revision, or is only begun.
@@ -211,7 +229,10 @@ struct OtherDocuments {
             case .written(let revision):
                 written.append((write, revision))
                 result.wrote.formUnion(write.orders.map(\.plan))
-                if target.isOneByOne { again.append(target) }
+                if target.isOneByOne {
+                    target.goOn(with: write.rest)
+                    again.append(target)
+                }
             case .rejected where write.orders.count > 1:
                 target.splitUp()
                 again.append(target)
@@ -228,7 +249,11 @@ struct OtherDocuments {
             }
         }
         CrashPoint.othersWritten.pass()
-        if keyspace == nil { try await remember(written, &result) }
+        if keyspace == nil { try await remember(written) }
+        result.written += written.map { write, revision in
+            Written(
+                place: write.target.place, revision: revision, document: write.document, rules: write.lastRules)
+        }
         CrashPoint.othersRemembered.pass()
         await busy.noteWrites(written.map(\.write.target.place))
         await count(answers)
@@ -242,7 +267,7 @@ struct OtherDocuments {
         if tries >= limits.attempts {
             Self.fail(write, "not accepted \(tries) times: \(outcome.words)", &result)
             again.append(target)
-        } else if target.conflicts >= Self.conflictsBeforeWaiting {
+        } else if target.conflicts >= Self.conflictsBeforeWaiting, target.refusals == 0 {
             Self.postpone(write, until: .now + Self.waitAfterManyConflicts, &result)
         } else {
             again.append(target)
@@ -262,14 +287,11 @@ struct OtherDocuments {
     }
 
     /// The feed of this keyspace will show them; they are decided like the changes that somebody else makes.
-    private func remember(
-        _ written: [(write: Write, revision: RevisionID)], _ result: inout Result
-    ) async throws {
+    private func remember(_ written: [(write: Write, revision: RevisionID)]) async throws {
         try await ledger.recordCausedRevisions(
             written.map { write, revision in
                 Ledger.CausedRevision(id: write.target.place.id, revision: revision, chain: write.chain)
             })
-        result.written += written.map { ($0.write.target.place.id, $0.write.document) }
     }
 
     private func count(_ answers: [(write: Write, outcome: BulkOutcome)]) async {

@@ -35,6 +35,7 @@ struct Planner {
 
     let ruleSet: RuleSet
     let decider: Decider
+    let interruptions: InterruptedDecisions
     /// Says which document is being decided, should the process die over it.
     let note: DecisionNote
     /// Seconds since 1970.
@@ -52,7 +53,9 @@ struct Planner {
                 settled.deadLetter(candidate, candidate.deadLetter(reason: error.reason))
             }
         }
+        note.end()
         let decisions = await decider.decide(on: inputs, now: now()) { index in
+            guard let index else { return note.end() }
             note.begin(decidable[index].id, decidable[index].revision)
         }
         note.end()
@@ -79,6 +82,9 @@ struct Planner {
     }
 
     private func input(_ candidate: Candidate) throws(Undecidable) -> DecisionInput {
+        guard !interruptions.isPoisonous(candidate.id, candidate.revision) || candidate.isRetried else {
+            throw Undecidable(reason: InterruptedDecisions.reason)
+        }
         note.begin(candidate.id, candidate.revision)
         let text: JSONText
         do { text = try JSONText(candidate.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }

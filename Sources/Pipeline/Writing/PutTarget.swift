@@ -60,6 +60,9 @@ struct PutTarget: Sendable {
 
     mutating func splitUp() { isOneByOne = true }
 
+    /// The orders before these are done with: what comes on top of them is not written over again.
+    mutating func goOn(with rest: [PutOrder]) { orders = rest }
+
     /// Takes note of the revision that the document has now.
     mutating func note(_ lookup: DocumentLookup) {
         var revision: RevisionID?
@@ -103,6 +106,12 @@ struct PutTarget: Sendable {
             } catch {
                 need.failures[order.plan] = Self.failure(order, error.reason)
             }
+        }
+        // What one wants and another takes back may leave it as it is.
+        if case .found(_, let present) = lookup, let present = try? present.withoutVersion(),
+            need.document?.root.isEquivalent(to: present.root) == true
+        {
+            (need.document, need.orders) = (nil, [])
         }
         return need
     }

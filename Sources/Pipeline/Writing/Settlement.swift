@@ -32,6 +32,12 @@ struct Settlement {
         return (decided + passedOver).flatMap(\.letters).filter { !replaced.contains($0) }
     }
 
+    /// Letters of skipped rules that were counted before the write, and are not kept after it.
+    var lettersCountedInVain: Int {
+        decided.reduce(0) { $0 + max(0, $1.countedSkips - $1.skippedRules.count) }
+            + (passedOver + deadLettered.map(\.candidate)).reduce(0) { $0 + $1.countedSkips }
+    }
+
     var isEmpty: Bool { decided.isEmpty && passedOver.isEmpty && deadLettered.isEmpty }
 
     /// - Parameter isWrite: Whether its content led to the write of any document.
@@ -91,5 +97,6 @@ struct Settlement {
         counters.shownDeletions += shownDeletions
         counters.conflicts += conflicts
         counters.rejected += rejected
+        counters.deadLetters -= lettersCountedInVain
     }
 }
