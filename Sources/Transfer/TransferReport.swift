@@ -25,7 +25,7 @@ extension TransferReport {
         let count = counters.deadLetters
         guard count > 0 else { return nil }
         return "\(count == 1 ? "1 document is" : "\(count) documents are") missing or not whole in the export; "
-            + "without --quiet the log names each"
+            + "without --quiet the log names the first \(RepeatedMessages.limit), with --log-level debug all"
     }
 }
 

@@ -41,6 +41,7 @@ import Testing
         var journal = ExportJournal(manifest: try manifest())
         journal.position = position
         journal.saved = ExportOutput.SavePoint(byteCount: 12, sha256: "cd")
+        journal.replaced = position == .whole ? try manifest { $0.byteCount = 7 } : nil
         let read = try #require(ExportJournal(try JSONText(journal.json).root))
         #expect(read == journal)
     }

@@ -34,8 +34,9 @@ extension Exporter {
                 return nil
             }
             if let beginning = try goOn(files, found) { return beginning }
-            logger.warning("what the interrupted export has written is not there any more; starting at the beginning")
+            logger.warning("the partial output is missing; starting over")
         }
+        try files.existing?.restoreManifest()
         files.removeJournal()
         if files.canResume || files.isSpooled { _ = try files.output.goBack(to: ExportOutput.SavePoint()) }
         report.update { $0.lastSequence = manifest.to }
@@ -60,7 +61,7 @@ extension Exporter {
         }
         if let objection = before.objection(against: now) {
             throw RunFailure(
-                .databaseReset, "the interrupted export can't be gone on with: \(objection); run without --resume")
+                .databaseReset, "the interrupted export can't be continued: \(objection); run without --resume")
         }
     }
 
@@ -71,7 +72,12 @@ extension Exporter {
         let isThere = try files.output.goBack(to: found.saved) { bytes in
             guard seen != nil else { return }
             try lines.read(bytes) { line in
-                if let id = try? JSONText(Array(line)).root["_id"]?.string { seen?.note(DocumentID(id)) }
+                guard let document = try? JSONText(Array(line)).root, let id = document["_id"]?.string else { return }
+                if Withdrawal.isOne(document) || document["_deleted"]?.bool == true {
+                    seen?.noteRepeated(DocumentID(id))
+                } else {
+                    seen?.note(DocumentID(id))
+                }
             }
         }
         guard isThere else { return nil }
@@ -90,7 +96,7 @@ extension Exporter {
         }
     }
 
-    /// - Throws: ``TransferError`` if the manifest can't be gone on from; `RunFailure` if the database was reset.
+    /// - Throws: ``TransferError`` if the manifest can't be continued from; `RunFailure` if the database was reset.
     private func sinceSequence(_ facts: DatabaseFacts) throws -> SequenceID? {
         switch settings.since {
         case nil: return nil
@@ -109,7 +115,7 @@ extension Exporter {
                     .invalid, "\(path) does not say up to which sequence its export goes; make a full one")
             }
             if let objection = earlier.facts.objection(against: facts) {
-                throw RunFailure(.databaseReset, "\(path) can't be gone on from: \(objection); make a full export")
+                throw RunFailure(.databaseReset, "can't continue from \(path): \(objection); make a full export")
             }
             if let doubt = earlier.facts.doubt(about: facts) {
                 logger.warning("\(doubt)", metadata: ["manifest": "\(path)"])

@@ -39,7 +39,8 @@ struct PatientAsking: Sendable {
         }
     }
 
-    /// Whether the gateway answers, and its database is online. If not, returns once it does.
+    /// Whether the gateway answers, and its database is online. If not, returns once it does. Time that it has asked for
+    /// is no outage.
     ///
     /// - Throws: `RunFailure` if that takes too long, or it lets this user in no more; `CancellationError`.
     func isThere(_ gateway: Gateway) async throws -> Bool {
@@ -48,7 +49,12 @@ struct PatientAsking: Sendable {
             guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
         }
         do {
-            try await look()
+            do { try await look() } catch let error as GatewayError where error.isHeldBack {
+                let hold = error.retryAfter ?? .zero
+                guard hold <= max(settings.retryFor, .seconds(1)) else { throw error }
+                try await Task.sleep(for: hold)
+                try await look()
+            }
             return true
         } catch let error as GatewayError {
             var patience = Patience(settings, hasSucceeded: true)

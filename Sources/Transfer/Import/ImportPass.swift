@@ -4,7 +4,7 @@ internal import LosslessJSON
 internal import Pipeline
 internal import Rules
 
-/// Goes once through the input, and writes what of it has its turn.
+/// Reads the input once, and writes the documents of this pass.
 struct ImportPass {
     enum Purpose: Equatable, Sendable {
         /// Everything is written as it comes.

@@ -23,11 +23,16 @@ package final class ImportReport: Sendable {
 
     /// Where rejected documents are kept.
     package let rejectPath: String?
+    /// Whether nothing is written, and the counts are of what would be.
+    let isDryRun: Bool
 
     private let began = ContinuousClock.now
     private let locked = Locked(State())
 
-    package init(rejectPath: String? = nil) { self.rejectPath = rejectPath }
+    package init(rejectPath: String? = nil, isDryRun: Bool = false) {
+        self.rejectPath = rejectPath
+        self.isDryRun = isDryRun
+    }
 
     package var state: State { locked.withLock { $0 } }
 
@@ -50,7 +55,7 @@ extension ImportReport: TransferReport {
         guard let rejectPath else { return "\(count); --reject FILE keeps them, to be corrected and imported" }
         return
             "\(count); they are in \(rejectPath), and why is in \(rejectPath).reasons; correct them there, and import "
-            + "\(rejectPath) with the same options\(moreOptions(for: rejectPath))"
+            + "\(rejectPath.shellWord) with the same options\(moreOptions(for: rejectPath))"
     }
 
     /// What this import was told by its input, and the next one is not told by the reject file.
@@ -65,7 +70,9 @@ extension ImportReport: TransferReport {
             case .json?, .ndjson?: named == .json || named == .ndjson ? nil : .ndjson
             case nil: nil
             }
-        let options = [format.map { "--format \($0.rawValue)" }, state.attachments.map { "--attachments \($0)" }]
+        let options = [
+            format.map { "--format \($0.rawValue)" }, state.attachments.map { "--attachments \($0.shellWord)" },
+        ]
         return options.compactMap { $0.map { " and \($0)" } }.joined()
     }
 
@@ -73,7 +80,8 @@ extension ImportReport: TransferReport {
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(
-            counters: state.counters, lastSequence: nil, duration: began.duration(to: .now), exitCode: exitCode)
+            counters: state.counters, lastSequence: nil, duration: began.duration(to: .now), exitCode: exitCode,
+            isDryRun: isDryRun)
         var text = try? JSONText(summary.json)
         for (name, count) in [("inserted", state.counts.inserted), ("changed", state.counts.changed)] {
             text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))

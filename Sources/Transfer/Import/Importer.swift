@@ -75,13 +75,15 @@ package struct Importer: Service {
     private func work(_ reader: ImportReader, _ isStopped: Locked<Bool>) async throws {
         let input = try await reader.fingerprint()
         let progressPath = settings.preview == nil ? settings.progressPath : nil
+        if let progressPath { try ImportProgress.check(progressPath) }
         let lock = try progressPath.map { path throws(TransferError) in try ImportLock(path) }
         defer { withExtendedLifetime(lock) {} }
         let (database, newest) = try await cancelWhenGracefulShutdown { try await meet() }
         if settings.schema != nil { try await reader.keep() }
         let identity = ImportIdentity(
             input: input, target: gateway.url.description, mode: settings.mode,
-            mapping: settings.mapping?.hash, schema: settings.schema, selector: settings.selector)
+            mapping: settings.mapping?.hash, schema: settings.schema, selector: settings.selector,
+            reading: .init(format: settings.format, delimiter: settings.delimiter))
         let (progress, isResumed) = try beginning(identity, database)
         let rejects =
             try settings.preview == nil
@@ -161,7 +163,8 @@ package struct Importer: Service {
             settings.preview == nil ? "imported" : "looked at",
             metadata: [
                 "documents": "\(report.state.counters.changes)", "inserted": "\(counts.inserted)",
-                "changed": "\(counts.changed)", "unchanged": "\(counts.unchanged)", "rejected": "\(counts.rejected)",
+                "changed": "\(counts.changed)", "deleted": "\(counts.deleted)", "unchanged": "\(counts.unchanged)",
+                "rejected": "\(counts.rejected)",
             ])
     }
 }

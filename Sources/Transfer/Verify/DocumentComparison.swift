@@ -16,7 +16,7 @@ package struct DocumentComparison: Sendable {
     private static let aboutRevisions: Set<String> = ["_rev", "_revisions"]
     private static let aboutStorage: Set<String> = ["_cv", "_exp"]
     private static let aboutAttachments: Set<String> = [
-        "revpos", "stub", "follows", "data", "file", "digest", "unpacked",
+        "revpos", "stub", "follows", "data", "file", "digest", "unpacked", "ver",
     ]
     private static let digestName = "digest"
     /// Nor does it matter what a gateway takes for the length of what is the same: CouchDB tells that of packed bytes.
@@ -36,7 +36,7 @@ package struct DocumentComparison: Sendable {
             switch pair.left.kind {
             case .null, .false, .true: break
             case .number: guard isSame(number: pair.left, pair.right) else { return pair.path }
-            case .string: guard pair.left.utf8 == pair.right.utf8 else { return pair.path }
+            case .string: guard pair.left.characters == pair.right.characters else { return pair.path }
             case .array: if let path = pushElements(of: pair, to: &pairs) { return path }
             case .object: if let path = pushMembers(of: pair, to: &pairs) { return path }
             }

@@ -6,8 +6,7 @@ package struct ExportVerifier: Sendable {
     private let file: ExportFile
     private let attachments: AttachmentStore?
 
-    /// - Parameter folder: Where the attachments are by now. Nil: where the manifest says, seen from here or from the
-    ///   export.
+    /// - Parameter folder: Where the attachments are by now. Nil: where the manifest says, or beside the export.
     package init(_ file: ExportFile, attachments folder: String? = nil) {
         self.file = file
         attachments = Self.folder(file, folder).map { AttachmentStore($0) }
@@ -16,8 +15,8 @@ package struct ExportVerifier: Sendable {
     private static func folder(_ file: ExportFile, _ given: String?) -> String? {
         if let given { return given }
         guard case .folder(let folder) = file.manifest.options.attachments else { return nil }
-        let beside = WholeFile.directory(of: file.path) + "/" + folder
-        return WholeFile.exists(folder) || folder.hasPrefix("/") || !WholeFile.exists(beside) ? folder : beside
+        let places = AttachmentPlaces(folder, of: file.path)
+        return places.found ?? places.all.first
     }
 
     /// - Parameter report: Gets each finding, as it is found.
@@ -85,8 +84,8 @@ package struct ExportVerifier: Sendable {
     private func fault(of stub: JSONValue) -> String? {
         let byteCount: Int
         if let data = stub["data"] {
-            guard let count = Self.byteCount(ofBase64: data) else { return "its data is no base64" }
-            byteCount = count
+            guard let data = try? InlineBase64(data) else { return "its data is no base64" }
+            byteCount = data.byteCount
         } else {
             guard let name = stub["file"]?.string, let store = attachments,
                 let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256)
@@ -96,15 +95,6 @@ package struct ExportVerifier: Sendable {
         }
         guard stub["encoding"] == nil, let length = stub["length"]?.integer, length != byteCount else { return nil }
         return "it has \(byteCount) bytes, and should have \(length)"
-    }
-
-    /// Nil if it is none.
-    private static func byteCount(ofBase64 value: JSONValue) -> Int? {
-        guard value.kind == .string, !value.isEscaped else { return nil }
-        let text = value.rawContent
-        let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
-        guard text.count.isMultiple(of: 4), text.dropLast(padding).allSatisfy(\.isBase64) else { return nil }
-        return text.count / 4 * 3 - padding
     }
 
     // MARK: - Files
@@ -123,15 +113,6 @@ package struct ExportVerifier: Sendable {
             try report(
                 VerificationFinding(
                     .attachment, message: "\(root)/\(name) has other bytes: their SHA-256 is \(found)"))
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isBase64: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"): true
-        default: false
         }
     }
 }

@@ -170,15 +170,13 @@ package struct GatewayComparison: Sendable {
 }
 
 extension Gateway {
-    /// Documents as they are now, also for users who may not list any.
+    /// Documents as they are now; one by one where they are too long together.
     fileprivate func current(_ ids: [DocumentID]) async throws(GatewayError) -> [DocumentLookup] {
-        do throws(GatewayError) { return try await allDocs(keys: ids) } catch {
-            guard error.code == .tooLarge || [403, 404, 405].contains(error.status), !error.isAboutKeyspace else {
-                throw error
-            }
+        do throws(GatewayError) { return try await currentDocuments(ids) } catch {
+            guard error.code == .tooLarge else { throw error }
         }
         var lookups: [DocumentLookup] = []
-        for id in ids { lookups.append(try await current(id)) }
+        for id in ids { lookups.append(try await currentDocument(id)) }
         return lookups
     }
 }

@@ -1,4 +1,5 @@
 internal import GatewayClient
+internal import Logging
 internal import Pipeline
 
 /// Brings the bytes of attachments to where an export keeps them, several at once.
@@ -80,11 +81,17 @@ struct AttachmentExport: Sendable {
 
     // MARK: - Documents that change meanwhile
 
-    /// What has become of a document that lacks bytes; nil if it is to be written with what there is of it.
+    /// What has become of a document that lacks bytes; nil if it is to be written with what there is of it, also where
+    /// the gateway does not tell.
     func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
         guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
-        let now = try await fetcher.asking.again { try await fetcher.gateway.current(document.id) }
-        if case .found(document.revision, _) = now { return nil }
-        return now
+        let now = try await fetcher.asking.single(
+            fetcher.gateway, arrivals: fetcher.arrivals, "reading a document again failed; retrying",
+            ["id": "\(document.id)"]
+        ) { () async throws(GatewayError) in try await fetcher.gateway.currentDocument(document.id) }
+        switch now {
+        case .failure, .success(.refused), .success(.found(document.revision, _)): return nil
+        case .success(let lookup): return lookup
+        }
     }
 }

@@ -25,31 +25,18 @@ struct AttachmentFetcher: Sendable {
     func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
-        var suspect = SuspectRequest(retryFor: asking.settings.retryFor)
-        while true {
-            do {
-                guard let body = try await fetchOnce(stub, of: id, revision: revision, into: file) else {
-                    return .missing(reason: "the gateway has no attachment of this name")
-                }
-                arrivals.note()
-                return .fetched(body)
-            } catch let error as GatewayError {
-                try asking.endIfHopeless(error)
-                // A revision that is gone takes its attachments along. A name that no URL can hold stays one.
-                if error.status == 404 && !error.isAboutKeyspace || error.code == .invalidRequest {
-                    return .missing(reason: error.description)
-                }
-                // Of the keyspace, or of this attachment alone: that can't be told from the answer.
-                guard try await asking.isThere(gateway) else {
-                    suspect.noteOutage()
-                    continue
-                }
-                suspect.noteFailure(error, successes: arrivals.count)
-                if suspect.isToBlame { return .missing(reason: error.description) }
-                try await asking.pause(
-                    suspect.wait(after: error), after: error, "an attachment does not come; asking again",
-                    ["id": "\(id)", "attachment": "\(stub.name)"])
-            }
+        let answer = try await asking.single(
+            gateway, arrivals: arrivals, "fetching an attachment failed; retrying",
+            ["id": "\(id)", "attachment": "\(stub.name)"],
+            // A revision that is gone takes its attachments along. A name that no URL can hold stays one.
+            unless: { $0.status == 404 && !$0.isAboutKeyspace || $0.code == .invalidRequest },
+            { try await fetchOnce(stub, of: id, revision: revision, into: file) })
+        switch answer {
+        case .success(nil): return .missing(reason: "the gateway has no attachment of this name")
+        case .success(let body?):
+            arrivals.note()
+            return .fetched(body)
+        case .failure(let error): return .missing(reason: error.description)
         }
     }
 

@@ -6,7 +6,7 @@ internal import GatewayClient
 struct ExistingExport: Sendable {
     private let place: ExportPlace
     /// Of the whole export that is there; nil if there is none.
-    private let manifest: ExportManifest?
+    let manifest: ExportManifest?
     private let version: Version?
 
     /// - Throws: ``TransferError``: `.occupied` for what no export has left there, or somebody has changed since.
@@ -20,7 +20,7 @@ struct ExistingExport: Sendable {
     private static func journal(_ place: ExportPlace, isResuming: Bool) throws(TransferError) -> ExportJournal? {
         guard WholeFile.exists(place.journal) else {
             for path in [place.part, place.spool] where (Version(path)?.byteCount ?? 0) > 0 {
-                throw refusal(path, "no export has left it, as there is no \(place.journal) beside it")
+                throw refusal(path, "it was not left by an export: \(place.journal) is missing")
             }
             return nil
         }
@@ -34,27 +34,30 @@ struct ExistingExport: Sendable {
     private static func manifest(
         _ place: ExportPlace, _ journal: ExportJournal?
     ) throws(TransferError) -> ExportManifest? {
-        var manifest: ExportManifest?
-        if WholeFile.exists(place.manifest) {
-            do { manifest = try ExportManifest.read(place.manifest) } catch {
+        var manifests = journal?.position == .whole ? [journal?.manifest, journal?.replaced].compactMap { $0 } : []
+        let hasManifest = WholeFile.exists(place.manifest)
+        if hasManifest {
+            do { manifests = [try ExportManifest.read(place.manifest)] } catch {
                 throw refusal(place.manifest, "it is no manifest of an export")
             }
-        } else if let journal, journal.position == .whole {
-            // Interrupted between its name and its manifest.
-            manifest = journal.manifest
         }
         guard let found = Version(place.path) else { return nil }
         guard found.isRegular else { throw refusal(place.path, "it is no regular file") }
-        guard let manifest else {
-            guard found.byteCount > 0 else { return nil }
-            throw refusal(place.path, "it has no manifest beside it, as exports have")
+        guard hasManifest || found.byteCount > 0 else { return nil }
+        // Without a manifest: interrupted while one export took the place of another.
+        for manifest in manifests where found.byteCount == manifest.byteCount {
+            if try RunningDigest.hex(of: OpenFile(reading: place.path)) == manifest.sha256 { return manifest }
         }
-        guard found.byteCount == manifest.byteCount,
-            try RunningDigest.hex(of: OpenFile(reading: place.path)) == manifest.sha256
-        else {
-            throw refusal(place.path, "it has changed since it was exported")
-        }
-        return manifest
+        throw refusal(
+            place.path,
+            manifests.isEmpty ? "it has no manifest beside it, as exports have" : "it has changed since it was exported"
+        )
+    }
+
+    /// Gives the file the manifest that it lacks, before the journal that knows it goes.
+    func restoreManifest() throws(TransferError) {
+        guard let manifest, !WholeFile.exists(place.manifest) else { return }
+        try WholeFile.write(manifest.json, to: place.manifest)
     }
 
     /// - Throws: ``TransferError``: `.occupied` if the export that is there, or an interrupted one, is of another kind, or
@@ -92,7 +95,7 @@ struct ExistingExport: Sendable {
         guard Version(place.path) == version else {
             throw TransferError(
                 .occupied,
-                "\(place.path) has changed while the export was made, and is left as it is; the export is whole: give it its name with --resume --overwrite"
+                "\(place.path) changed during the export and was not replaced. The export is complete: run again with --resume --overwrite to replace it"
             )
         }
     }

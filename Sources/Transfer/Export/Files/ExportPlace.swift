@@ -18,21 +18,18 @@ package struct ExportPlace: Sendable, Equatable {
 
     /// - Parameter path: A file, or `-` for stdout. A link leads to its file, which need not be there yet.
     package init(_ path: String) {
-        guard path != "-", !Self.names(ofStdout: path) else {
+        guard path != "-" else {
             self.init(.standardOutput, "-")
             return
         }
         switch OutputPath(path) {
         case .file(let file): self.init(.file, file)
         case .folder: self.init(.folder, path)
+        case .special(let stream) where OutputPath.isStandardOutput(stream): self.init(.standardOutput, "-")
         case .special: self.init(.special, path)
         // What is wrong shows when it is opened.
         case .unusable: self.init(.file, path)
         }
-    }
-
-    private static func names(ofStdout path: String) -> Bool {
-        ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
     }
 
     private init(_ kind: Kind, _ path: String) {

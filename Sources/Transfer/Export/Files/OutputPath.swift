@@ -22,7 +22,7 @@ package enum OutputPath: Equatable, Sendable {
         case S_IFDIR: self = .folder(path)
         case S_IFSOCK: self = .unusable(path, reason: "it is a socket")
         // A stream is written where it stands, even if it goes to a file.
-        case S_IFREG where !Self.isStream(path): self = Self.behindLinks(path)
+        case S_IFREG: self = Self.behindLinks(path)
         default: self = .special(path)
         }
     }
@@ -31,6 +31,7 @@ package enum OutputPath: Equatable, Sendable {
     private static func behindLinks(_ path: String) -> OutputPath {
         var path = path
         for _ in 0..<longestChain {
+            if isStream(path) { return .special(path) }
             var information = stat()
             guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFLNK else { return .file(path) }
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
@@ -41,10 +42,24 @@ package enum OutputPath: Equatable, Sendable {
         return .unusable(path, reason: String(cString: strerror(ELOOP)))
     }
 
-    /// Whether the path names an open stream of this process.
-    package static func isStream(_ path: String) -> Bool {
-        ["/dev/stdout", "/dev/stderr"].contains(path) || path.hasPrefix("/dev/fd/")
-            || path.hasPrefix("/proc/self/fd/")
+    /// Whether the path names an open stream of this process, or of another one. A link to one is none itself.
+    private static func isStream(_ path: String) -> Bool {
+        let (folder, name) = entry(path)
+        return folder == "/dev" && ["stdout", "stderr"].contains(name)
+            || folder.hasPrefix("/proc/") && folder.hasSuffix("/fd")
+    }
+
+    /// Whether the path names the stdout of this process.
+    static func isStandardOutput(_ path: String) -> Bool {
+        let (folder, name) = entry(path)
+        return folder == "/dev" && name == "stdout" || folder == "/proc/\(getpid())/fd" && name == "1"
+    }
+
+    /// The folder, without links: `/dev/fd` and `/proc/self/fd` lead to the same one. Empty if it is not there.
+    private static func entry(_ path: String) -> (folder: String, name: String) {
+        guard let folder = realpath(WholeFile.directory(of: path), nil) else { return ("", "") }
+        defer { free(folder) }
+        return (String(cString: folder), path.split(separator: "/").last.map(String.init) ?? "")
     }
 
     /// The file itself, where links lead to one; else the path as it is.

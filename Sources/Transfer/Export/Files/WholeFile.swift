@@ -18,7 +18,9 @@ enum WholeFile {
     }
 
     /// Nil if there is no such file.
-    static func read(_ path: String, limit: Int = 64 << 20) throws(TransferError) -> [UInt8]? {
+    ///
+    /// - Parameter whole: Whether a file beyond the limit is an error; else only its beginning is read.
+    static func read(_ path: String, limit: Int = 64 << 20, whole: Bool = true) throws(TransferError) -> [UInt8]? {
         guard exists(path) else { return nil }
         let file = try OpenFile(reading: path)
         var bytes: [UInt8] = []
@@ -27,6 +29,7 @@ enum WholeFile {
             guard !piece.isEmpty else { return bytes }
             bytes += piece
             guard bytes.count <= limit else {
+                guard whole else { return bytes }
                 throw TransferError(.invalid, "\(path) is too large for what it should be")
             }
         }

@@ -20,6 +20,9 @@ struct ExportJournal: Sendable, Equatable {
     var position = Position.beginning
     /// Of the file that documents are written to; of the one that is the export, once that is whole.
     var saved = ExportOutput.SavePoint()
+    /// Of the export whose place this one takes. Between the removal of the old manifest and the new one's appearance, the
+    /// old file is known by it.
+    var replaced: ExportManifest?
 
     init(manifest: ExportManifest) { self.manifest = manifest }
 
@@ -43,6 +46,7 @@ struct ExportJournal: Sendable, Equatable {
         self.manifest = manifest
         self.position = position
         saved = ExportOutput.SavePoint(byteCount: byteCount, sha256: sha256)
+        replaced = value["replaced"].flatMap(ExportManifest.init)
     }
 
     private static func position(_ value: JSONValue) -> Position? {
@@ -75,6 +79,10 @@ struct ExportJournal: Sendable, Equatable {
             writer.member("sha256", string: saved.sha256)
             writer.name("manifest")
             manifest.write(to: &writer)
+            if let replaced {
+                writer.name("replaced")
+                replaced.write(to: &writer)
+            }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
     }

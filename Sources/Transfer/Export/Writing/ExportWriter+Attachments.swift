@@ -28,14 +28,13 @@ extension ExportWriter {
         _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
         switch try await attachments?.newer(than: unfetched, fetched) {
-        case nil:
+        case nil, .refused?:
             try await write(document, unfetched, fetched)
         case .found(let revision, let text)?:
             _ = try await take(
                 text.root, attempt: unfetched.attempt + 1, id: { unfetched.id }, revision: { revision })
             try await writeWaiting()
-        case .refused(let reason)?: unreadable(unfetched.id, unfetched.revision, reason)
-        case .deleted?, .missing?: break
+        case .deleted?, .missing?: withdraw { unfetched.id }
         }
     }
 

@@ -1,4 +1,5 @@
 internal import GatewayClient
+internal import Logging
 internal import LosslessJSON
 internal import Pipeline
 
@@ -55,16 +56,34 @@ extension ExportWriter {
     private func takeCurrent(
         _ change: Change, from gateway: Gateway, _ asking: PatientAsking
     ) async throws -> Bool {
-        let lookup = try await asking.again { try await gateway.current(change.id) }
+        let answer = try await asking.single(
+            gateway, arrivals: documentsRead, "reading a document failed; retrying", ["id": "\(change.id)"]
+        ) { () async throws(GatewayError) in try await gateway.currentDocument(change.id) }
+        let lookup: DocumentLookup
+        switch answer {
+        case .success(let found):
+            documentsRead.note()
+            lookup = found
+        case .failure(let error): lookup = .refused(reason: error.description)
+        }
         switch lookup {
         case .found(let revision, let text):
             seen?.note(change.id)
             return try await take(text.root, id: { change.id }, revision: { revision })
-        case .deleted, .missing: return false
+        case .deleted, .missing:
+            seen?.note(change.id)
+            withdraw { change.id }
+            return false
         case .refused(let reason):
             unreadable(change.id, change.revision, reason)
             return false
         }
+    }
+
+    /// Withdraws the line of a document that was written before and does not match any longer.
+    func withdraw(_ id: () -> DocumentID) {
+        guard let seen, files.canResume || files.isSpooled, case let id = id(), seen.mayBeRepeated(id) else { return }
+        append(Withdrawal.line(of: id)[...])
     }
 
     private static func tombstone(_ change: Change) -> [UInt8] {

@@ -15,6 +15,7 @@ extension ExportWriter {
         attachments?.unsynced.sync()
         journal.saved = point
         journal.position = .whole
+        journal.replaced = files.existing?.manifest
         journal.manifest.byteCount = point.byteCount
         journal.manifest.sha256 = point.sha256
         journal.manifest.ended = Timestamp.now
@@ -34,15 +35,18 @@ extension ExportWriter {
         }
         _ = try files.output.save()
         let second = try files.makeSecond()
+        var counts = ExportCounts()
         let count =
             files.isSpooled
             ? try writeTable(to: second) { body in try self.readDocuments(repeated, body) }
-            : try writeAgain(to: second, repeated)
+            : try writeAgain(to: second, repeated, &counts)
+        if files.isSpooled, !repeated.isEmpty { try readDocuments(repeated) { try self.count($0, in: &counts) } }
+        if !repeated.isEmpty { correct(counts) }
         journal.manifest.counts.lines = count
         return second
     }
 
-    /// The documents that stand in the file more than once, with the place of the last line of each.
+    /// The documents that are in the file more than once, with the place of the last line of each.
     private func repeatedDocuments() throws -> [DocumentID: Int] {
         guard let seen, !seen.repeated.isEmpty, files.canResume || files.isSpooled else { return [:] }
         var last: [DocumentID: Int] = [:]
@@ -58,10 +62,13 @@ extension ExportWriter {
     }
 
     /// - Returns: How many documents there are.
-    private func writeAgain(to output: ExportOutput, _ repeated: [DocumentID: Int]) throws -> Int {
+    private func writeAgain(
+        to output: ExportOutput, _ repeated: [DocumentID: Int], _ counts: inout ExportCounts
+    ) throws -> Int {
         var framing = ExportFraming(isArray: framing.isArray)
         var text: [UInt8] = []
         try readDocuments(repeated) { line in
+            try count(line, in: &counts)
             framing.begin(&text)
             text.append(contentsOf: line)
             framing.end(&text)
@@ -74,7 +81,7 @@ extension ExportWriter {
         return framing.count
     }
 
-    /// All documents but for those that were superseded while the feed was read.
+    /// All documents except those that were superseded while the feed was read.
     private func readDocuments(
         _ repeated: [DocumentID: Int], _ body: (ArraySlice<UInt8>) throws -> Void
     ) throws {
@@ -85,7 +92,7 @@ extension ExportWriter {
             if !repeated.isEmpty {
                 let document = try Self.document(line).root
                 if let id = document["_id"]?.string, let last = repeated[DocumentID(id)] {
-                    guard last == number else { return }
+                    guard last == number, !Withdrawal.isOne(document) else { return }
                     // Deleted after it was written.
                     if document["_deleted"]?.bool == true, !settings.tellsOfDeletions { return }
                 }

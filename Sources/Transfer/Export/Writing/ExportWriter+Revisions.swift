@@ -83,7 +83,7 @@ extension ExportWriter {
         if asked.count > 1, left.isToHalve { return left.halve() }
         guard asked.count == 1, left.isToBlame else {
             return try await asking.pause(
-                left.wait(after: error), after: error, "the gateway does not hand out revisions; asking again",
+                left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
                 ["revisions": "\(asked.count)"])
         }
         let key = asked[0]
@@ -91,7 +91,7 @@ extension ExportWriter {
             unreadable(key.id, key.revision, error.description)
             left.remove(asked)
         } else {
-            try await asking.wait(after: error, &patience, "the gateway hands out no revisions")
+            try await asking.wait(after: error, &patience, "_bulk_get returned no revisions; retrying")
         }
     }
 

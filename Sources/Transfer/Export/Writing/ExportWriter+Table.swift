@@ -1,3 +1,4 @@
+internal import Logging
 internal import LosslessJSON
 
 extension ExportWriter {
@@ -23,6 +24,11 @@ extension ExportWriter {
                 text.removeAll(keepingCapacity: true)
             }
             try output.write(text)
+            if count > 0, case let unused = columns.unused, !unused.isEmpty {
+                logger.warning(
+                    "no document has a value in a column of --fields; is its name right?",
+                    metadata: ["columns": "\(unused.joined(separator: ","))"])
+            }
             return count
         } catch let fault as CSVFault {
             throw TransferError(.invalid, fault.description)

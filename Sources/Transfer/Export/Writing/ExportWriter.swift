@@ -28,8 +28,12 @@ actor ExportWriter {
     var waiting = WaitingDocuments()
     /// What feeds have brought twice; nil where none is read.
     var seen: SeenDocuments?
+    /// Documents that were read one by one.
+    let documentsRead = Arrivals()
     /// With `--revisions`: how many `_bulk_get` has brought.
     var revisionsRead = 0
+    private var messages = RepeatedMessages(
+        last: "further documents and attachments that can't be exported are not logged individually")
     /// Whether the position says what is written: not in the middle of a stretch.
     private var isBetweenDocuments = true
     private var savedAt = ContinuousClock.now
@@ -94,7 +98,12 @@ actor ExportWriter {
         _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
         revision: () -> RevisionID?
     ) async throws -> Bool {
-        do { guard try isTombstone || matcher?.matches(document) != false else { return false } } catch {
+        do {
+            guard try isTombstone || matcher?.matches(document) != false else {
+                withdraw(id)
+                return false
+            }
+        } catch {
             unreadable(id(), revision(), "the selector can't be decided: \(error)")
             return false
         }
@@ -146,7 +155,7 @@ actor ExportWriter {
     ) {
         report.count { $0.deadLetters += 1 }
         let facts: Logger.Metadata = ["id": "\(id)", "revision": "\(revision?.text ?? "")", "reason": "\(reason)"]
-        logger.error(message, metadata: facts.merging(more) { _, new in new })
+        messages.log(message, .error, to: logger, facts.merging(more) { _, new in new })
     }
 
     // MARK: - Saving

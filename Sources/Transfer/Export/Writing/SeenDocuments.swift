@@ -12,6 +12,12 @@ struct SeenDocuments: Sendable {
         if !hashes.insert(hash).inserted { repeated.insert(hash) }
     }
 
+    /// For a line that only makes sense behind another one of the same document.
+    mutating func noteRepeated(_ id: DocumentID) {
+        note(id)
+        repeated.insert(id.hashValue)
+    }
+
     func contains(_ id: DocumentID) -> Bool { hashes.contains(id.hashValue) }
 
     func mayBeRepeated(_ id: DocumentID) -> Bool { repeated.contains(id.hashValue) }

@@ -55,6 +55,27 @@ package struct CSVColumns: Sendable {
         chosen = fields?.columns.map { choose($0) }
     }
 
+    /// Chosen columns that no document has a value for: their names may be wrong.
+    package var unused: [String] {
+        let paths = paths
+        return (chosen ?? []).filter { members[$0].kinds.isEmpty }.map {
+            String(decoding: paths[$0] ?? [], as: UTF8.self)
+        }
+    }
+
+    /// Where each member is, as a header has it.
+    var paths: [Int: [UInt8]] {
+        var paths: [Int: [UInt8]] = [0: []]
+        // Members come after the objects that they are in.
+        for index in members.indices {
+            for child in members[index].children {
+                let path = paths[index] ?? []
+                paths[child] = path + (path.isEmpty ? [] : [UInt8(ascii: ".")]) + members[child].name.pathPart
+            }
+        }
+        return paths
+    }
+
     private mutating func choose(_ column: CSVFields.Column) -> Int {
         var index = 0
         for name in column.path { index = indices[Key(parent: index, name: name)] ?? add(name, to: index) }

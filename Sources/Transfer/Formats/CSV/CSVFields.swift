@@ -43,14 +43,13 @@ package struct CSVFields: Sendable, Equatable {
 
     package static func == (left: CSVFields, right: CSVFields) -> Bool { left.columns == right.columns }
 
-    /// What stands between the commas, without the blanks behind them.
+    /// The text between the commas, without blanks around it.
     private static func parts(of text: String) -> [[UInt8]] {
         var parts: [[UInt8]] = [[]]
         var bytes = text.utf8.makeIterator()
         while let byte = bytes.next() {
             switch byte {
             case UInt8(ascii: ","): parts.append([])
-            case UInt8(ascii: " ") where parts[parts.count - 1].isEmpty: break
             case UInt8(ascii: "\\"):
                 let next = bytes.next()
                 if next != UInt8(ascii: ",") { parts[parts.count - 1].append(byte) }
@@ -58,7 +57,11 @@ package struct CSVFields: Sendable, Equatable {
             default: parts[parts.count - 1].append(byte)
             }
         }
-        return parts
+        let blanks = Array(" \t\r\n".utf8)
+        return parts.map { part in
+            let start = part.drop { blanks.contains($0) }
+            return Array(start.reversed().drop { blanks.contains($0) }.reversed())
+        }
     }
 
     private static func column(_ part: [UInt8]) throws(Fault) -> Column {

@@ -79,15 +79,7 @@ package struct CSVWriter: Sendable {
 
     /// In the order in which they were chosen, which need not be that of the members.
     private mutating func addChosen(_ chosen: [Int]) {
-        var headers: [Int: [UInt8]] = [0: []]
-        // Members come after the objects that they stand in.
-        for index in members.members.indices {
-            for child in members.members[index].children {
-                let path = headers[index] ?? []
-                headers[child] =
-                    path + (path.isEmpty ? [] : [UInt8(ascii: ".")]) + members.members[child].name.pathPart
-            }
-        }
+        let headers = members.paths
         for index in chosen {
             let type = members.members[index].chosenColumnType
             let suffix = type == .string ? [] : Array(":\(type.rawValue)".utf8)

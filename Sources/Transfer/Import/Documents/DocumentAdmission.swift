@@ -54,7 +54,7 @@ struct DocumentAdmission: Sendable {
         guard let text = value.string else {
             let isWrapped = value.kind == .object && value.members.contains { $0.name.string?.hasPrefix("$") == true }
             throw Refusal(
-                reason: isWrapped ? "its _id is MongoDB's; read it with --format ejson" : "its _id is no text")
+                reason: isWrapped ? "its _id is MongoDB's; read it with --format ejson" : "its _id is not a string")
         }
         if text.isEmpty { throw Refusal(reason: "its _id is empty") }
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
@@ -126,7 +126,7 @@ struct DocumentAdmission: Sendable {
     private func check(_ attachment: ImportAttachment) throws(Refusal) {
         if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
         if attachment.hasBadType {
-            throw Refusal(reason: AttachmentFault(attachment.name, "has a content_type that is no text").reason)
+            throw Refusal(reason: AttachmentFault(attachment.name, "has a content_type that is not a string").reason)
         }
         switch (attachment.body, mode) {
         case (.stub, .insert), (.stub, .restore):

@@ -39,6 +39,11 @@ enum ImportEntry: Sendable {
         }
     }
 
+    /// Whether it says that a document is deleted.
+    var isDeletion: Bool {
+        if case .document(let document) = self { document.isDeletion } else { false }
+    }
+
     var id: DocumentID? {
         switch self {
         case .document(let document): document.id

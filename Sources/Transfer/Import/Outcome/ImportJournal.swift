@@ -12,9 +12,6 @@ actor ImportJournal {
     private let executor = BlockingExecutor("changebot.import")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Rejected documents that are told of in the log, one by one.
-    private static let logged = 20
-
     private let settings: ImportSettings
     private let path: String?
     private let rejects: RejectFiles?
@@ -27,7 +24,7 @@ actor ImportJournal {
     /// Finished batches that wait for one before them.
     private var waiting: [Int: SettledBatch] = [:]
     private var next = 0
-    private var toldOf = 0
+    private var messages = RepeatedMessages(last: "further rejected documents are not logged individually")
 
     /// - Parameter path: Where the progress is kept; nil: nowhere.
     init(
@@ -43,7 +40,7 @@ actor ImportJournal {
         self.logger = logger
         // Before anything is written: whoever goes on must know that something may have been.
         if let path { try WholeFile.write(progress.json, to: path) }
-        report.update { $0.take(progress) }
+        report.take(progress)
     }
 
     /// - Returns: How many batches of this pass have been taken in, each with all before it.
@@ -61,7 +58,7 @@ actor ImportJournal {
 
     private func take(_ batch: SettledBatch) throws {
         for (index, (entry, outcome)) in zip(batch.entries, batch.results.outcomes).enumerated() {
-            progress.counts.add(outcome)
+            progress.counts.add(outcome, isDeletion: entry.isDeletion)
             if let preview = settings.preview {
                 try preview(outcome.preview(of: entry, document: batch.results.documents[index]))
             }
@@ -70,7 +67,7 @@ actor ImportJournal {
         progress.items = batch.end
         progress.documents += batch.documents
         if batch.isWhole { reachResumable() }
-        report.update { $0.take(progress) }
+        report.take(progress)
     }
 
     private func reachResumable() {
@@ -80,15 +77,13 @@ actor ImportJournal {
 
     private func reject(_ entry: ImportEntry, _ reason: String) throws(TransferError) {
         try rejects?.write(entry, reason)
-        toldOf += 1
-        guard toldOf <= Self.logged, settings.preview == nil else { return }
-        logger.warning(
-            "rejected",
-            metadata: [
+        guard settings.preview == nil else { return }
+        messages.log(
+            "rejected", .warning, to: logger,
+            [
                 "file": "\(settings.path)", "line": "\(entry.origin.line)", "id": "\(entry.id?.text ?? "")",
                 "reason": "\(reason)",
             ])
-        if toldOf == Self.logged { logger.warning("further rejected documents are not told of one by one") }
     }
 
     /// - Throws: `RunFailure` if too much was rejected.
@@ -133,14 +128,21 @@ actor ImportJournal {
     }
 }
 
-extension ImportReport.State {
-    fileprivate mutating func take(_ progress: ImportProgress) {
-        counts = progress.counts
-        counters.changes = progress.documents
-        counters.matched = max(progress.documents, progress.counts.settled)
-        counters.written = progress.counts.inserted + progress.counts.changed
-        counters.unchanged = progress.counts.unchanged
-        counters.rejected = progress.counts.rejected
-        counters.deadLetters = progress.counts.rejected
+extension ImportReport {
+    fileprivate func take(_ progress: ImportProgress) {
+        let accepted = progress.counts.inserted + progress.counts.changed
+        update { state in
+            state.counts = progress.counts
+            state.counters.changes = progress.documents
+            state.counters.matched = max(progress.documents, progress.counts.settled)
+            if isDryRun {
+                (state.counters.shown, state.counters.shownDeletions) = (accepted, progress.counts.deleted)
+            } else {
+                (state.counters.written, state.counters.deleted) = (accepted, progress.counts.deleted)
+            }
+            state.counters.unchanged = progress.counts.unchanged
+            state.counters.rejected = progress.counts.rejected
+            state.counters.deadLetters = progress.counts.rejected
+        }
     }
 }

@@ -37,7 +37,9 @@ final class ImportLock {
     }
 
     deinit {
-        unlink(path)
+        // One that holds something is not ours.
+        var information = stat()
+        if fstat(descriptor, &information) == 0, information.st_size == 0 { unlink(path) }
         close(descriptor)
     }
 }

@@ -17,6 +17,8 @@ package struct ImportCounts: Sendable, Equatable {
     package var inserted = 0
     /// Replaced, patched or deleted.
     package var changed = 0
+    /// Of those inserted or changed: how many are tombstones.
+    package var deleted = 0
     package var unchanged = 0
     package var rejected = 0
 
@@ -24,7 +26,13 @@ package struct ImportCounts: Sendable, Equatable {
 
     package var settled: Int { inserted + changed + unchanged + rejected }
 
-    mutating func add(_ outcome: ImportOutcome) {
+    /// - Parameter isDeletion: Whether the document of the input is a tombstone.
+    mutating func add(_ outcome: ImportOutcome, isDeletion: Bool) {
+        switch outcome {
+        case .deleted: deleted += 1
+        case .inserted, .changed: deleted += isDeletion ? 1 : 0
+        case .unchanged, .rejected: break
+        }
         switch outcome {
         case .inserted: inserted += 1
         case .changed, .deleted: changed += 1

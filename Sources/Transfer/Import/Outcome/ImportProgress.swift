@@ -19,6 +19,14 @@ struct ImportIdentity: Sendable, Equatable {
     let mapping: String?
     let schema: ImportSettings.Schema?
     let selector: String?
+    /// How the input was to be read; nil in files of earlier versions, which do not tell.
+    var reading: Reading?
+
+    struct Reading: Sendable, Equatable {
+        /// Nil: what the name or the content of the input says.
+        let format: InputFormat?
+        let delimiter: CSVDelimiter
+    }
 
     /// What is another than it was; nil if nothing is.
     func objection(to other: ImportIdentity) -> String? {
@@ -28,7 +36,11 @@ struct ImportIdentity: Sendable, Equatable {
         if mapping != other.mapping { return "its --map was another one" }
         if schema != other.schema { return "its --schema was another one" }
         if selector != other.selector { return "its --selector was another one" }
-        return nil
+        guard let reading, let now = other.reading else { return nil }
+        if reading.format != now.format {
+            return reading.format.map { "its --format was \($0.rawValue)" } ?? "it had no --format"
+        }
+        return reading.delimiter == now.delimiter ? nil : "its --delimiter was another one"
     }
 }
 
@@ -61,9 +73,14 @@ struct ImportProgress: Sendable, Equatable {
             writer.member("map", optional: identity.mapping)
             writer.member("schema", optional: identity.schema?.rawValue)
             writer.member("selector", optional: identity.selector)
+            if let reading = identity.reading {
+                writer.member("format", optional: reading.format?.rawValue)
+                writer.member("delimiter", string: String(decoding: [reading.delimiter.byte], as: UTF8.self))
+            }
             writer.member("now", integer: now)
             writer.member("instance", optional: database.instance)
             if let newest = database.newest { writer.member("sequence", integer: newest) }
+            writer.member("deleted", integer: counts.deleted)
             for (name, keyPath) in Self.numbers { writer.member(name, integer: self[keyPath: keyPath]) }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
@@ -86,12 +103,27 @@ struct ImportProgress: Sendable, Equatable {
             input: .init(size: size, changed: changed, head: head), target: target, mode: mode,
             mapping: root["map"]?.string,
             schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)),
-            selector: root["selector"]?.string)
+            selector: root["selector"]?.string, reading: ImportIdentity.Reading(root))
         self.now = now
         database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.count)
+        // Files of earlier versions do not have it.
+        if let deleted = root["deleted"] {
+            guard let count = deleted.count else { return nil }
+            counts.deleted = count
+        }
         for (name, keyPath) in Self.numbers {
             guard let number = root[name]?.count else { return nil }
             self[keyPath: keyPath] = number
+        }
+    }
+
+    /// - Throws: ``TransferError``: `.occupied` if there is a file that no import has left. It would be lost.
+    static func check(_ path: String) throws(TransferError) {
+        guard let bytes = try WholeFile.read(path, limit: 1 << 20, whole: false), !bytes.isEmpty else { return }
+        guard (try? JSONText(bytes).root)?["changebot"]?.string == "import-progress" else {
+            throw TransferError(
+                .occupied,
+                "\(path) is there already and does not hold the progress of an import; name another --progress-file")
         }
     }
 
@@ -101,6 +133,14 @@ struct ImportProgress: Sendable, Equatable {
             ("changed", \.counts.changed), ("unchanged", \.counts.unchanged), ("rejected", \.counts.rejected),
             ("reject_bytes", \.rejects.documentBytes), ("reason_bytes", \.rejects.reasonBytes),
         ]
+    }
+}
+
+extension ImportIdentity.Reading {
+    fileprivate init?(_ progress: JSONValue) {
+        guard let delimiter = progress["delimiter"]?.string.flatMap({ CSVDelimiter($0) }) else { return nil }
+        self.delimiter = delimiter
+        format = progress["format"]?.string.flatMap(InputFormat.init(rawValue:))
     }
 }
 

@@ -13,6 +13,8 @@ final class RejectFiles {
 
     private static let reasonsEnding = ".reasons"
     private static let partEnding = ".part"
+    /// How each reason begins.
+    private static let beginning = Array(#"{"line":"#.utf8)
 
     private let path: String
     /// Whether the files that were there are read still: new ones take their place at the end.
@@ -30,6 +32,7 @@ final class RejectFiles {
     ///   if the files are shorter than they were.
     init(_ path: String, input: String, from point: SavePoint) throws(TransferError) {
         let isOwn = WholeFile.exists(path + Self.reasonsEnding)
+        if isOwn { try Self.check(reasons: path + Self.reasonsEnding) }
         self.path = path
         isReplacing = WholeFile.areSame(path, input)
         let ending = isReplacing ? Self.partEnding : ""
@@ -45,6 +48,15 @@ final class RejectFiles {
                 .foreign, "\(path) is not as the interrupted import left it; start again without --resume")
         }
         try go(back: point)
+    }
+
+    /// - Throws: ``TransferError``: `.cannotCreate` if the file holds something else than reasons.
+    private static func check(reasons path: String) throws(TransferError) {
+        let bytes = try WholeFile.read(path, limit: beginning.count, whole: false) ?? []
+        guard zip(bytes, beginning).allSatisfy({ $0 == $1 }) else {
+            throw TransferError(
+                .cannotCreate, "\(path) is there already and does not hold reasons; name another --reject")
+        }
     }
 
     private static func isForeign(_ path: String) -> TransferError {

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import LosslessJSON
 
 /// Where an export's manifest says that its attachments are.
@@ -20,14 +19,8 @@ struct ExportedAttachments {
         count = manifest["attachments"]?["bodies"]?.count ?? 0
     }
 
-    /// The folder: as the export named it, seen from here or from the export, or of the same name beside the export. Nil
-    /// if none of these holds attachments.
-    var found: String? {
-        let directory = WholeFile.directory(of: path)
-        let name = folder.split(separator: "/").last.map(String.init) ?? folder
-        let places = folder.hasPrefix("/") ? [folder] : [folder, "\(directory)/\(folder)"]
-        return (places + ["\(directory)/\(name)"]).first { WholeFile.exists("\($0)/sha256") }
-    }
+    /// The folder; nil if there is none.
+    var found: String? { AttachmentPlaces(folder, of: path).found }
 
     /// Why an import that needs the folder can't begin.
     var absence: TransferError {

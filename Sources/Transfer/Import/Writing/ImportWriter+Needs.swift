@@ -1,4 +1,5 @@
 internal import GatewayClient
+internal import Logging
 internal import LosslessJSON
 internal import Pipeline
 
@@ -112,24 +113,31 @@ extension ImportWriter {
         }
     }
 
-    /// Of an attachment that the gateway has; nil if it is not to be had.
+    /// Of an attachment that the gateway has; nil if it can't be read: then nobody knows whether it is the same.
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
-        let isForGood: (GatewayError) -> Bool = { [.digestMismatch, .forbidden, .notFound].contains($0.code) }
-        do { return try await readDigest(of: name, id, revision, unless: isForGood) } catch let error as GatewayError {
-            guard isForGood(error) else { throw error }
+        let answer = try await asking.single(
+            gateway, arrivals: attachmentsRead, "reading an attachment failed; retrying",
+            ["id": "\(id)", "attachment": "\(name)"],
+            unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
+            { try await readDigest(of: name, id, revision) })
+        switch answer {
+        case .success(let digest):
+            attachmentsRead.note()
+            return digest
+        case .failure(let error):
+            logger.notice(
+                "an attachment can't be compared, and is written again",
+                metadata: ["id": "\(id)", "attachment": "\(name)", "reason": "\(error)"])
             return nil
         }
     }
 
-    private func readDigest(
-        of name: String, _ id: DocumentID, _ revision: RevisionID, unless isForGood: (GatewayError) -> Bool
-    ) async throws -> AttachmentDigest? {
-        try await asking.again(unless: isForGood) {
-            guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
-            var digest = AttachmentDigest.Calculation(for: gateway.dialect)
-            while let bytes = try await answer.next() { digest.update(bytes) }
-            return digest.digest()
-        }
+    private func readDigest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest?
+    {
+        guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
+        var digest = AttachmentDigest.Calculation(for: gateway.dialect)
+        while let bytes = try await answer.next() { digest.update(bytes) }
+        return digest.digest()
     }
 
     /// An attachment as it stands in the body.

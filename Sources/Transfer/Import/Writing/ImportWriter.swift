@@ -27,6 +27,8 @@ struct ImportWriter: Sendable {
     let reading: AttachmentReading
     let asking: PatientAsking
     let logger: Logger
+    /// Attachments that were read to be compared.
+    let attachmentsRead = Arrivals()
     /// Whether most of the last documents were there already: then it is cheaper to look first.
     let looksFirst = Locked(false)
 

@@ -1,0 +1,22 @@
+/// Where the folder of an export's attachments may be by now: exports are moved, and read from other directories.
+struct AttachmentPlaces: Sendable, Equatable {
+    /// The likeliest first.
+    let all: [String]
+
+    /// - Parameters:
+    ///   - folder: As the export named it.
+    ///   - path: The export. A link leads to its file, which may have the folder beside it.
+    init(_ folder: String, of path: String) {
+        let name = folder.split(separator: "/").last.map(String.init) ?? folder
+        let directories = [path, OutputPath.resolved(path)].map { WholeFile.directory(of: $0) }
+        // A folder of this name in the current directory may belong to another export.
+        let beside = directories.flatMap {
+            folder.hasPrefix("/") ? ["\($0)/\(name)"] : ["\($0)/\(folder)", "\($0)/\(name)"]
+        }
+        let places = folder.hasPrefix("/") ? [folder] + beside : beside + [folder]
+        all = places.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// The first that holds attachments; nil if none does.
+    var found: String? { all.first { WholeFile.exists("\($0)/sha256") } }
+}

@@ -1,0 +1,37 @@
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+
+extension PatientAsking {
+    /// One of many requests of a kind, such as for an attachment. One that fails time after time, while the gateway answers
+    /// others, is given up alone. An outage is waited for.
+    ///
+    /// - Parameters:
+    ///   - arrivals: How many requests of this kind have succeeded. The caller notes them.
+    ///   - isForGood: Errors that asking again would not change.
+    /// - Returns: The answer, or why there is none.
+    /// - Throws: `RunFailure`, `CancellationError`.
+    func single<Answer: Sendable>(
+        _ gateway: Gateway, arrivals: Arrivals, _ message: Logger.Message, _ metadata: Logger.Metadata,
+        unless isForGood: (GatewayError) -> Bool = { _ in false },
+        _ question: () async throws -> Answer
+    ) async throws -> Result<Answer, GatewayError> {
+        var suspect = SuspectRequest(retryFor: settings.retryFor)
+        while true {
+            do {
+                return .success(try await question())
+            } catch let error as GatewayError {
+                try endIfHopeless(error)
+                if isForGood(error) { return .failure(error) }
+                // Of the keyspace, or of this request alone: that can't be told from the answer.
+                guard try await isThere(gateway) else {
+                    suspect.noteOutage()
+                    continue
+                }
+                suspect.noteFailure(error, successes: arrivals.count)
+                if suspect.isToBlame { return .failure(error) }
+                try await pause(suspect.wait(after: error), after: error, message, metadata)
+            }
+        }
+    }
+}

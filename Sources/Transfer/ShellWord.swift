@@ -1,0 +1,10 @@
+extension String {
+    /// As a shell takes it for one word: quoted where it must be.
+    package var shellWord: String {
+        let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%".unicodeScalars
+        if !isEmpty, unicodeScalars.allSatisfy({ plain.contains($0) || !$0.isASCII && $0.properties.isAlphabetic }) {
+            return self
+        }
+        return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+    }
+}
