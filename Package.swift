@@ -161,7 +161,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TransferTests",
-            dependencies: ["Transfer", "Compression", "GatewayClient", "Locking", "LosslessJSON", "TestKit"],
+            dependencies: [
+                "Transfer", "Compression", "GatewayClient", "Locking", "LosslessJSON", "TestKit", .logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],

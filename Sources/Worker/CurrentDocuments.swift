@@ -60,7 +60,7 @@ struct CurrentDocuments {
         var failures = 0
         while true {
             do throws(GatewayError) {
-                let lookups = try await gateway.allDocs(keys: ids, limit: limit)
+                let lookups = try await gateway.currentDocuments(ids, limit: limit)
                 patience.succeed()
                 return lookups
             } catch {

@@ -77,7 +77,7 @@ package struct Retrier: Service {
             let ledger = opened.ledger
             let letters = try choose(ledger)
             try outcome.begin(letters, ledger)
-            defer { outcome.end(letters, ledger) }
+            defer { outcome.end(ledger) }
             guard outcome.before > 0 else { return }
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
@@ -109,6 +109,7 @@ package struct Retrier: Service {
         switch letters {
         case .numbers(let numbers):
             let documents = try ledger.setAsideDocuments(numbers)
+            outcome.note(documents)
             for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
                 let end = min(start + Self.batchSize, documents.count)
                 try await reader.read(documents[start..<end], take: intake.take)
@@ -120,6 +121,7 @@ package struct Retrier: Service {
                     after: reached, upTo: last, limit: Self.batchSize, filter: filter)
                 guard let next = documents.last?.letters.first else { return }
                 reached = next
+                outcome.note(documents)
                 try await reader.read(documents[...], take: intake.take)
             }
         }

@@ -62,7 +62,7 @@ import Testing
             for id in ["2", "b"] {
                 let shown = try await bench.command("dead-letters", "show", id)
                 #expect(shown.code == 0, "\(shown.errors)")
-                #expect(shown.output.contains("document      b\n"))
+                #expect(shown.output.contains("document          b\n"))
                 #expect(shown.output.contains("/none"))
             }
             let both = try await bench.command("dead-letters", "show", "1", "line\nbreak", "a", "--json").output

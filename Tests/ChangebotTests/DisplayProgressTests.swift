@@ -1,3 +1,4 @@
+import Logging
 import LosslessJSON
 import TestKit
 import Testing
@@ -81,6 +82,20 @@ import Testing
     func progressIsJSONWhereTheLogIs(isTerminal: Bool, isQuiet: Bool, form: ProgressPacing.Form) {
         let style = TerminalStyle(.auto, isTerminal: isTerminal)
         #expect(ProgressPacing(style, isQuiet: isQuiet, format: .json).form == form)
+    }
+
+    @Test(arguments: [
+        (true, StandardErrorLog.Format.text, ProgressPacing.Form.redrawn), (false, .text, .none), (true, .json, .none),
+        (false, .json, .none),
+    ])
+    func linesOfProgressAreAsImportantAsInfo(
+        isTerminal: Bool, format: StandardErrorLog.Format, form: ProgressPacing.Form
+    ) {
+        let style = TerminalStyle(.never, isTerminal: isTerminal)
+        for level in [Logger.Level.notice, .error] {
+            #expect(ProgressPacing(style, isQuiet: false, level: level, format: format).form == form)
+        }
+        #expect(ProgressPacing(style, isQuiet: false, level: .debug, format: format).form != .none)
     }
 }
 

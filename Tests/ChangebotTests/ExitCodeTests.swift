@@ -96,11 +96,13 @@ import Testing
     }
 
     @Test func contradictoryCredentialsAreWrongUsage() async throws {
-        let arguments = ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway]
-        let result = try await Program.run(
-            arguments, environment: ["CHANGEBOT_TOKEN": "secret-token", "CHANGEBOT_USER": "amy"])
-        #expect(result.code == 64)
-        #expect(!result.errors.contains("secret-token"))
+        try await Program.withDirectory { state in
+            let result = try await Program.run(
+                ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway, "--state", state],
+                environment: ["CHANGEBOT_TOKEN": "secret-token", "CHANGEBOT_USER": "amy"])
+            #expect(result.code == 64)
+            #expect(!result.errors.contains("secret-token"))
+        }
     }
 
     /// A user without a password got the gateway's 401.
@@ -114,6 +116,7 @@ import Testing
             (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/tmp"], 66, "CHANGEBOT_PASSWORD_FILE"),
             (["CHANGEBOT_TOKEN": "hunter22", "CHANGEBOT_PASSWORD": "hunter22"], 64, "CHANGEBOT_TOKEN"),
             (["CHANGEBOT_AUTH": "session"], 64, "--auth session"),
+            (["CHANGEBOT_USER": "amy:hunter22", "CHANGEBOT_PASSWORD": "x"], 64, "CHANGEBOT_USER can't contain ':'"),
         ] as [([String: String], Int32, String)])
     func credentialsOfWhichAPartIsMissing(environment: [String: String], code: Int32, part: String) async throws {
         try await Program.withDirectory { state in

@@ -86,6 +86,34 @@ import Testing
         }
     }
 
+    /// The manifest says what a file is, and not its name.
+    @Test func aFileThatIsOnlyNamedAsATableIsHeldAgainstItsGateway() async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/o.csv"
+            let export = ["export", "--gateway", url, "--output", file, "--format", "ndjson"]
+            #expect(try await Program.run(export, environment: login).code == 0)
+            let verify = ["verify", file, "--against", url]
+            let result = try await Program.run(verify, environment: login)
+            #expect(result.code == 0, "\(result.errors)")
+            try FileManager.default.removeItem(atPath: file + ".manifest.json")
+            #expect(try await Program.run(verify, environment: login).code == 64)
+            try FileManager.default.removeItem(atPath: file)
+            #expect(try await Program.run(verify, environment: login).code == 66)
+        }
+    }
+
+    @Test func aColumnWithoutAnyValueIsToldOf() async throws {
+        try await withGateway { bench, url in
+            let export = ["export", "--gateway", url, "--output", bench.folder + "/o.csv", "--fields"]
+            let wrong = try await Program.run(export + ["_id ,N , n,a.b"], environment: login)
+            #expect(wrong.code == 0 && wrong.errors.contains("N,a.b"), "\(wrong.errors)")
+            let text = try String(contentsOfFile: bench.folder + "/o.csv", encoding: .utf8)
+            #expect(text.hasPrefix("_id,N,n:number,a.b\r\nd1,,1,\r\n"), "\(text)")
+            let right = try await Program.run(export + ["_id,n", "--overwrite"], environment: login)
+            #expect(!right.errors.contains("--fields"), "\(right.errors)")
+        }
+    }
+
     @Test(arguments: [
         ["--fields", "a"], ["--delimiter", ";"], ["--format", "csv", "--fields", "a,a"],
         ["--format", "csv", "--delimiter", "ab"],

@@ -78,9 +78,9 @@ import Testing
             process.signal(SIGTERM)
             #expect(await process.wait() == 0)
             let log = try String(contentsOfFile: folder + "/log", encoding: .utf8)
-            let beginning = #"warning this will go wrong on purpose fault="lost answers" what="dropped after"#
+            let beginning = #"warning fault enabled fault="lost answers" what="dropped after"#
             #expect(log.contains(beginning), "\(log)")
-            #expect(log.contains(#"notice this went wrong on purpose fault="lost answers" times=1"#), "\(log)")
+            #expect(log.contains(#"notice faults injected fault="lost answers" times=1"#), "\(log)")
             #expect(log.contains("fault=cut times=1") && log.contains("fault=status times=1"), "\(log)")
         }
     }

@@ -169,7 +169,8 @@ import Testing
             (["run"], "since", "yesterday", "7-g1AAAA"), (["export"], "since", "now", "such as 1234"),
             (["run"], "retry-for", "soon", "30s or 5m"), (["run"], "shutdown-grace", "-", "30s or 5m"),
             (["run"], "memory-budget", "much", "24MiB"), (["import", "x"], "max-errors", "101%", "5%"),
-            (["fix"], "limit", "few", "such as 100"), (["verify", "x"], "limit", "1.5", "such as 100"),
+            (["fix"], "limit", "few", "such as 100"), (["fix"], "limit", "-1", "such as 100"),
+            (["verify", "x"], "limit", "1.5", "such as 100"),
             (["export"], "channels", ",", "groceries,orders"), (["run"], "feed", "poll", "continuous"),
             (["run"], "log-level", "loud", "critical"), (["run"], "log-format", "xml", "json"),
             (["run"], "on-reset", "x", "restart"), (["gateway"], "listen", "here", "127.0.0.1:4985"),
@@ -180,8 +181,10 @@ import Testing
     ) async throws {
         let variable = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
         let needed = ["CHANGEBOT_RULES": Program.pictureRules, "CHANGEBOT_GATEWAY": Self.noGateway]
-        for (more, environment) in [(["--\(option)=\(value)"], needed), ([], needed.merging([variable: value]) { $1 })]
-        {
+        for (more, environment) in [
+            (["--\(option)=\(value)"], needed), (["--\(option)", value], needed),
+            ([], needed.merging([variable: value]) { $1 }),
+        ] {
             let result = try await Program.run(command + more, environment: environment)
             #expect(result.code == 64, "\(result.errors)")
             #expect(result.errors.contains(option) || result.errors.contains(variable), "\(result.errors)")
@@ -222,6 +225,22 @@ import Testing
                 #expect(result.errors.split(separator: "\n").count == 1, "\(command) \(result.errors)")
                 #expect(result.errors.contains(part), "\(result.errors)")
             }
+        }
+    }
+
+    /// It has no end at which it could say so.
+    @Test func aQuietDaemonTellsOfDeadLetters() async throws {
+        try await CommandBench.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bench in
+            let bot = try ChildProcess([
+                "/bin/sh", "-c",
+                "exec \(Program.path) run --quiet --gateway \(bench.url) --rules \(bench.folder)/r.yaml "
+                    + "--state \(bench.state) 2>&1",
+            ])
+            defer { bot.kill() }
+            let line = try #require(await bot.readLine())
+            #expect(line.contains("dead-lettered a document") && line.contains("id=a"), "\(line)")
+            bot.signal(SIGTERM)
+            #expect(await bot.wait() == 0)
         }
     }
 

@@ -79,6 +79,34 @@ import Testing
         }
     }
 
+    @Test(arguments: ["pictures/apple.png", "pictures/new.json", "logo.png"])
+    func aSummaryNeverTakesThePlaceOfWhatARuleAttaches(name: String) async throws {
+        try await Program.withDirectory { directory in
+            try FileManager.default.createDirectory(
+                atPath: directory + "/pictures", withIntermediateDirectories: false)
+            for file in ["pictures/apple.png", "logo.png"] {
+                try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/" + file))
+            }
+            let rules = """
+                version: 1
+                rules:
+                  - name: a
+                    when: { type: task }
+                    then:
+                      - { attach: { name: logo, file: logo.png, content_type: image/png } }
+                      - { attach: { name: image, file: { jq: .task }, folder: pictures, content_type: image/png } }
+
+                """
+            try Data(rules.utf8).write(to: URL(fileURLWithPath: directory + "/r.yaml"))
+            let result = try await Program.run([
+                "run", "--once", "--gateway", "embedded:", "--rules", directory + "/r.yaml", "--summary",
+                directory + "/" + name,
+            ])
+            #expect(result.code == 64 && result.errors.contains("--summary"), "\(result.errors)")
+            #expect(bytes(directory + "/logo.png") == Array("mine".utf8))
+        }
+    }
+
     /// Each would be overwritten when the run is over.
     @Test(arguments: [
         "r/rules.yaml", "r/new.yaml", "link", "hard", "g.sqlite", "ca.pem", "password", "state/changebot.sqlite",

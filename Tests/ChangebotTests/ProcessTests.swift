@@ -64,6 +64,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aDemoThatIsStoppedLeavesNothingBehind(signal: Int32) async throws {
+        try await Program.withDirectory { temporary in
+            let process = try ChildProcess(
+                ["/bin/sh", "-c", "exec \(Program.path) demo"], environment: ["TMPDIR": temporary],
+                errors: "/dev/null")
+            #expect(await process.readLine()?.hasPrefix("gateway") == true)
+            process.signal(signal)
+            #expect(await process.wait() == 1)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: temporary) == [])
+        }
+    }
+
     @Test func runsOfTheSameStateAndOfANewOneWriteNothingTwice() async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")

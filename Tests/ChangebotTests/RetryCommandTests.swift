@@ -187,6 +187,30 @@ import Testing
         }
     }
 
+    /// It was thrown away, and the command said that it was settled.
+    @Test func theLetterOfASkippedRuleThatFailsAgainStays() async throws {
+        let skipped = Self.broken.replacing("then:", with: "on_error: skip\n    then:")
+        try await CommandBench.with([task("a")], rules: skipped) { bench in
+            #expect(try await bench.runOnce().code == 1)
+            for _ in 0..<2 {
+                let retry = try await bench.retry()
+                #expect(retry.code == 1, "\(retry.errors)")
+                #expect(retry.errors.contains("1 of 1 dead letters are left"))
+                #expect(try await bench.letters().map { $0.root["number"]?.integer } == [1])
+            }
+        }
+    }
+
+    /// A letter that stays with another reason was not counted any more.
+    @Test func lettersThatFailForAnotherReasonAreNotSettled() async throws {
+        try await withLetters { bench in
+            try bench.write(rules: Self.broken.replacing("op: remove, path: /place", with: "op: remove, path: /spot"))
+            let retry = try await bench.retry("--reason", "/place")
+            #expect(retry.code == 1, "\(retry.errors)")
+            #expect(retry.errors.contains("0 of 3 dead letters are settled"), "\(retry.errors)")
+        }
+    }
+
     @Test func aGatewayThatIsAwayLosesNoLetter() async throws {
         try await Program.withDirectory { folder in
             let data = folder + "/g.sqlite"

@@ -45,7 +45,7 @@ import Testing
             let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 65)
             #expect(result.errors.contains("\(file):2:49: 'mrege' is not known to this version: did you mean 'merge'?"))
-            #expect(result.errors.contains("\(file):2:33: not a jq program: "))
+            #expect(result.errors.contains("\(file):2:39: not a jq program: "))
             #expect(result.output == "")
         }
         #expect(try await Program.run(["rules", "check", "/none.yaml"]).code == 66)
@@ -60,6 +60,22 @@ import Testing
             #expect(result.errors.contains(": warning: "))
             #expect(result.output.hasSuffix("valid, 1 warning\n"))
             #expect(try await Program.run(["rules", "check", "--strict", file]).code == 65)
+            let strict = try await Program.run(["rules", "check", file], environment: ["CHANGEBOT_STRICT": "1"])
+            #expect(strict.code == 65)
+        }
+    }
+
+    @Test func warningsHaveTheFormOfTheLog() async throws {
+        try await withFile("version: 1\nrules: [{name: a, when: {x: 1}, then: [merge: {y: 2}]}]\n") { _, file in
+            let json = try await Program.run(["rules", "check", file, "--log-format", "json"])
+            #expect(json.code == 0)
+            #expect(json.errors.hasPrefix("{") && json.errors.contains("[fires-again]"), "\(json.errors)")
+            let quiet = try await Program.run(["rules", "check", file, "--quiet"])
+            #expect(quiet.code == 0 && quiet.errors == "", "\(quiet.errors)")
+            let strict = try await Program.run(["rules", "check", file, "--quiet", "--strict"])
+            #expect(strict.code == 65 && strict.errors.contains("[fires-again]"), "\(strict.errors)")
+            let test = try await Program.run(["rules", "test", file, "--quiet", "--log-format", "json"])
+            #expect(test.code == 0 && test.errors == "", "\(test.errors)")
         }
     }
 
@@ -142,6 +158,25 @@ import Testing
         }
     }
 
+    @Test func theEnvironmentIsReadWhereItApplies() async throws {
+        try await withFile { folder, file in
+            let document = folder + "/d.json"
+            try Data(#"{"_id":"a","done":true,"at":20}"#.utf8).write(to: URL(fileURLWithPath: document))
+            let later = try await Program.run(
+                ["rules", "explain", file, "--document", document],
+                environment: ["CHANGEBOT_NOW": "30", "CHANGEBOT_RULE": "gone"])
+            #expect(later.output.hasPrefix("gone   fires"), "\(later.output)")
+            let wrong = try await Program.run(
+                ["rules", "explain", file, "--document", document], environment: ["CHANGEBOT_NOW": "soon"])
+            #expect(wrong.code == 64 && wrong.errors.contains("CHANGEBOT_NOW='soon'"), "\(wrong.errors)")
+            // For tables only.
+            let tried = try await Program.run(
+                ["rules", "try", file, "--input", document],
+                environment: ["CHANGEBOT_DELIMITER": ";", "CHANGEBOT_NOW": "10"])
+            #expect(tried.code == 0 && tried.output.contains(#""fired":[]"#), "\(tried.errors)")
+        }
+    }
+
     @Test func explainNamesTheClauseThatFailed() async throws {
         try await withFile { folder, file in
             try Data(#"{"_id":"a","task":"tea","done":true,"at":20}"#.utf8).write(
@@ -156,6 +191,9 @@ import Testing
             #expect(result.output.contains(#"task: { $regex: "!$" }"#))
             #expect(result.output.contains(#"✗  "tea""#))
             #expect(result.output.contains("gone   does not fire: `if` is not true"))
+            let unknown = try await Program.run(
+                ["rules", "explain", file, "--document", folder + "/d.json", "--rule", "shuot"])
+            #expect(unknown.code == 64 && unknown.errors.contains("did you mean 'shout'?"), "\(unknown.errors)")
         }
     }
 

@@ -26,7 +26,7 @@ struct TrustTests {
         for trust in [["--ca-file", certificate.file], ["--insecure"]] {
             let result = try await run(server, trust[0], trust.count > 1 ? trust[1] : "--once")
             #expect(result.code == 76, "\(result.errors)")
-            #expect(result.errors.contains("any TLS certificate is taken") == (trust[0] == "--insecure"))
+            #expect(result.errors.contains("TLS certificates are not verified") == (trust[0] == "--insecure"))
         }
         let missing = try await run(server, "--ca-file", "/no/such/file")
         #expect(missing.code == 66 && missing.errors.contains("/no/such/file"), "\(missing.errors)")

@@ -201,16 +201,20 @@ struct BotBench {
 
     /// Returns once the document is as it should be. The feed tells when to look again.
     func wait(until id: DocumentID, _ isReady: (JSONValue) -> Bool) async throws {
+        try await wait(until: [id], isReady)
+    }
+
+    /// The same for several documents, each at some time.
+    func wait(until ids: some Sequence<DocumentID>, _ isReady: (JSONValue) -> Bool) async throws {
+        var missing = Set(ids)
         var since = SequenceID.start
-        while true {
+        while !missing.isEmpty {
             var answer = try await phone.changes(ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(30))))
-            var isDone = false
             while let batch = try await answer.next() {
-                for change in batch where change.id == id {
-                    if let document = change.document, isReady(document) { isDone = true }
+                for change in batch where missing.contains(change.id) {
+                    if let document = change.document, isReady(document) { missing.remove(change.id) }
                 }
             }
-            if isDone { return }
             since = answer.lastSequence ?? since
         }
     }

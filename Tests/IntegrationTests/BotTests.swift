@@ -125,7 +125,7 @@ import Worker
                     }
                     try await group.waitForAll()
                 }
-                for id in ids { try await bench.wait(until: id) { $0["_attachments"]?["image"] != nil } }
+                try await bench.wait(until: ids) { $0["_attachments"]?["image"] != nil }
             }
             try await bench.runOnce()
             for id in ids {

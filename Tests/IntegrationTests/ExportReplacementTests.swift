@@ -184,4 +184,27 @@ import Transfer
             try await bench.export("l.ndjson")
         }
     }
+
+    /// Killed between the removal of the old manifest and the new name: it was refused for ever.
+    @Test(arguments: [false, true])
+    func anExportThatWasKilledWhileItTookItsPlaceIsNoObstacle(isResuming: Bool) async throws {
+        try await withExport { bench in
+            let (old, manifest) = (try bench.bytes("o.ndjson"), try bench.text("o.ndjson.manifest.json"))
+            try await bench.phone.put("e", body: Array("{}".utf8))
+            try await bench.export("o.ndjson")
+            let new = try bench.manifest("o.ndjson")
+            try bench.write("o.ndjson.part", bytes: try bench.bytes("o.ndjson"))
+            try bench.write("o.ndjson", bytes: old)
+            let journal =
+                #"{"position":{"state":"whole"},"bytes":\#(new.byteCount),"sha256":"\#(new.sha256)","#
+                + #""manifest":\#(try bench.text("o.ndjson.manifest.json")),"replaced":\#(manifest)}"#
+            try bench.write("o.ndjson.partial", bytes: Array(journal.utf8))
+            try FileManager.default.removeItem(atPath: bench.path("o.ndjson.manifest.json"))
+            try await bench.export("o.ndjson") { $0.isResuming = isResuming }
+            #expect(try bench.ids("o.ndjson").count == 6)
+            #expect(try await bench.verify("o.ndjson").isEmpty)
+            let left = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+            #expect(left.sorted() == ["o.ndjson", "o.ndjson.manifest.json"])
+        }
+    }
 }

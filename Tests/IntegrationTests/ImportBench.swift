@@ -56,7 +56,7 @@ extension BotBench {
         if !settings.isResuming, let rejects = settings.rejectPath {
             for file in [rejects, rejects + ".reasons"] { try? FileManager.default.removeItem(atPath: file) }
         }
-        let report = ImportReport()
+        let report = ImportReport(isDryRun: settings.preview != nil)
         let importer = Importer(
             gateway: Gateway(url, settings: self.settings), settings: settings, report: report, logger: Self.logger)
         return (importer, report)
@@ -137,8 +137,9 @@ extension BotBench {
 }
 
 extension ImportCounts {
-    init(inserted: Int = 0, changed: Int = 0, unchanged: Int = 0, rejected: Int = 0) {
+    init(inserted: Int = 0, changed: Int = 0, deleted: Int = 0, unchanged: Int = 0, rejected: Int = 0) {
         self.init()
+        self.deleted = deleted
         (self.inserted, self.changed, self.unchanged, self.rejected) = (inserted, changed, unchanged, rejected)
     }
 }

@@ -54,7 +54,7 @@ import Transfer
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts == ImportCounts(changed: 300, unchanged: 100), bench.complaint)
+            #expect(state.counts == ImportCounts(changed: 300, deleted: 300, unchanged: 100), bench.complaint)
         }
     }
 

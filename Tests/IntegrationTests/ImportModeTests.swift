@@ -90,7 +90,7 @@ import Transfer
         try await withStored { bench in
             let lines = [#"{"_id":"other","whatever":1}"#, #"{"_id":"never-there"}"#]
             let state = try await bench.load(lines: lines) { $0.mode = .delete }
-            #expect(state.counts == ImportCounts(changed: 1, unchanged: 1))
+            #expect(state.counts == ImportCounts(changed: 1, deleted: 1, unchanged: 1))
             #expect(Array(try await bench.contents().keys) == ["equal"])
             let again = try await bench.load(lines: lines) { $0.mode = .delete }
             #expect(again.counts == ImportCounts(unchanged: 2))

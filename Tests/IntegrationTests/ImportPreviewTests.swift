@@ -140,6 +140,22 @@ import Transfer
             #expect(report.state.counts == ImportCounts(inserted: 1, changed: 1, unchanged: 1, rejected: 2))
             let summary = try JSONText(report.summary(exitCode: 1)).root
             #expect(summary["inserted"]?.integer == 1 && summary["exit"]?.integer == 1)
+            #expect(summary["written"]?.integer == 0 && summary["would_write"]?.integer == 2)
+        }
+    }
+
+    /// Deletions counted as written documents, and in a dry run too.
+    @Test(arguments: [false, true]) func deletionsAreCountedAsSuch(isDryRun: Bool) async throws {
+        try await withStored { bench, _ in
+            try bench.write("in.ndjson", Self.incoming)
+            let (importer, report) = try bench.importer("in.ndjson") { settings in
+                settings.mode = .delete
+                if isDryRun { settings.preview = { _ in } }
+            }
+            try await importer.run()
+            let summary = try JSONText(report.summary(exitCode: 1)).root
+            let names = ["written", "deleted", "would_write", "would_delete"]
+            #expect(names.map { summary[$0]?.integer } == (isDryRun ? [0, 0, 2, 2] : [2, 2, nil, nil]))
         }
     }
 }

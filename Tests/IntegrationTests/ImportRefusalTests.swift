@@ -78,39 +78,53 @@ import Transfer
 
     private static let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
-    /// CouchDB's digest of text says nothing: the text is read and compared. An outage then is one, and no refusal.
-    @Test(arguments: [(answer: "hallo", isDown: false), ("hello", false), ("", true)])
-    func textOfTheSameLengthIsCompared(answer: String, isDown: Bool) async throws {
+    /// A CouchDB that has a document with a text of five bytes.
+    private func textServer(
+        name: String = "x", _ text: ScriptedServer.Answer
+    ) throws -> ScriptedServer {
         let there =
-            #"{"_id":"a","_rev":"1-a","_attachments":{"x":{"content_type":"text/plain","revpos":1,"#
+            #"{"_id":"a","_rev":"1-a","_attachments":{"\#(name)":{"content_type":"text/plain","revpos":1,"#
             + #""digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","length":5,"stub":true}}}"#
         let row = #"{"id":"a","key":"a","value":{"rev":"1-a"},"doc":\#(there)}"#
-        let server = try ScriptedServer(headers: Self.couchDB) { request, _ in
+        return try ScriptedServer(headers: Self.couchDB) { request, _ in
             switch request.path {
             case "/todo/_all_docs": .init(headers: Self.couchDB, body: #"{"rows":[\#(row)]}"#)
-            case "/todo/a/x" where isDown: .init(status: 503, headers: Self.couchDB, body: "{}")
-            case "/todo/a/x": .init(headers: ["Content-Type: text/plain", Self.couchDB[1]], body: answer)
             case "/todo/_bulk_docs" where String(decoding: request.body, as: UTF8.self).contains("1-a"):
                 ScriptedServer.written(request)
             case "/todo/_bulk_docs":
                 .init(status: 201, headers: Self.couchDB, body: #"[{"id":"a","error":"conflict","reason":"."}]"#)
-            default: nil
+            default: text
             }
         }
-        let lines = [#"{"_id":"a","_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}"#]
-        let configure: (inout ImportSettings) -> Void = { settings in
+    }
+
+    private func load(_ server: ScriptedServer, text name: String, _ counts: ImportCounts) async throws {
+        let lines = [#"{"_id":"a","_attachments":{"\#(name)":{"content_type":"text/plain","data":"aGVsbG8="}}}"#]
+        try await load(server, lines: lines) { settings in
             settings.mode = .upsert
             settings.patience.retryFor = .milliseconds(200)
+        } _: { _, state in
+            #expect(state.counts == counts)
         }
-        guard !isDown else {
-            await #expect(throws: RunFailure.self) {
-                try await load(server, lines: lines, configure: configure) { _, _ in }
-            }
-            return
-        }
-        try await load(server, lines: lines, configure: configure) { _, state in
-            #expect(state.counts == (answer == "hello" ? ImportCounts(unchanged: 1) : ImportCounts(changed: 1)))
-        }
+    }
+
+    /// CouchDB's digest of text says nothing: the text is read and compared.
+    @Test(arguments: ["hallo", "hello"]) func textOfTheSameLengthIsCompared(answer: String) async throws {
+        let server = try textServer(.init(headers: ["Content-Type: text/plain", Self.couchDB[1]], body: answer))
+        try await load(server, text: "x", answer == "hello" ? ImportCounts(unchanged: 1) : ImportCounts(changed: 1))
+    }
+
+    /// It ended the whole import.
+    @Test(arguments: [302, 400, 403, 404, 406, 410, 418, 451, 500, 501, 503])
+    func textThatCannotBeComparedIsWrittenAgain(status: Int) async throws {
+        let server = try textServer(.init(status: status, headers: Self.couchDB, body: #"{"error":"no"}"#))
+        try await load(server, text: "x", ImportCounts(changed: 1))
+    }
+
+    @Test func textWhoseNameNoAddressCanHoldIsWrittenAgain() async throws {
+        let name = #"a\u0000b"#
+        let server = try textServer(name: name, .init(status: 404, headers: Self.couchDB, body: "{}"))
+        try await load(server, text: name, ImportCounts(changed: 1))
     }
 
     @Test(arguments: [1, 3]) func aCallThatIsTooLargeIsHalvedUntilItPasses(largest: Int) async throws {

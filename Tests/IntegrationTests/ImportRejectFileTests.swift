@@ -35,6 +35,36 @@ import Transfer
         }
     }
 
+    /// It was cut to nothing.
+    @Test func aFileThatHoldsNoReasonsIsNotOverwritten() async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ndjson", [#"{"n":1}"#])
+            try bench.write("bad.ndjson.reasons", bytes: Array("my notes".utf8))
+            let error = await #expect(throws: TransferError.self) {
+                try await bench.load(file: "in.ndjson", configure: configure(bench, "bad.ndjson"))
+            }
+            #expect(error?.code == .cannotCreate && error?.description.contains("--reject") == true)
+            #expect(try bench.text("bad.ndjson.reasons") == "my notes")
+            #expect(!FileManager.default.fileExists(atPath: bench.path("bad.ndjson")))
+        }
+    }
+
+    @Test func theAdviceCanBePastedIntoAShell() async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ndjson", [#"{"n":1}"#])
+            var settings = ImportSettings()
+            settings.path = bench.path("in.ndjson")
+            settings.rejectPath = bench.path("it's bad.ndjson")
+            let report = ImportReport(rejectPath: "it's bad.ndjson")
+            try await Importer(
+                gateway: Gateway(bench.url, settings: bench.settings), settings: settings, report: report,
+                logger: BotBench.logger
+            ).run()
+            #expect(
+                report.shortfall?.contains(#"import 'it'\''s bad.ndjson' with"#) == true, "\(report.shortfall ?? "")")
+        }
+    }
+
     /// What could not be imported to its end is not replaced.
     @Test func theRejectFileStaysIfTheImportBreaksOff() async throws {
         try await BotBench.withEmbedded { bench in

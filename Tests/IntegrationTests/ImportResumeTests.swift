@@ -146,12 +146,12 @@ import Transfer
     }
 
     private func objection(
-        _ bench: BotBench, configure: (inout ImportSettings) -> Void = { _ in }
+        _ bench: BotBench, configure: (inout ImportSettings) throws -> Void = { _ in }
     ) async throws -> String? {
         let error = await #expect(throws: TransferError.self) {
             try await bench.load(file: "in.ndjson") { settings in
                 settings.isResuming = true
-                configure(&settings)
+                try configure(&settings)
             }
         }
         #expect(error?.code == .foreign)
@@ -195,13 +195,66 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["", "{}", #"{"changebot":"import-progress","version":2}"#, "nonsense"])
+    @Test(arguments: ["", #"{"changebot":"import-progress","version":2}"#])
     func whatIsNoProgressIsNotGoneOnWith(text: String) async throws {
         try await BotBench.withEmbedded { bench in
             try bench.write("in.ndjson", Self.lines(3))
             try bench.write("in.ndjson.import-progress", bytes: Array(text.utf8))
             #expect(try await objection(bench)?.contains("without --resume") == true)
             #expect(try await bench.load(file: "in.ndjson").counts == ImportCounts(inserted: 3))
+        }
+    }
+
+    /// It was overwritten, and removed at the end.
+    @Test(arguments: ["{}", "nonsense", #"{"changebot":"export"}"#, "2 MB"], [false, true])
+    func aFileThatNoImportHasLeftIsNotOverwritten(text: String, isResuming: Bool) async throws {
+        try await BotBench.withEmbedded { bench in
+            let text = text == "2 MB" ? String(repeating: "my notes\n", count: 250_000) : text
+            try bench.write("in.ndjson", Self.lines(3))
+            for name in ["notes", "notes.lock"] { try bench.write(name, bytes: Array(text.utf8)) }
+            let error = await #expect(throws: TransferError.self) {
+                try await bench.load(file: "in.ndjson") { settings in
+                    settings.progressPath = bench.path("notes")
+                    settings.isResuming = isResuming
+                }
+            }
+            #expect(error?.code == .occupied && error?.description.contains("--progress-file") == true)
+            #expect(try bench.text("notes") == text && bench.text("notes.lock") == text)
+            #expect(try await bench.contents().isEmpty)
+        }
+    }
+
+    @Test func aFileOfTheNameOfTheLockStays() async throws {
+        try await BotBench.withEmbedded { bench in
+            try bench.write("in.ndjson", Self.lines(3))
+            try bench.write("p.lock", bytes: Array("my notes".utf8))
+            try await bench.load(file: "in.ndjson") { $0.progressPath = bench.path("p") }
+            #expect(try bench.text("p.lock") == "my notes")
+            try await bench.load(file: "in.ndjson") { settings in
+                settings.mode = .upsert
+                settings.progressPath = bench.path("q")
+            }
+            #expect(!FileManager.default.fileExists(atPath: bench.path("q.lock")))
+        }
+    }
+
+    @Test func anInputThatIsReadOtherwiseIsNotGoneOnWith() async throws {
+        try await BotBench.withEmbedded { bench in
+            try await interrupt(bench)
+            let format = try await objection(bench) { $0.format = .csv }
+            #expect(format?.contains("it had no --format") == true, "\(format ?? "")")
+            let delimiter = try await objection(bench) { $0.delimiter = try #require(CSVDelimiter(";")) }
+            #expect(delimiter?.contains("--delimiter") == true, "\(delimiter ?? "")")
+            // As earlier versions have left it.
+            let progress = try JSONText(bench.bytes("in.ndjson.import-progress"))
+            var old = progress
+            for name in ["format", "delimiter", "deleted"] { old = try old.removing(JSONPointer(tokens: [name])) }
+            try bench.write("in.ndjson.import-progress", bytes: old.bytes)
+            let state = try await bench.load(file: "in.ndjson") { settings in
+                settings.isResuming = true
+                settings.format = .ndjson
+            }
+            #expect(state.counts.rejected == 2 && state.counts.settled == 60)
         }
     }
 

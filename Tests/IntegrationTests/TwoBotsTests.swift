@@ -69,9 +69,7 @@ import Worker
                             (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task","n":1.10}"#)
                         })
                 }
-                for number in 0..<count {
-                    try await bench.wait(until: DocumentID("t\(number)")) { $0["stamped"]?.bool == true }
-                }
+                try await bench.wait(until: (0..<count).map { DocumentID("t\($0)") }) { $0["stamped"]?.bool == true }
             }
             // Revisions decided who was first; the other found nothing left to do.
             #expect(counters.reduce(0) { $0 + $1.written } == count)

@@ -6,6 +6,7 @@ internal import LosslessJSON
 internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
+internal import UnixSignals
 internal import Worker
 
 /// The demonstration, step by step: gateway, groceries, bot, phone, pictures.
@@ -22,15 +23,25 @@ struct Demo {
     /// Only the pictures are told of.
     let isQuiet: Bool
 
-    /// - Throws: ``CommandFailure`` with 1 if a picture is missing or is not the asset.
+    /// - Throws: ``CommandFailure`` with 1 if a picture is missing or is not the asset, or if a signal ended it.
     func run() async throws {
-        let files = try DemoFiles()
-        defer { files.remove() }
-        let ruleSet = try RuleSet.load(paths: [files.rules])
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await perform() }
+            tasks.addTask {
+                for await _ in signals { throw CommandFailure(.incomplete, "stopped before the pictures were there") }
+            }
+            defer { tasks.cancelAll() }
+            try await tasks.next()
+        }
+    }
+
+    private func perform() async throws {
+        let ruleSet = try DemoFiles.ruleSet()
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)
         do {
-            try await show(files, ruleSet, url)
+            try await show(ruleSet, url)
         } catch {
             await embedded.stop()
             throw error
@@ -38,10 +49,10 @@ struct Demo {
         await embedded.stop()
     }
 
-    private func show(_ files: DemoFiles, _ ruleSet: RuleSet, _ url: GatewayURL) async throws {
+    private func show(_ ruleSet: RuleSet, _ url: GatewayURL) async throws {
         tell("gateway   \(url), embedded, in memory")
         let phone = Gateway(url)
-        let groceries = try await loadGroceries(files, into: phone)
+        let groceries = try await loadGroceries(into: phone)
         tell("groceries \(groceries) documents: a list, its tasks, its users, a moderator")
 
         let place = StateLocation(choice: .embedded(file: nil), directory: "", "demo")
@@ -78,8 +89,8 @@ struct Demo {
         await phone.shutdown()
     }
 
-    private func loadGroceries(_ files: DemoFiles, into gateway: Gateway) async throws -> Int {
-        let documents = try files.groceries().map { line in
+    private func loadGroceries(into gateway: Gateway) async throws -> Int {
+        let documents = try DemoFiles.groceries().map { line in
             BulkDocument(id: DocumentID(line.root["_id"]?.string ?? ""), segments: [line.bytes])
         }
         for (document, outcome) in zip(documents, try await gateway.bulkDocs(documents)) {

@@ -1,13 +1,14 @@
 internal import CDemoFiles
 internal import Foundation
 internal import LosslessJSON
+internal import Rules
 
-/// The files of the demonstration. The program holds them; a temporary folder has them while the demonstration runs.
+/// The files of the demonstration, which the program holds; a temporary folder has them while its rules are read.
 struct DemoFiles {
     private let folder: String
 
     /// - Throws: ``CommandFailure`` with 73.
-    init() throws(CommandFailure) {
+    private init() throws(CommandFailure) {
         folder = NSTemporaryDirectory() + "changebot-demo-\(UUID().uuidString)"
         do { for (path, bytes) in Self.embedded { try write(bytes, to: path) } } catch {
             remove()
@@ -16,7 +17,7 @@ struct DemoFiles {
         }
     }
 
-    func remove() { try? FileManager.default.removeItem(atPath: folder) }
+    private func remove() { try? FileManager.default.removeItem(atPath: folder) }
 
     /// The path of each file in a folder, and what is in it.
     static var embedded: [(path: String, bytes: [UInt8])] {
@@ -34,11 +35,16 @@ struct DemoFiles {
         try Data(bytes).write(to: file)
     }
 
-    var rules: String { folder + "/rules/attach-images.yaml" }
+    /// The rules, with the pictures that they attach.
+    static func ruleSet() throws -> RuleSet {
+        let files = try DemoFiles()
+        defer { files.remove() }
+        return try RuleSet.load(paths: [files.folder + "/rules/attach-images.yaml"])
+    }
 
-    func groceries() throws(CommandFailure) -> [JSONText] {
+    static func groceries() throws(CommandFailure) -> [JSONText] {
         var lines: [JSONText] = []
-        for (index, line) in Self.asset("groceries.ndjson").split(separator: UInt8(ascii: "\n")).enumerated() {
+        for (index, line) in asset("groceries.ndjson").split(separator: UInt8(ascii: "\n")).enumerated() {
             do throws(JSONFault) { lines.append(try JSONText(Array(line))) } catch {
                 throw CommandFailure(.bug, "groceries.ndjson:\(index + 1): \(error)")
             }

@@ -95,7 +95,7 @@ struct ExportCommand: AsyncParsableCommand {
         let settings = try settings(environment)
         guard !settings.isResuming || place.canResume else {
             throw CommandFailure(
-                .usage, "--resume: what goes to stdout or a pipe can't be gone on with; give --output FILE")
+                .usage, "--resume needs a file; output to stdout or a pipe can't be continued")
         }
         let report = ExportReport()
         let job = TransferJob(
@@ -171,8 +171,9 @@ struct ExportCommand: AsyncParsableCommand {
         _ format: ExportSettings.Format, _ environment: Environment
     ) throws(CommandFailure) -> CSVOptions {
         var table = CSVOptions()
-        let fields = fields ?? environment["fields"]
-        let delimiter = delimiter ?? environment["delimiter"]
+        // A variable is set for all commands: it does not count where there is no table.
+        let fields = fields ?? (format == .csv ? environment["fields"] : nil)
+        let delimiter = delimiter ?? (format == .csv ? environment["delimiter"] : nil)
         guard format == .csv || fields == nil && delimiter == nil else {
             let option = fields == nil ? "--delimiter" : "--fields"
             throw CommandFailure(.usage, "\(option): only a table has columns; add --format csv")

@@ -27,7 +27,9 @@ struct FixCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only documents that match this Mango selector.", valueName: "json"))
     var selector: String?
 
-    @Option(help: ArgumentHelp("Change at most this many documents.", valueName: "n"), transform: Count.parse)
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Change at most this many documents.", valueName: "n"),
+        transform: Count.parse)
     var limit: Count?
 
     @Option(
@@ -41,17 +43,18 @@ struct FixCommand: AsyncParsableCommand {
     }
 
     private func start(_ environment: Environment) async throws {
-        let logger = try log.logger(environment)
         let paths = try job.rulePaths(environment)
+        let logger = try log.logger(environment)
         let settings = try deliverySettings(environment)
         let choice = try gateway.choice(environment)
         let name = "fix-" + (try state.botName(environment))
-        try job.checkFiles(rules: paths, gateway, choice, state: state.directory(environment), environment)
+        let files = try job.loadRules(
+            paths, gateway, choice, state: state.directory(environment), environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
-        let ruleSet = try RuleFileSet.load(paths: paths).ruleSet(only: rule.isEmpty ? nil : rule, filter: filter)
+        let ruleSet = try files.ruleSet(only: environment.values(rule, "rule"), filter: filter)
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
             choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
@@ -70,9 +73,8 @@ struct FixCommand: AsyncParsableCommand {
     private func progress(
         _ environment: Environment, _ settings: Delivery.Settings
     ) throws(CommandFailure) -> ProgressPacing {
-        let style = try job.common.color.style(environment, of: .standardError)
-        let showsDocuments = settings.preview != nil && TerminalStyle.isTerminal(.standardOutput)
-        return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet") || showsDocuments)
+        if settings.preview != nil, TerminalStyle.isTerminal(.standardOutput) { return ProgressPacing(.none) }
+        return try job.common.progress(environment, log)
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {
@@ -80,10 +82,14 @@ struct FixCommand: AsyncParsableCommand {
         settings.savesCheckpoint = false
         settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         guard settings.preview != nil || now == nil else {
-            throw CommandFailure(.usage, "--now is for --dry-run; documents are changed at the time that it is")
+            throw CommandFailure(.usage, "--now requires --dry-run; without it, leave --now out")
         }
+        // A variable is set for all commands: it does not count where documents are written.
+        let point =
+            settings.preview == nil
+            ? nil : try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))
         // One time for the whole pass: documents that are fixed together say the same.
-        let start = now?.seconds ?? Timestamp.secondsNow
+        let start = point?.seconds ?? Timestamp.secondsNow
         settings.now = { start }
         return settings
     }

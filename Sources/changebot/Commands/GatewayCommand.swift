@@ -110,14 +110,14 @@ private struct EmbeddedGatewayService: Service {
 
     func run() async throws {
         for (name, text) in gateway.configuration.faults?.descriptions ?? [] {
-            logger.warning("this will go wrong on purpose", metadata: ["fault": "\(name)", "what": "\(text)"])
+            logger.warning("fault enabled", metadata: ["fault": "\(name)", "what": "\(text)"])
         }
         let address = try await gateway.start()
         Console.print("listening on \(address.url)")
         try? await gracefulShutdown()
         await gateway.stop()
         for (name, count) in gateway.faultCounts.sorted(by: { $0.key < $1.key }) {
-            logger.notice("this went wrong on purpose", metadata: ["fault": "\(name)", "times": "\(count)"])
+            logger.notice("faults injected", metadata: ["fault": "\(name)", "times": "\(count)"])
         }
     }
 }

@@ -44,7 +44,7 @@ struct ImportCommand: AsyncParsableCommand {
         let summary = common.summaryPath(environment)
         var files = DistinctFiles(outputs: [("--summary", summary)])
         files.read(gateway.access, choice, environment)
-        files.inputs += slurps.files.map { ("--slurp", $0) }
+        files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         var settings = try choices.settings(for: file, files, environment)
         if let summary { try OutputFile.check(summary) }
         settings.patience = try common.patience(environment)
@@ -53,7 +53,8 @@ struct ImportCommand: AsyncParsableCommand {
         let job = TransferJob(
             options: common, environment: environment, logger: logger,
             progress: try common.progress(environment, log))
-        let report = ImportReport(rejectPath: settings.preview == nil ? settings.rejectPath : nil)
+        let isDryRun = settings.preview != nil
+        let report = ImportReport(rejectPath: isDryRun ? nil : settings.rejectPath, isDryRun: isDryRun)
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
             try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
                 gateway in

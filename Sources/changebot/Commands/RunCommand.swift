@@ -43,8 +43,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func start(_ environment: Environment) async throws {
-        let logger = try log.logger(environment, isDaemon: try !environment.isOn(once, "once"))
         let paths = try job.rulePaths(environment)
+        let logger = try log.logger(environment, isDaemon: try !environment.isOn(once, "once"))
         var settings = BotSettings()
         settings.isOneShot = try environment.isOn(once, "once")
         settings.since = try environment.value(since, "since", parse: StartingPoint.init(argument:))?.start
@@ -56,11 +56,12 @@ struct RunCommand: AsyncParsableCommand {
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
         settings.delivery = try job.deliverySettings(environment, isDaemon: !settings.isOneShot)
         let choice = try gateway.choice(environment)
-        try job.checkFiles(rules: paths, gateway, choice, state: state.directory(environment), environment)
+        let files = try job.loadRules(
+            paths, gateway, choice, state: state.directory(environment), environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger,
-            ruleSet: try RuleSet.load(paths: paths), place: place, choice: choice, settings: settings.delivery,
+            ruleSet: try files.ruleSet(), place: place, choice: choice, settings: settings.delivery,
             isOneShot: settings.isOneShot)
         try await job.run { [settings] parts in
             Bot(

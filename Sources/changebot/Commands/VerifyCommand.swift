@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import GatewayClient
 internal import Logging
 internal import Pipeline
@@ -28,6 +29,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var attachments: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Print at most this many findings. Default: 1000.", valueName: "n"), transform: Count.parse)
     var limit: Count?
 
@@ -52,10 +54,7 @@ struct VerifyCommand: AsyncParsableCommand {
             try GatewayChoice(text, option: "--against")
         }
         let patience = try environment.patience(retryFor: retryFor)
-        if choice != nil, InputFormat(fileName: file) == .csv {
-            throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
-        }
-        let export = try ExportFile(file)
+        let export = try export(isCompared: choice != nil)
         if choice != nil, export.manifest.options.format == .csv {
             throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
@@ -86,6 +85,15 @@ struct VerifyCommand: AsyncParsableCommand {
             throw CommandFailure(.invalidData, "\(file) and the gateway are not the same: \(Self.findings(count))")
         }
         logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
+    }
+
+    /// - Throws: `TransferError`; ``CommandFailure`` with 64 for what only its name tells to be a table.
+    private func export(isCompared: Bool) throws -> ExportFile {
+        do throws(TransferError) { return try ExportFile(file) } catch {
+            let isTable = InputFormat(fileName: file) == .csv && FileManager.default.fileExists(atPath: file)
+            guard isCompared, isTable, error.code == .missing else { throw error }
+            throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
+        }
     }
 
     private static func findings(_ count: Int) -> String { count == 1 ? "1 finding" : "\(count) findings" }

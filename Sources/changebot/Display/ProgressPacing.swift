@@ -1,3 +1,5 @@
+internal import Logging
+
 /// When progress is shown, and in which form.
 struct ProgressPacing: Sendable {
     enum Form: Sendable, Equatable {
@@ -18,9 +20,14 @@ struct ProgressPacing: Sendable {
 
     /// - Parameters:
     ///   - style: Of stderr.
+    ///   - level: The lowest that is logged: lines of progress are `info`.
     ///   - format: Of log lines. Nothing is redrawn between lines of JSON.
-    init(_ style: TerminalStyle, isQuiet: Bool, format: StandardErrorLog.Format = .chosen) {
-        self.init(isQuiet ? .none : format == .json ? .json : style.canRedraw ? .redrawn : .lines)
+    init(
+        _ style: TerminalStyle, isQuiet: Bool, level: Logger.Level = .info, format: StandardErrorLog.Format = .chosen
+    ) {
+        let isRedrawn = style.canRedraw && format != .json
+        let isHidden = isQuiet || level > .info && !isRedrawn
+        self.init(isHidden ? .none : format == .json ? .json : isRedrawn ? .redrawn : .lines)
     }
 
     private var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }

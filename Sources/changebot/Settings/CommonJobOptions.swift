@@ -13,6 +13,7 @@ struct CommonJobOptions: ParsableArguments {
     var retryFor: TimeSpan?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents that rules fired on or that are moved.",
             valueName: "n|n%"), transform: ErrorLimit.parse)
@@ -46,8 +47,7 @@ struct CommonJobOptions: ParsableArguments {
     }
 
     func progress(_ environment: Environment, _ log: LogOptions) throws(CommandFailure) -> ProgressPacing {
-        let style = try color.style(environment, of: .standardError)
-        return ProgressPacing(style, isQuiet: try environment.isOn(log.quiet, "quiet"))
+        try log.progress(environment, color.style(environment, of: .standardError))
     }
 }
 

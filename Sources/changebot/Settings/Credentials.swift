@@ -15,6 +15,12 @@ enum Credentials {
             }
             return .bearer(token: token)
         }
+        if let user, user.contains(":") {
+            throw CommandFailure(
+                .usage,
+                "CHANGEBOT_USER can't contain ':' (RFC 7617): write the user there alone, and the password into CHANGEBOT_PASSWORD"
+            )
+        }
         switch (user, password, file) {
         case (nil, nil, nil): return nil
         case (nil, _, _):

@@ -33,6 +33,12 @@ struct Environment {
         return value
     }
 
+    /// The values of an option that can be repeated: those of the command line, else the one of the environment; nil
+    /// if there is none.
+    func values(_ flags: [String], _ option: String) -> [String]? {
+        flags.isEmpty ? self[option].map { [$0] } : flags
+    }
+
     /// The same for an option whose text is understood here.
     func parsed<Value>(
         _ flag: String?, _ option: String, parse: (String) -> Value?

@@ -151,12 +151,12 @@ struct ImportOptions: ParsableArguments {
     /// - Throws: ``CommandFailure``, `RuleFilesError`.
     func mapping(_ environment: Environment, _ slurps: SlurpOptions) async throws -> Mapping? {
         let paths = mapPaths(environment)
-        let lists = try slurps.load()
         guard !paths.isEmpty else {
-            guard lists.isEmpty else { throw CommandFailure(.usage, "--slurp is for mappings: add --map RULES") }
+            // A variable is set for all commands.
+            guard slurps.slurp.isEmpty else { throw CommandFailure(.usage, "--slurp is for mappings: add --map RULES") }
             return nil
         }
-        return try await Mapping.load(paths: paths, slurps: lists)
+        return try await Mapping.load(paths: paths, slurps: slurps.load(environment))
     }
 }
 

@@ -19,13 +19,15 @@ struct InputOptions: ParsableArguments {
 
     /// - Throws: ``CommandFailure`` with 64, also if the input is no table.
     func delimiter(for file: String, _ environment: Environment) throws(CommandFailure) -> CSVDelimiter {
-        guard let text = delimiter ?? environment["delimiter"] else { return .comma }
+        let isTable = try format(environment) ?? InputFormat(fileName: file) == .csv
+        // A variable is set for all commands: it does not count where there is no table.
+        guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .comma }
         guard let delimiter = CSVDelimiter(text) else {
             throw CommandFailure(
                 .usage,
                 "--delimiter '\(text)': write one character that is no letter, digit or quote, such as ';' or tab")
         }
-        guard try format(environment) ?? InputFormat(fileName: file) == .csv else {
+        guard isTable else {
             throw CommandFailure(.usage, "--delimiter is for tables: add --format csv, or leave it out")
         }
         return delimiter

@@ -18,7 +18,7 @@ struct LogOptions: ParsableArguments {
         })
     var logLevel: Logger.Level?
 
-    @Flag(help: "Write nothing to stderr but why the command fails.")
+    @Flag(help: "Write nothing to stderr but why the command fails, and a daemon's dead letters.")
     var quiet = false
 
     /// - Parameter isDaemon: Ends only when it is asked to: errors can't wait for the end. Other commands say at their
@@ -27,15 +27,28 @@ struct LogOptions: ParsableArguments {
         _ environment: Environment, default: Logger.Level = .info, isDaemon: Bool = false
     ) throws(CommandFailure) -> Logger {
         let format = try environment.value(logFormat, "log-format", parse: StandardErrorLog.Format.init(rawValue:))
-        let level = try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
+        let level = try level(environment)
         let isQuiet = try environment.isOn(quiet, "quiet")
         let handler = StandardErrorLog(
             format: format ?? .text, logLevel: isQuiet ? isDaemon ? .error : .critical : level ?? `default`)
         return Logger(label: "changebot") { _ in handler }
     }
+
+    /// The lowest level, whether or not `--quiet` is there; nil if none is given.
+    private func level(_ environment: Environment) throws(CommandFailure) -> Logger.Level? {
+        try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
+    }
+
+    /// How progress is shown on stderr.
+    ///
+    /// - Parameter style: Of stderr.
+    func progress(_ environment: Environment, _ style: TerminalStyle) throws(CommandFailure) -> ProgressPacing {
+        ProgressPacing(
+            style, isQuiet: try environment.isOn(quiet, "quiet"), level: try level(environment) ?? .info)
+    }
 }
 
-/// The same for commands that log nothing: they look at a state or change it, and say what they did.
+/// The same for commands that log nothing: those that look at a state or change it, and those about rule files.
 struct NoteOptions: ParsableArguments {
     /// Already known: see ``StandardErrorLog/Format/chosen``.
     @Option(help: "The format of what is written to stderr. Default: text.")
@@ -46,7 +59,12 @@ struct NoteOptions: ParsableArguments {
 
     /// Says on stderr what was done.
     func note(_ text: String, _ environment: Environment = Environment()) throws(CommandFailure) {
-        if try !environment.isOn(quiet, "quiet") { Console.complain(text) }
+        if try !isQuiet(environment) { Console.complain(text) }
+    }
+
+    /// Whether stderr is only for why the command fails.
+    func isQuiet(_ environment: Environment = Environment()) throws(CommandFailure) -> Bool {
+        try environment.isOn(quiet, "quiet")
     }
 }
 

@@ -10,16 +10,18 @@ struct SlurpOptions: ParsableArguments {
     var slurp: [String] = []
 
     /// Their paths, as far as they can be told.
-    var files: [String] {
-        slurp.compactMap { $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init) }
+    func files(_ environment: Environment) -> [String] {
+        (environment.values(slurp, "slurp") ?? []).compactMap {
+            $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
+        }
     }
 
     /// The lists by their names, each as JSON text.
     ///
     /// - Throws: 64 for a text without a name, 65 and 66 for a file that can't be read.
-    func load() throws(CommandFailure) -> [String: [UInt8]] {
+    func load(_ environment: Environment) throws(CommandFailure) -> [String: [UInt8]] {
         var lists: [String: [UInt8]] = [:]
-        for text in slurp {
+        for text in environment.values(slurp, "slurp") ?? [] {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty, lists[String(parts[0])] == nil else {
                 throw CommandFailure(.usage, "--slurp '\(text)': write NAME=FILE, each name once")

@@ -1,4 +1,5 @@
 internal import Pipeline
+internal import Rules
 
 extension DistinctFiles {
     /// What commands read that talk to a gateway: certificates, passwords, and the file of an embedded gateway.
@@ -10,6 +11,11 @@ extension DistinctFiles {
         if case .embedded(let file?)? = choice { inputs += Self.database(file, "the embedded gateway") }
     }
 
+    mutating func read(_ attached: AttachedPaths) {
+        inputs += attached.files.map { ("a file that a rule attaches", $0) }
+        for folder in attached.folders { read(tree: folder, "a rule's attachments") }
+    }
+
     /// A database with what SQLite puts beside it.
     private static func database(_ file: String, _ name: String) -> [Named] {
         ["", "-wal", "-shm", "-journal"].map { (name, file + $0) }
@@ -17,20 +23,23 @@ extension DistinctFiles {
 }
 
 extension JobOptions {
-    /// Looks at the files of a run by rules before it begins.
+    /// Reads the rules of a run, and looks at all its files before it begins.
     ///
-    /// - Throws: ``CommandFailure`` with 64 if the summary would overwrite what the run reads, with 73 if it can't be
-    ///   written.
-    func checkFiles(
-        rules: [String], _ gateway: GatewayOptions, _ choice: GatewayChoice, state directory: String,
+    /// - Throws: ``RuleFilesError``; ``CommandFailure`` with 64 if the summary would overwrite what the run reads, with 73
+    ///   if it can't be written.
+    func loadRules(
+        _ paths: [String], _ gateway: GatewayOptions, _ choice: GatewayChoice, state directory: String,
         _ environment: Environment
-    ) throws(CommandFailure) {
-        guard let summary = common.summaryPath(environment) else { return }
-        var files = DistinctFiles(outputs: [("--summary", summary)])
-        files.read(rules: rules, "--rules")
+    ) throws -> RuleFileSet {
+        var files = DistinctFiles(outputs: [("--summary", common.summaryPath(environment))])
+        files.read(rules: paths, "--rules")
         files.read(gateway.access, choice, environment)
         files.read(state: directory)
         try files.check()
-        try OutputFile.check(summary)
+        let ruleFiles = try RuleFileSet.load(paths: paths)
+        files.read(ruleFiles.attached)
+        try files.check()
+        if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }
+        return ruleFiles
     }
 }

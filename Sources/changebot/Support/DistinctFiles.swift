@@ -67,7 +67,7 @@ struct DistinctFiles {
             for folder in folders where Self.isInside(file, folder) {
                 throw CommandFailure(
                     .usage,
-                    "\(name) \(path) lies in the folder of \(folder.name), \(folder.path), which is read; choose another"
+                    "\(name) \(path) is inside \(folder.path), which \(folder.name) reads; choose another path"
                 )
             }
         }
@@ -92,7 +92,7 @@ struct DistinctFiles {
         guard !path.isEmpty else { throw CommandFailure(.usage, "\(name): the file's name is empty") }
         var information = stat()
         if stat(path, &information) == 0 {
-            guard information.st_mode & S_IFMT == S_IFREG, !OutputPath.isStream(path) else { return nil }
+            guard information.st_mode & S_IFMT == S_IFREG, case .file = OutputPath(path) else { return nil }
             return .file(device: UInt(information.st_dev), number: UInt(information.st_ino))
         }
         return .path(Array(absolute(OutputPath.resolved(path)).utf8))

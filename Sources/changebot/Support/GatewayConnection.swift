@@ -20,7 +20,8 @@ enum GatewayConnection {
             var settings = try access.settings(for: url, environment)
             settings.requestObserver = requestLog(logger)
             if settings.isInsecure {
-                logger.warning("any TLS certificate is taken: whoever is in between can read and write as this user")
+                logger.warning(
+                    "TLS certificates are not verified: anyone on the network path can read and write as this user")
             }
             try await using(Gateway(url, settings: settings), body)
         case .embedded(let file):

@@ -4,6 +4,7 @@ internal import Logging
 internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
+internal import Transfer
 internal import Worker
 
 /// A run of the pipeline as a command: state, gateway, signals, summary, exit code.
@@ -74,7 +75,8 @@ struct Job {
         let advice =
             isDryRun || place.isTemporary
             ? "without --quiet the log names each"
-            : "see them with: changebot dead-letters list --state \(place.catalogue.directory) --name \(place.catalogue.name)"
+            : "see them with: changebot dead-letters list --state \(place.catalogue.directory.shellWord) "
+                + "--name \(place.catalogue.name.shellWord)"
         return CommandFailure(.incomplete, "\(letters); \(advice)")
     }
 

@@ -1,3 +1,4 @@
+import Locking
 import LosslessJSON
 
 /// One answer of `_changes`, or what a continuous feed brought.
@@ -46,6 +47,16 @@ struct FeedRow: Sendable {
         isDeleted = row["deleted"]?.bool == true
         document = row["doc"]
     }
+
+    /// Whether a revision of this generation, or of a later one, is told of; also where none is named.
+    func isAsNew(as generation: Int) -> Bool {
+        revisions.isEmpty || revisions.contains { $0.generation >= generation }
+    }
+}
+
+extension String {
+    /// Of a revision.
+    var generation: Int { Int(prefix { $0 != "-" }) ?? 0 }
 }
 
 extension JSONValue {
@@ -58,11 +69,14 @@ extension Workspace {
         try FeedPage(try await send("GET", changesPath(query, since: since)))
     }
 
-    /// The same, asked for until these documents are in it.
+    /// The same, asked for until these documents are in it as the case wrote them last: Sync Gateway's feed may be a
+    /// moment behind its writes.
     func changes(_ query: String = "", since: String? = nil, until ids: [String]) async throws -> FeedPage {
         let reply = try await ask("GET", changesPath(query, since: since)) { reply in
-            let found = Set(reply.elements("results").compactMap { $0["id"]?.string })
-            return found.isSuperset(of: ids)
+            guard let page = try? FeedPage(reply) else { return false }
+            return ids.allSatisfy { id in
+                page.rows.contains { $0.id == id && $0.isAsNew(as: made.withLock { $0.generations[id] } ?? 0) }
+            }
         }
         return try FeedPage(reply)
     }

@@ -14,7 +14,15 @@ final class Workspace: Sendable {
     let start: String
     let ownsDatabase: Bool
     let gateway: Gateway
-    private let made = Locked<(documents: [String], locals: [String])>(([], []))
+    /// What the case has made.
+    struct Made {
+        var documents: [String] = []
+        var locals: [String] = []
+        /// Of each document's last revision.
+        var generations: [String: Int] = [:]
+    }
+
+    let made = Locked(Made())
 
     /// For what a server does in its own time. All cases run at once, on a machine that may be busy.
     static let patience: Duration = .seconds(60)
@@ -138,14 +146,18 @@ extension Workspace {
     @discardableResult
     func put(_ id: String, _ body: String = "{}") async throws -> String {
         let reply = try await send("PUT", path(id), body)
-        guard let revision = reply["rev"]?.string else { throw Unexpected(reply) }
-        return revision
+        return try written(id, reply)
     }
 
     @discardableResult
     func delete(_ id: String, _ revision: String) async throws -> String {
         let reply = try await send("DELETE", "\(path(id))?rev=\(revision)")
+        return try written(id, reply)
+    }
+
+    private func written(_ id: String, _ reply: Reply) throws -> String {
         guard let revision = reply["rev"]?.string else { throw Unexpected(reply) }
+        made.withLock { $0.generations[id] = revision.generation }
         return revision
     }
 

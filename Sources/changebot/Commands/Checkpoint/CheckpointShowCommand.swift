@@ -19,7 +19,9 @@ struct CheckpointShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let state = try state.existing(Environment())
+            let environment = Environment()
+            let json = try environment.isOn(json, "json")
+            let state = try state.existing(environment)
             let report = try await state.with(.beside) { try CheckpointReport($0, of: state) }
             if json { try Console.write(report.json) } else { try Console.write(report.lines) }
         } catch {

@@ -27,7 +27,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                 throw CommandFailure(
                     .usage,
                     all || !selection.isEmpty || !filter.isEmpty
-                        ? "--all, single letters, or --rule, --reason and --since: one of these only"
+                        ? "use only one of: numbers, --all, or --rule/--reason/--since"
                         : "which ones? give numbers, --rule, --reason or --since, or --all")
             }
             let dropped = try await state.existing(Environment()).with(.beside) { ledger in

@@ -26,7 +26,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            try await state.existing(Environment()).with(.beside) { ledger in
+            let environment = Environment()
+            let json = try environment.isOn(json, "json")
+            let count = try environment.isOn(count, "count")
+            try await state.existing(environment).with(.beside) { ledger in
                 let filter = letters.filter
                 if json, !count { return try LetterPages(ledger, filter).writeJSON() }
                 let counts = LetterCounts(counts: try ledger.deadLetterCounts(filter))

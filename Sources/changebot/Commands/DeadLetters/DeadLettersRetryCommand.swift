@@ -10,7 +10,10 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         abstract: "Retry dead letters: apply the rules to their documents as they are now.",
         discussion: """
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/
+            changebot dead-letters retry 12 --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/ --rule stamp
+
+            Single letters come before the options: what follows --rules is a path.
 
             A dead letter is removed once its document is written or needs no change. Exits with 1 if some are left.
             """)
@@ -27,18 +30,19 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     }
 
     private func retry(_ environment: Environment) async throws {
-        let logger = try log.logger(environment)
         let paths = try job.rulePaths(environment)
+        let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
-        try job.checkFiles(rules: paths, gateway, choice, state: state.directory(environment), environment)
+        let files = try job.loadRules(
+            paths, gateway, choice, state: state.directory(environment), environment)
         let name = try state.botName(environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let settings = try deliverySettings(environment)
         let filter = letters.filter
         guard selection.isEmpty || filter.isEmpty else {
-            throw CommandFailure(.usage, "single letters, or --rule, --reason and --since: one of these only")
+            throw CommandFailure(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
-        let ruleSet = try RuleFileSet.load(paths: paths).ruleSet()
+        let ruleSet = try files.ruleSet()
         do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandFailure(error) }
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,

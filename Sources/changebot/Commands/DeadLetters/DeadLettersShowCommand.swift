@@ -19,7 +19,9 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             guard !selection.isEmpty else {
                 throw CommandFailure(.usage, "which one? give its number, or the id of its document")
             }
-            let letters = try await state.existing(Environment()).with(.beside) {
+            let environment = Environment()
+            let json = try environment.isOn(json, "json")
+            let letters = try await state.existing(environment).with(.beside) {
                 try selection.letters(in: $0)
             }
             for (index, letter) in letters.enumerated() {

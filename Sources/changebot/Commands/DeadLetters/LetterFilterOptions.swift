@@ -3,15 +3,17 @@ internal import Pipeline
 
 /// Which letters a command is about, if not those that are named.
 struct LetterFilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only letters of the rule of this name; '-' for those of no rule.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Only dead letters of the rule with this name; '-' for those of no rule.", valueName: "name")
+    )
     var rule: String?
 
-    @Option(help: ArgumentHelp("Only letters whose reason contains this text.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only dead letters whose reason contains this text.", valueName: "text"))
     var reason: String?
 
     @Option(
         help: ArgumentHelp(
-            "Only what was set aside since then: 2026-11-20T10:00:00Z, or so long ago: 2h, 30m, 7d.",
+            "Only those since this time: 2026-11-20T10:00:00Z, or 2h, 30m or 7d ago.",
             valueName: "time"))
     var since: SinceArgument?
 

@@ -3,7 +3,7 @@ internal import Pipeline
 
 /// A table of letters for people.
 struct LetterTable {
-    private static let names = ["NUMBER", "SET ASIDE AT", "DOCUMENT", "REVISION", "RULE", "REASON"]
+    private static let names = ["NUMBER", "DEAD-LETTERED AT", "DOCUMENT", "REVISION", "RULE", "REASON"]
     /// Of a reason.
     private static let reasonLimit = 100
     /// One long id must not push all other columns off the screen.

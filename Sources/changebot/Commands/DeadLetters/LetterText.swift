@@ -24,10 +24,11 @@ enum LetterText {
     /// All of it, for people.
     static func lines(_ letter: DeadLetter) -> [String] {
         let facts: [(name: String, value: String?)] = [
-            ("number      ", letter.filing.map { "\($0.number)" }), ("document    ", letter.id.text),
-            ("revision    ", letter.revision?.text), ("sequence    ", letter.sequence?.description),
-            ("rule        ", letter.rule), ("reason      ", letter.reason), ("attempts    ", "\(letter.attempts)"),
-            ("set aside at", letter.filing?.setAsideAt), ("rule set    ", letter.filing?.ruleSetHash),
+            ("number          ", letter.filing.map { "\($0.number)" }), ("document        ", letter.id.text),
+            ("revision        ", letter.revision?.text), ("sequence        ", letter.sequence?.description),
+            ("rule            ", letter.rule), ("reason          ", letter.reason),
+            ("attempts        ", "\(letter.attempts)"),
+            ("dead-lettered at", letter.filing?.setAsideAt), ("rule set        ", letter.filing?.ruleSetHash),
         ]
         return facts.compactMap { fact in
             guard let value = fact.value, !value.isEmpty else { return nil }

@@ -9,7 +9,7 @@ struct RulesCheckCommand: ParsableCommand {
             Example: changebot rules check rules/
 
             Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
-            too.
+            too. With --quiet, warnings are printed only if they make the command fail.
             """)
 
     @OptionGroup var files: RuleFileArguments
@@ -17,14 +17,20 @@ struct RulesCheckCommand: ParsableCommand {
     @Flag(help: "Treat warnings as errors.")
     var strict = false
 
+    @OptionGroup var notes: NoteOptions
+
     func run() throws {
         let set = try files.load()
         let warnings = set.warnings()
-        for warning in warnings { Console.warn(warning.description) }
+        let environment = Environment()
+        let isStrict = try environment.isOn(strict, "strict")
+        if try isStrict || !notes.isQuiet(environment) {
+            for warning in warnings { Console.warn(warning.description) }
+        }
         Console.print(
             "\(Counted(set.fileCount, "file")), \(Counted(set.ruleCount, "rule")), "
                 + "\(Counted(set.testCount, "test")): valid, \(Counted(warnings.count, "warning"))")
-        if strict, !warnings.isEmpty { throw CommandFailure(.invalidData) }
+        if isStrict, !warnings.isEmpty { throw CommandFailure(.invalidData) }
     }
 }
 

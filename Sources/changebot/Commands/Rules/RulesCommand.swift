@@ -33,5 +33,8 @@ struct NowOption: ParsableArguments {
         transform: PointInTimeArgument.parse)
     var now: PointInTimeArgument?
 
-    var seconds: Int { now?.seconds ?? Timestamp.secondsNow }
+    /// - Throws: 64 for a variable that is no time.
+    func seconds(_ environment: Environment) throws(CommandFailure) -> Int {
+        try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))?.seconds ?? Timestamp.secondsNow
+    }
 }

@@ -22,18 +22,27 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var color: ColorOption
 
+    @OptionGroup var notes: NoteOptions
+
     func run() async throws {
         do { try await explain() } catch { throw CommandFailure(error) }
     }
 
     private func explain() async throws {
-        let style = try color.style(Environment(), of: .standardOutput)
-        let ruleSet = try files.load().ruleSet(only: rule.isEmpty ? nil : rule, slurps: slurps.load())
+        let environment = Environment()
+        let style = try color.style(environment, of: .standardOutput)
+        let names = environment.values(rule, "rule")
+        let ruleFiles = try files.load()
+        // Other rules may change the document before these are asked: all of them decide.
+        let ruleSet = try ruleFiles.ruleSet(slurps: slurps.load(environment))
+        try ruleFiles.require(names)
         let text = try Self.read(document)
         let input = DecisionInput(text, isDeleted: text.root["_deleted"]?.bool == true)
-        for explanation in await ruleSet.explain(input, now: now.seconds) {
+        let (explanations, verdict) = await ruleSet.explain(input, now: try now.seconds(environment), only: names)
+        for explanation in explanations {
             for line in explanation.lines { Console.print(style.marked(line)) }
         }
+        Console.print(verdict)
     }
 
     private static func read(_ file: String) throws(CommandFailure) -> JSONText {

@@ -12,13 +12,16 @@ struct RulesTestCommand: AsyncParsableCommand {
 
     @OptionGroup var color: ColorOption
 
+    @OptionGroup var notes: NoteOptions
+
     func run() async throws {
         do { try await test() } catch { throw CommandFailure(error) }
     }
 
     private func test() async throws {
-        let style = try color.style(Environment(), of: .standardOutput)
-        let results = try await files.load().runTests(now: now.seconds)
+        let environment = Environment()
+        let style = try color.style(environment, of: .standardOutput)
+        let results = try await files.load().runTests(now: now.seconds(environment))
         for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
         let failed = results.count { !$0.hasPassed }
         let verdict = results.isEmpty ? "" : failed == 0 ? ", all passed" : ", \(failed) failed"

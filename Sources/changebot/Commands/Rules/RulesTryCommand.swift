@@ -26,6 +26,8 @@ struct RulesTryCommand: AsyncParsableCommand {
 
     @OptionGroup var slurps: SlurpOptions
 
+    @OptionGroup var notes: NoteOptions
+
     /// Documents that are decided about together.
     private static let batchSize = 250
     private static let batchBytes = 4 << 20
@@ -35,16 +37,17 @@ struct RulesTryCommand: AsyncParsableCommand {
     }
 
     private func tryOut() async throws {
-        let ruleSet = try files.load().ruleSet(slurps: slurps.load())
-        let decider = ruleSet.makeDecider()
         let environment = Environment()
+        let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
+        let decider = ruleSet.makeDecider()
+        let now = try now.seconds(environment)
         let format = try form.format(environment)
         let delimiter = try form.delimiter(for: input, environment)
         var bad = 0
         var batch: [DecisionInput] = []
         var bytes = 0
         func decide() async throws(CommandFailure) {
-            for (input, decision) in zip(batch, await decider.decide(on: batch, now: now.seconds)) {
+            for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
                 let report = DecisionReport(input.document, decision, names: ruleSet.names)
                 try Console.write(report.line())
             }

@@ -1,0 +1,319 @@
+import Foundation
+import GatewayClient
+import Locking
+import LosslessJSON
+import Pipeline
+import Rules
+import TestKit
+import Testing
+import Worker
+
+/// Whatever a gateway answers, each change comes to an end, and with the right one.
+@Suite(.timeLimit(.minutes(5))) struct DeliveryEndTests {
+    private func withDirectory(_ body: (String) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+
+    private static func keys(_ request: TestRequest) -> [String] {
+        (try? JSONText(request.body).root["keys"]?.elements.compactMap(\.string)) ?? []
+    }
+
+    /// An answer of `_all_docs`: what `found` gives is there, with its revision and members; all else is missing.
+    private static func documents(
+        _ request: TestRequest, _ found: (String) -> (revision: String, members: String)?
+    ) -> ScriptedServer.Answer {
+        let rows = keys(request).map { key in
+            guard let document = found(key) else { return #"{"key":"\#(key)","error":"not_found"}"# }
+            let body = #"{"_id":"\#(key)","_rev":"\#(document.revision)"\#(document.members)}"#
+            return #"{"key":"\#(key)","id":"\#(key)","value":{"rev":"\#(document.revision)"},"doc":\#(body)}"#
+        }
+        return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
+    }
+
+    /// Of the only document of a bulk write.
+    private static func task(in request: TestRequest) -> String? {
+        (try? JSONText(request.body))?.root["docs"]?.elements.map { $0["task"]?.string }.first ?? nil
+    }
+
+    private static let putLast = """
+        [{"merge":{"done":true}},{"put":{"id":"last","document":{"task":{"jq":"._id"}},"if_exists":"merge"}}]
+        """
+
+    /// After a refusal the wishes are written one by one. Each undid the one before, which was then written again.
+    @Test func wishesOfOneDocumentThatAreWrittenOneByOneEnd() async throws {
+        try await withDirectory { directory in
+            let last = Locked<(number: Int, task: String)>((0, ""))
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes": return ScriptedServer.feed((1...3).map(ScriptedServer.row), last: 3)
+                case "/todo/_all_docs":
+                    return Self.documents(request) { key in
+                        guard key == "last" else { return ("1-a", #","type":"task""#) }
+                        let (number, task) = last.withLock { $0 }
+                        return number < 2 ? nil : ("\(number)-x", #","task":"\#(task)""#)
+                    }
+                default:
+                    guard ScriptedServer.ids(in: request) == ["last"],
+                        let task = Self.task(in: request)
+                    else { return ScriptedServer.written(request) }
+                    let number = last.withLock { last in
+                        last.number += 1
+                        if last.number > 1, task != "t2" { last.task = task }
+                        return last.number
+                    }
+                    // The first one, of all three, and that of one of them.
+                    guard number > 1, task != "t2" else {
+                        return .init(
+                            status: 201, body: #"[{"id":"last","error":"forbidden","reason":"no","status":403}]"#)
+                    }
+                    return .init(status: 201, body: #"[{"id":"last","rev":"\#(number)-x"}]"#)
+                }
+            }
+            let (counters, letters) = try await server.runOnce(directory, then: Self.putLast)
+            #expect(letters.map(\.id) == ["t2"])
+            #expect(counters.written == 4)
+            let written = server.requests("/todo/_bulk_docs").filter { ScriptedServer.ids(in: $0) == ["last"] }
+                .map { Self.task(in: $0) }
+            #expect(written == ["t3", "t1", "t2", "t3"])
+        }
+    }
+
+    /// A document that is refused as a conflict though nobody else writes it held its cause up for ever.
+    @Test func aPutThatIsAlwaysAConflictEnds() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes": return ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+                case "/todo/_all_docs":
+                    return Self.documents(request) { $0 == "last" ? nil : ("1-a", #","type":"task""#) }
+                default:
+                    return .init(
+                        status: 201, body: #"[{"id":"last","error":"conflict","reason":"exists","status":409}]"#)
+                }
+            }
+            let (counters, letters) = try await server.runOnce(directory, then: Self.putLast)
+            #expect(letters.map(\.id) == ["t1"])
+            #expect(letters.first?.reason.contains("the other document 'last'") == true)
+            #expect(counters.written == 0)
+        }
+    }
+
+    /// Others change the document faster than it is decided: what it leads to was never written.
+    @Test func aDocumentThatChangesAllTheTimeIsNotStarved() async throws {
+        try await withDirectory { directory in
+            let edits = Locked(1)
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes": return ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+                case "/todo/_all_docs":
+                    return Self.documents(request) { key in
+                        guard key != "last" else { return nil }
+                        let edit = edits.withLock { edit in
+                            edit += 1
+                            return edit
+                        }
+                        return ("\(edit)-a", #","type":"task""#)
+                    }
+                default: return ScriptedServer.written(request)
+                }
+            }
+            let (counters, letters) = try await server.runOnce(
+                directory, then: #"[{"put":{"id":"last","document":{"task":{"jq":"._id"}},"if_exists":"merge"}}]"#)
+            #expect(letters.isEmpty)
+            #expect(counters.written == 1)
+        }
+    }
+
+    /// What two documents want of a third, one after the other, leaves it as it is: no revision for nothing.
+    @Test func whatIsThereInTheEndIsNotWrittenAgain() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: latest
+                    when: { type: task }
+                    then: [{ put: { id: shared, document: { of: { jq: ._id } }, if_exists: replace } }]
+                """)
+            try await bench.load([
+                ("t1", #"{"_id":"t1","type":"task"}"#), ("t2", #"{"_id":"t2","type":"task"}"#),
+            ])
+            #expect(try await bench.fix(rules).written == 1)
+            #expect(try await bench.stored("shared")?.root["of"]?.string == "t2")
+            let again = try await bench.fix(rules)
+            #expect(again.written == 0 && again.deadLetters == 0)
+        }
+    }
+
+    /// One write does it for all that a batch wants of a document, in a dry run too.
+    @Test func aDryRunCountsOneWriteForAllWishesOfABatch() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: stamp
+                    when: { type: task, seen: { $exists: false } }
+                    then: [{ merge: { seen: true } }]
+                  - name: link
+                    when: { type: list }
+                    then: [{ put: { id: { jq: .task }, document: { inList: { jq: ._id } }, if_exists: merge } }]
+                  - name: last
+                    when: { type: task }
+                    then: [{ put: { id: last, document: { task: { jq: ._id } }, if_exists: merge } }]
+                """)
+            let tasks = (0..<50).map { (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task"}"#) }
+            // Its task comes before it, as the gateway lists them, and is decided in the same batch.
+            try await bench.load(tasks + [("u", #"{"_id":"u","type":"list","task":"t7"}"#)])
+            let dry = try await bench.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
+            let done = try await bench.fix(rules) { $0.writers = 1 }
+            #expect(dry.shown == done.written, "\(dry.shown) \(done.written)")
+        }
+    }
+
+    /// Documents that a narrowed pass does not look at, or not with that rule, are not mended by it.
+    @Test(arguments: [true, false]) func aNarrowedPassKeepsTheLettersOfOthers(isByRule: Bool) async throws {
+        try await BotBench.with { bench in
+            let all = """
+                version: 1
+                rules:
+                  - name: bad
+                    when: { type: task }
+                    then: [{ patch: [{ op: copy, from: /list, path: /was }] }]
+                  - name: good
+                    when: { type: list, done: { $exists: false } }
+                    then: [{ merge: { done: true } }]
+                """
+            let rules = try bench.rules(all)
+            try await bench.load([
+                ("t1", #"{"_id":"t1","type":"task"}"#), ("l1", #"{"_id":"l1","type":"list"}"#),
+            ])
+            #expect(try await bench.fix(rules).deadLetters == 1)
+            let files = try RuleFileSet.load(paths: [bench.directory + "/rules.yaml"])
+            let narrowed =
+                isByRule
+                ? try files.ruleSet(only: ["good"])
+                : try files.ruleSet(filter: DocumentFilter(#"{"type":"list"}"#, name: "--selector"))
+            #expect(try await bench.fix(narrowed).deadLetters == 0)
+            let ledger = try bench.ledger(rules, state: "fix")
+            defer { ledger.close() }
+            #expect(try ledger.deadLetters().map(\.rule) == ["bad"])
+        }
+    }
+
+    /// Each document, and each other one that it leads to, is read by itself where lists are closed.
+    @Test func whoMayNotListDocumentsReadsThemOneByOne() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, number in
+                switch request.path {
+                case "/todo/_changes": return ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+                case "/todo/_all_docs":
+                    return .init(status: 403, body: #"{"error":"Forbidden","reason":"public all docs is off"}"#)
+                case "/todo/t1":
+                    return .init(body: #"{"_id":"t1","_rev":"2-b","type":"task","n":1}"#)
+                case "/todo/last":
+                    return .init(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
+                default:
+                    let ids = ScriptedServer.ids(in: request)
+                    let isOld = String(decoding: request.body, as: UTF8.self).contains(#""_rev":"1-a""#)
+                    guard ids == ["t1"], isOld else { return ScriptedServer.written(request) }
+                    return .init(
+                        status: 201, body: #"[{"id":"t1","error":"conflict","reason":"other","status":409}]"#)
+                }
+            }
+            let (counters, letters) = try await server.runOnce(directory, then: Self.putLast)
+            #expect(letters.isEmpty, "\(letters.map(\.reason))")
+            #expect(counters.written == 2)
+        }
+    }
+
+    /// A firewall that lets nothing pass but a request for nothing is no reason to set every document aside.
+    @Test func aFirewallThatLetsNoDocumentPassEndsTheRun() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                guard request.path != "/todo/_changes" else {
+                    return ScriptedServer.feed((1...90).map(ScriptedServer.row), last: 90)
+                }
+                guard !ScriptedServer.ids(in: request).isEmpty else { return .init(status: 201, body: "[]") }
+                return .init(status: 403, body: #"{"error":"forbidden","reason":"blocked by policy"}"#)
+            }
+            let failure = await #expect(throws: RunFailure.self) { _ = try await server.runOnce(directory) }
+            #expect(failure?.code == .notAllowed)
+        }
+    }
+
+    /// nginx says 502 or 504 where the gateway died over one document: the others of the batch never came through.
+    @Test(arguments: [502, 503, 504]) func aDocumentThatAProxyGivesUpOnHoldsNoOtherBack(status: Int) async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                guard request.path != "/todo/_changes" else {
+                    return ScriptedServer.feed((1...8).map(ScriptedServer.row), last: 8)
+                }
+                let ids = ScriptedServer.ids(in: request)
+                guard ids.contains("t5") else {
+                    return ids.isEmpty ? .init(status: 201, body: "[]") : ScriptedServer.written(request)
+                }
+                return .init(status: status, headers: ["Content-Type: text/html"], body: "<h1>Bad Gateway</h1>")
+            }
+            let (counters, letters) = try await server.runOnce(directory, retryFor: .seconds(15))
+            #expect(counters.written == 7)
+            #expect(letters.map(\.id) == ["t5"])
+        }
+    }
+
+    /// Somebody switches a document to and fro. That undoes nothing: the last state counts.
+    @Test func aDocumentThatIsSwitchedToAndFroKeepsItsDerivedValue() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: total
+                    when: { type: cart }
+                    then: [{ merge: { total: { jq: ".lines | add" } } }]
+                """)
+            for turn in 0..<12 {
+                let stored = try await bench.stored("cart")
+                let revision = stored?.root["_rev"]?.string.map { #""_rev":"\#($0)","# } ?? ""
+                let total = stored?.root["total"]?.integer.map { #","total":\#($0)"# } ?? ""
+                let lines = turn.isMultiple(of: 2) ? "[1]" : "[1,2]"
+                try await bench.load([("cart", #"{"_id":"cart",\#(revision)"type":"cart","lines":\#(lines)\#(total)}"#)]
+                )
+                let counters = try await bench.runOnce(rules) { $0.effectLimits?.sameContent = 4 }
+                #expect(counters.deadLetters == 0 && counters.written == 1)
+            }
+        }
+    }
+
+    /// A dry run did not count the letters of skipped rules where something was put, nor the rules that had nothing to do.
+    @Test func aDryRunCountsLettersAndRulesAsTheRunDoes() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: sum
+                    when: { type: t }
+                    then: [{ put: { id: { jq: '"sum." + .list' }, document: { x: 1 }, if_exists: merge } }]
+                  - name: skipper
+                    when: { type: t, amount: { $exists: true } }
+                    on_error: skip
+                    then: [{ merge: { double: { jq: '(.amount | tonumber) * 2' } } }]
+                """)
+            try await bench.load([
+                ("t1", #"{"_id":"t1","type":"t","list":"l1","amount":"abc"}"#),
+                ("t2", #"{"_id":"t2","type":"t","list":"l1"}"#),
+            ])
+            for pass in 1...2 {
+                let dry = try await bench.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
+                let done = try await bench.fix(rules, state: "fix\(pass)")
+                #expect(dry.deadLetters == 1 && done.deadLetters == 1)
+                #expect(dry.shown == done.written)
+                #expect(dry.matched == done.matched && dry.rules == done.rules && dry.unchanged == done.unchanged)
+            }
+        }
+    }
+}
