@@ -59,7 +59,7 @@ import Testing
     @Test func aFeedMayBeSilentForLonger() async throws {
         let gateway = try TestGateway(database: "todo")
         let router = gateway.router
-        let limits = Patience.Limits(body: .milliseconds(20), writing: .milliseconds(20))
+        let limits = Patience.Limits(writing: .milliseconds(20))
         let respond: HTTPServer.Respond = { await router.answer($0) }
         try await withServer(limits, respond: respond) { server in
             try await RawConnection.with(port: server.port) { feed in

@@ -38,9 +38,11 @@ struct Patience: Sendable {
     /// - Throws: What the connection ended with. A cancelled task closes it.
     func deliver(_ part: HTTPServerResponsePart) async throws {
         let end = closing(after: \.writing)
-        defer { end.cancel() }
+        let taken = channel.eventLoop.makePromise(of: Void.self)
+        taken.futureResult.whenComplete { _ in end.cancel() }
+        channel.writeAndFlush(part, promise: taken)
         try await withTaskCancellationHandler {
-            try await channel.writeAndFlush(part).get()
+            try await taken.futureResult.get()
         } onCancel: {
             channel.close(promise: nil)
         }
