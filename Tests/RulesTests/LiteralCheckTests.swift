@@ -12,6 +12,9 @@ import Testing
         ("{type: 'Task '}", "3:27: warning: rule 'a': white space around a text counts: \"Task \" is not \"Task\""),
         ("{a: {$in: [' x']}}", "white space around a text counts"),
         ("{a: {$elemMatch: {b: 'x '}}}", "white space around a text counts"),
+        ("{a: no}", "3:24: warning: rule 'a': no is a text here; write false for the boolean"),
+        ("{a: {$ne: Yes}}", "write true for the boolean"), ("{a: {$in: [x, off]}}", "write false for the boolean"),
+        ("{type:task}", "'type:task' is read as the name of a field; write a space behind the colon: type: task"),
         ("{a.$exists: true}", "'a.$exists' is read as the name of a field; write a: { $exists: … }"),
     ])
     func slips(when: String, warning: String) throws {
@@ -22,7 +25,7 @@ import Testing
 
     @Test(arguments: [
         "{a: {$type: string}}", "{a: {$in: [x, X]}}", "{a: ' '}", "{a: {$beginsWith: 'Dr. '}}", #"{\$price: 1}"#,
-        #"{a.\$b: 1}"#, "{US$: 1}", "{a: {$regex: ' $'}}",
+        #"{a.\$b: 1}"#, "{US$: 1}", "{a: {$regex: ' $'}}", "{a: 'no'}", "{'a:b': 1}", "{a: northern}",
     ])
     func rightValues(when: String) throws {
         #expect(try selectorWarnings(when) == [])

@@ -10,7 +10,9 @@ public struct GatewayURL: Hashable, Sendable {
 
     /// - Throws: ``GatewayURLFault`` with a message for the person who wrote the address.
     public init(_ text: String) throws(GatewayURLFault) {
-        guard let schemeEnd = text.range(of: "://") else { throw .init("'\(Self.redacted(text))' is not a URL") }
+        guard let schemeEnd = text.range(of: "://") else {
+            throw .init("'\(Self.redacted(text))' is not a URL; write http://HOST:PORT/DATABASE")
+        }
         let scheme = text[..<schemeEnd.lowerBound].lowercased()
         guard scheme == "http" || scheme == "https" else { throw Self.fault(scheme: scheme) }
         let rest = text[schemeEnd.upperBound...]

@@ -12,7 +12,9 @@ enum LiteralCheck {
 
     /// `a.$exists` is a field, not an operator.
     private static func name(_ member: SourceNode.Member, _ rule: CheckedRule) -> [RuleWarning] {
-        if let message = missingDollar(member) { return [rule.warning(at: member.position, .fieldName, message)] }
+        if let message = missingSpace(member) ?? missingDollar(member) {
+            return [rule.warning(at: member.position, .fieldName, message)]
+        }
         let parts = member.name.split(separator: ".")
         guard let index = parts.firstIndex(where: { $0.hasPrefix("$") }), index > 0 else { return [] }
         let path = parts[..<index].joined(separator: ".")
@@ -23,6 +25,17 @@ enum LiteralCheck {
                 "'\(DisplayText.plain(member.name))' is read as the name of a field; write "
                     + "\(DisplayText.plain(path)): { \(DisplayText.plain(rest)): … }, or '\\$' if it is a field")
         ]
+    }
+
+    /// `{ type:task }`: a name without a value, in YAML.
+    private static func missingSpace(_ member: SourceNode.Member) -> String? {
+        guard case .null = member.value.content, member.value.isPlain,
+            let colon = member.name.firstIndex(of: ":"), colon > member.name.startIndex
+        else { return nil }
+        let rest = member.name[colon...].dropFirst()
+        guard !rest.isEmpty else { return nil }
+        let (name, value) = (DisplayText.plain(String(member.name[..<colon])), DisplayText.plain(String(rest)))
+        return "'\(name):\(value)' is read as the name of a field; write a space behind the colon: \(name): \(value)"
     }
 
     /// `{ regex: a }`: a field, most likely meant as an operator. Not for words that fields are named by.
@@ -38,9 +51,10 @@ enum LiteralCheck {
         switch (leaf.operatorName, leaf.argument.content) {
         case ("$type", .string(let name)) where !types.contains(name):
             return [rule.warning(at: leaf.argument.position, .unknownType, unknownType(name))]
-        case ("$eq", .string), ("$ne", .string): return whiteSpace(leaf.argument, rule)
+        case ("$eq", .string), ("$ne", .string):
+            return oldBoolean(leaf.argument, rule) + whiteSpace(leaf.argument, rule)
         case ("$in", .list(let values)), ("$nin", .list(let values)), ("$all", .list(let values)):
-            return duplicates(values, rule) + values.flatMap { whiteSpace($0, rule) }
+            return duplicates(values, rule) + values.flatMap { oldBoolean($0, rule) + whiteSpace($0, rule) }
         case ("$lt", .string(let text)), ("$lte", .string(let text)), ("$gt", .string(let text)),
             ("$gte", .string(let text)):
             if let message = numberAsText(text, leaf) { return [rule.warning(at: leaf.position, .mixedTypes, message)] }
@@ -90,6 +104,18 @@ enum LiteralCheck {
         ][name.lowercased()]
         let guess = (other ?? NearestName.of(name.lowercased(), among: types)).map { ": did you mean '\($0)'?" } ?? ";"
         return "no value is of type '\(DisplayText.plain(name))'\(guess) Types: \(types.joined(separator: ", "))"
+    }
+
+    /// `complete: no`, which was false in YAML 1.1.
+    private static func oldBoolean(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        guard case .string(let text) = node.content, node.isPlain,
+            let meaning = ["yes": "true", "on": "true", "no": "false", "off": "false"][text.lowercased()]
+        else { return [] }
+        return [
+            rule.warning(
+                at: node.position, .mixedTypes,
+                "\(text) is a text here; write \(meaning) for the boolean, or put the text in quotes")
+        ]
     }
 
     private static func whiteSpace(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {

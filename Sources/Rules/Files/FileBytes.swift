@@ -11,15 +11,26 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
     /// A name from a document that leads out of the folder it should lie in.
     case outside(String, folder: String)
 
-    var description: String {
+    var description: String { "'\(path)' \(message)" }
+
+    var path: String {
         switch self {
-        case .missing(let path): "'\(path)' does not exist; correct the path or create the file"
-        case .isFolder(let path): "'\(path)' is a folder; name a file in it"
-        case .notAFile(let path): "'\(path)' is not a regular file; name one"
-        case .tooLarge(let path, let limit): "'\(path)' is larger than \(limit) bytes; make it smaller"
-        case .unreadable(let path, let reason): "'\(path)' can't be read: \(reason); correct its permissions"
-        case .notAFolder(let path): "'\(path)' is not a folder; name one"
-        case .outside(let name, let folder): "'\(name)' is not inside the folder '\(folder)'; name a file in it"
+        case .missing(let path), .isFolder(let path), .notAFile(let path), .tooLarge(let path, _),
+            .unreadable(let path, _), .notAFolder(let path), .outside(let path, _):
+            path
+        }
+    }
+
+    /// What is wrong with the path, and what to do.
+    var message: String {
+        switch self {
+        case .missing: "does not exist; correct the path or create the file"
+        case .isFolder: "is a folder; name a file in it"
+        case .notAFile: "is not a regular file; name one"
+        case .tooLarge(_, let limit): "is larger than \(limit) bytes; make it smaller"
+        case .unreadable(_, let reason): "can't be read: \(reason); correct its permissions"
+        case .notAFolder: "is not a folder; name one"
+        case .outside(_, let folder): "is not inside the folder '\(folder)'; name a file in it"
         }
     }
 }

@@ -34,7 +34,7 @@ package struct RuleFileSet: Sendable {
                     if !faultsOfFile.isEmpty { errorKind = .invalid }
                 }
             } catch {
-                faults.append(RuleFileFault(path: path, position: nil, message: error.description))
+                faults.append(RuleFileFault(path: error.path, position: nil, message: error.message))
                 if !error.isMissing { errorKind = .invalid }
             }
         }

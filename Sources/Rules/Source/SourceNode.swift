@@ -29,6 +29,8 @@ struct SourceNode: Sendable {
 
     let content: Content
     let position: SourcePosition
+    /// Whether it stands in a YAML file without quotes.
+    var isPlain = false
 
     /// What kind of value it is, for messages.
     var kindName: String {

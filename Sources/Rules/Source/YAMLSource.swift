@@ -103,7 +103,7 @@ struct YAMLSource {
         let tag = Tag.Name(rawValue: scalar.tag.description)
         do throws(YAMLCoreSchema.Fault) {
             if let content = try content(of: text, tag: tag, isPlain: scalar.style == .plain) {
-                return SourceNode(content: content, position: position)
+                return SourceNode(content: content, position: position, isPlain: scalar.style == .plain)
             }
             faults.report(at: position, "'\(text)' can't be read as the tag '\(tag.rawValue)'; remove the tag")
         } catch {
