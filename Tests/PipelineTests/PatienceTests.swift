@@ -130,6 +130,17 @@ import Testing
         }
         #expect(delay >= .seconds(17))
     }
+
+    /// It has not waited for the time that it says it has.
+    @Test func aJobThatIsToldToWaitForLongerSaysSo() {
+        var patience = patience(daemon: false, hasSucceeded: true)
+        let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(86_400))
+        guard case .end(let failure) = patience.verdict(on: error) else {
+            Issue.record("waits")
+            return
+        }
+        #expect(failure.description.hasPrefix("gave up: the gateway asks to wait 86400 s, longer than --retry-for"))
+    }
 }
 
 @Suite struct BackoffTests {

@@ -88,16 +88,19 @@ package struct Patience: Sendable {
             return .end(RunFailure(Self.end(error), error.description))
         default: break
         }
-        // Not worth the wait either if the gateway itself asks for more than is left.
-        let trouble = since.duration(to: now) + (error.retryAfter ?? .zero)
-        if !settings.isDaemon, trouble >= settings.retryFor {
+        let left = settings.retryFor - since.duration(to: now)
+        if !settings.isDaemon, left <= .zero {
             return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
+        }
+        if !settings.isDaemon, let asked = error.retryAfter, asked >= left {
+            let reason = "gave up: the gateway asks to wait \(asked.text), longer than --retry-for allows: \(error)"
+            return .end(RunFailure(.gaveUp, reason))
         }
         let shortest = error.code == .unauthorized ? Self.waitAfterRefusal : nil
         let wait = backoff.next(atLeast: error.retryAfter ?? shortest)
         guard !settings.isDaemon else { return .retry(after: wait) }
         // The last attempt is made when patience ends, not after it.
-        return .retry(after: min(wait, settings.retryFor - since.duration(to: now)))
+        return .retry(after: min(wait, left))
     }
 
     private func mayBePassing(since first: ContinuousClock.Instant?, _ now: ContinuousClock.Instant) -> Bool {
