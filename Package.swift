@@ -77,19 +77,25 @@ let package = Package(
             name: "Rules", dependencies: ["Compression", "JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
             swiftSettings: settings),
         .target(
+            name: "DocumentFlow", dependencies: ["GatewayClient", "LosslessJSON", .logging, .serviceLifecycle],
+            swiftSettings: settings),
+        .target(
             name: "Pipeline",
-            dependencies: ["GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging, .serviceLifecycle],
+            dependencies: [
+                "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging,
+            ],
             swiftSettings: settings),
         .target(
             name: "Worker",
             dependencies: [
-                "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging, .serviceLifecycle,
+                "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging,
+                .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(
             name: "Transfer",
             dependencies: [
-                "CCrypto", "Compression", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", "TodoData",
+                "CCrypto", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules", "TodoData",
                 .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -104,9 +110,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CDemoFiles", "CMalloc", "EmbeddedGateway", "GatewayClient", "JQ", "Locking", "LosslessJSON",
-                "Pipeline", "Rules",
-                "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
+                "CDemoFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "JQ", "Locking",
+                "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
 
@@ -125,7 +130,7 @@ let package = Package(
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
             name: "ChangebotTests",
-            dependencies: ["changebot", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit", .logging],
+            dependencies: ["changebot", "DocumentFlow", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit", .logging],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
         .testTarget(
@@ -146,23 +151,26 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Compression", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON",
-                "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
+                "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ", "Locking",
+                "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
-            name: "PipelineTests", dependencies: ["Pipeline", "GatewayClient", "LosslessJSON", .grdb],
+            name: "PipelineTests", dependencies: ["DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", .grdb],
             swiftSettings: settings),
+        .testTarget(
+            name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient"], swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
             swiftSettings: settings),
         .testTarget(
             name: "TransferTests",
             dependencies: [
-                "Transfer", "Compression", "GatewayClient", "Locking", "LosslessJSON", "TestKit", .logging,
+                "Transfer", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "TestKit",
+                .logging,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,3 +1,4 @@
+package import DocumentFlow
 package import GatewayClient
 package import Logging
 package import Rules
@@ -12,7 +13,7 @@ package struct Delivery: Sendable {
         /// Documents on their way at once: as many as the writers can send. Small ones cost more than their bytes.
         package var documentBudget = 1000
         package var limits = BulkWriter.Limits()
-        package var patience = Patience.Settings()
+        package var retries = RetryPolicy.Settings()
         /// Stops the run when too much goes wrong. Nil: it never does.
         package var errorLimit: ErrorLimit?
         /// How many documents may be changed. Nil: any number.

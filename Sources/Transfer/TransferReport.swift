@@ -1,4 +1,4 @@
-package import Pipeline
+package import DocumentFlow
 
 /// What commands tell of a run that moves data.
 package protocol TransferReport: Sendable {

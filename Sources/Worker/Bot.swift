@@ -1,5 +1,6 @@
 package import GatewayClient
 package import Logging
+internal import DocumentFlow
 package import Pipeline
 package import Rules
 internal import ServiceLifecycle
@@ -28,7 +29,7 @@ package struct Bot: Service {
         self.report = report
         self.logger = logger
         contact = FirstContact(
-            gateway: gateway, patience: settings.delivery.patience, report: report, logger: logger)
+            gateway: gateway, retries: settings.delivery.retries, report: report, logger: logger)
         keeper = StateKeeper(
             source: state, marks: MarkDocument(gateway: gateway, name: settings.name), contact: contact,
             logger: logger)
@@ -227,7 +228,7 @@ package struct Bot: Service {
         let progress = delivery.progress
         var reader = FeedReader(
             gateway: gateway, end: settings.isOneShot ? .caughtUp(with: beginning.info.newestSequence) : .never,
-            patience: settings.delivery.patience, logger: logger,
+            retries: settings.delivery.retries, logger: logger,
             noteRetry: { await progress.count { $0.retries += 1 } })
         reader.following = settings.following
         reader.channels = settings.channels

@@ -1,4 +1,5 @@
 package import GatewayClient
+package import DocumentFlow
 package import Pipeline
 
 /// What a `run` is to do. Every default is written here and nowhere else.

@@ -1,20 +1,25 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 
 /// Finds out whether there is a gateway, whether it lets this user in, and what it is.
 struct FirstContact {
     let gateway: Gateway
-    let patience: Patience.Settings
-    let report: RunReport
     let logger: Logger
+    private let contact: GatewayContact
+
+    init(gateway: Gateway, retries: RetryPolicy.Settings, report: RunReport, logger: Logger) {
+        self.gateway = gateway
+        self.logger = logger
+        contact = GatewayContact(settings: retries, logger: logger) { await report.noteContactRetry() }
+    }
 
     /// - Parameters:
     ///   - needsNewest: The gateway's newest sequence must be known, or there is no place to start.
     ///   - wasThere: It is no first contact: the database was there and went away.
     /// - Throws: ``RunFailure``, `CancellationError`.
     func make(needsNewest: Bool = false, wasThere: Bool = false) async throws -> DatabaseInfo {
-        let info = try await patiently(Patience(patience, hasSucceeded: wasThere)) {
+        let look = {
             let info = try await gateway.databaseInfo()
             if needsNewest, !(info.isOnline && info.updateSequence != nil) {
                 throw GatewayError(
@@ -22,6 +27,7 @@ struct FirstContact {
             }
             return info
         }
+        let info = wasThere ? try await contact.again(look) : try await contact.first(look)
         // Proxies may hide what the answer says of the server, and the server's own page: nothing depends on that.
         _ = try? await gateway.findDialect()
         logger.info(
@@ -31,34 +37,6 @@ struct FirstContact {
 
     /// One more question, to a gateway that has answered already.
     func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
-        try await patiently(Patience(patience, hasSucceeded: true), question)
-    }
-
-    private func patiently<Answer: Sendable>(
-        _ start: Patience, _ question: () async throws -> Answer
-    ) async throws -> Answer {
-        var patience = start
-        var outage = Outage()
-        while true {
-            do {
-                let answer = try await question()
-                outage.end(logger)
-                return answer
-            } catch let error as GatewayError {
-                if error.code == .cancelled { throw CancellationError() }
-                switch patience.verdict(on: error) {
-                case .end(let failure): throw failure
-                case .retry(let delay):
-                    // What is no gateway is told of once, at the end.
-                    logger.log(
-                        level: error.code == .malformedAnswer ? .debug : .warning,
-                        "no proper answer from the gateway yet",
-                        metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
-                    outage.note()
-                    await report.noteContactRetry()
-                    try await Task.sleep(for: delay)
-                }
-            }
-        }
+        try await contact.again(question)
     }
 }

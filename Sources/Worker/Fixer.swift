@@ -1,5 +1,6 @@
 package import GatewayClient
 package import Logging
+internal import DocumentFlow
 package import Pipeline
 package import Rules
 internal import ServiceLifecycle
@@ -48,7 +49,7 @@ package struct Fixer: Service {
     package func run() async throws {
         do {
             let contact = FirstContact(
-                gateway: gateway, patience: settings.patience, report: report, logger: logger)
+                gateway: gateway, retries: settings.retries, report: report, logger: logger)
             let info = try await cancelWhenGracefulShutdown { try await contact.make() }
             let opened = try await cancelWhenGracefulShutdown { try await openState(contact) }
             defer { opened.close() }
@@ -118,25 +119,19 @@ package struct Fixer: Service {
     private func readPages(into delivery: Delivery) async throws -> PagesEnd {
         let intake = delivery.makeIntake()
         var pages = DocumentPages(of: gateway)
-        var patience = Patience(settings.patience, hasSucceeded: true)
+        let progress = delivery.progress
+        var retrier = Retrier(RetryPolicy(settings.retries, hasSucceeded: true), logger: logger) {
+            await progress.count { $0.retries += 1 }
+        }
         while true {
             do {
                 guard let batch = try await pages.next() else { return .read }
-                patience.succeed()
+                retrier.succeed()
                 try await intake.take(batch)
                 if await delivery.allowance.isExhausted { throw EnoughChanged() }
             } catch let error as GatewayError {
-                if error.code == .cancelled { throw CancellationError() }
                 if error.code == .notOffered, pages.lastID == nil { return .forbidden }
-                switch patience.verdict(on: error) {
-                case .end(let failure): throw failure
-                case .retry(let delay):
-                    logger.warning(
-                        "reading the documents broke off; going on from the last one",
-                        metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
-                    await delivery.progress.count { $0.retries += 1 }
-                    try await Task.sleep(for: delay)
-                }
+                try await retrier.wait(after: error, "reading the documents broke off; going on from the last one")
             }
         }
     }
@@ -146,7 +141,7 @@ package struct Fixer: Service {
         let progress = delivery.progress
         let intake = delivery.makeIntake()
         let reader = FeedReader(
-            gateway: gateway, end: .caughtUp(with: info.newestSequence), patience: settings.patience, logger: logger,
+            gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: settings.retries, logger: logger,
             noteRetry: { await progress.count { $0.retries += 1 } })
         try await reader.read(from: .start) { rows, reached in
             try await intake.take(rows, reached: reached)

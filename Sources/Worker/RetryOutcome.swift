@@ -1,7 +1,7 @@
 internal import Locking
 internal import Pipeline
 
-/// How many letters a ``Retrier`` had to try again, and how many of them are left.
+/// How many letters a ``DeadLetterRetry`` had to try again, and how many of them are left.
 package final class RetryOutcome: Sendable {
     private struct State {
         var before = 0
@@ -16,7 +16,7 @@ package final class RetryOutcome: Sendable {
     package var before: Int { state.withLock(\.before) }
     package var left: Int { state.withLock(\.left) }
 
-    func begin(_ letters: Retrier.Letters, _ ledger: Ledger) throws(StateError) {
+    func begin(_ letters: DeadLetterRetry.Letters, _ ledger: Ledger) throws(StateError) {
         let count = try letters.count(in: ledger)
         state.withLock { $0 = State(before: count, left: count) }
     }

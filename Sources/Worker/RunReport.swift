@@ -1,5 +1,6 @@
 internal import GatewayClient
-package import Pipeline
+package import DocumentFlow
+internal import Pipeline
 
 /// What can be told of a run while it goes on and after it, whatever its end.
 package actor RunReport {

@@ -4,6 +4,7 @@ import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle
@@ -90,7 +91,7 @@ struct BotBench {
         let ledger = try ledger(ruleSet, state: state)
         var settings = BotSettings()
         settings.isOneShot = once
-        settings.delivery.patience.isDaemon = !once
+        settings.delivery.retries.isDaemon = !once
         configure(&settings)
         let report = RunReport()
         let bot = Bot(

@@ -1,4 +1,5 @@
 import Foundation
+import DocumentFlow
 import Pipeline
 import TestKit
 import Testing

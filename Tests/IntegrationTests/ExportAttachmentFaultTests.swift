@@ -1,3 +1,4 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -63,7 +64,7 @@ import Transfer
         }
         var settings = ExportSettings()
         settings.attachments = .inline
-        settings.patience.retryFor = retryFor
+        settings.retries.retryFor = retryFor
         let report = ExportReport()
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,

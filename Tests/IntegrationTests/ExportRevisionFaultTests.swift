@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import TestKit
 import Testing
@@ -58,7 +59,7 @@ import Transfer
         }
         var settings = ExportSettings()
         settings.includesRevisions = true
-        settings.patience.retryFor = .milliseconds(500)
+        settings.retries.retryFor = .milliseconds(500)
         let report = ExportReport()
         try await Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
@@ -85,7 +86,7 @@ import Transfer
         }
         var settings = ExportSettings()
         settings.includesRevisions = true
-        settings.patience.retryFor = .milliseconds(500)
+        settings.retries.retryFor = .milliseconds(500)
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
             place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotBench.logger)

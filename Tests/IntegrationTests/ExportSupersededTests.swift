@@ -1,3 +1,4 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -39,7 +40,7 @@ import Transfer
             }
         }
         var settings = ExportSettings()
-        settings.patience.retryFor = .milliseconds(400)
+        settings.retries.retryFor = .milliseconds(400)
         try configure(&settings, directory)
         let report = ExportReport()
         let exporter = Exporter(

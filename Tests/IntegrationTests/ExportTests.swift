@@ -2,6 +2,7 @@ import Compression
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle
@@ -413,7 +414,7 @@ extension BotBench {
         try await ExportVerifier(file).verify { findings.append($0) }
         guard isAgainst else { return findings }
         try await GatewayComparison(
-            file, gateway: phone, comparesRevisions: false, patience: .init(), logger: Self.logger
+            file, gateway: phone, comparesRevisions: false, retries: .init(), logger: Self.logger
         ).compare { findings.append($0) }
         return findings
     }

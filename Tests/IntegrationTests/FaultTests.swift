@@ -1,5 +1,6 @@
 import Foundation
 import GatewayClient
+import DocumentFlow
 import Pipeline
 import ServiceLifecycle
 import TestKit
@@ -393,7 +394,7 @@ import Testing
         }
         let retries = EventCounter()
         var reader = FeedReader(
-            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), end: .never, patience: .init(),
+            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), end: .never, retries: .init(),
             logger: BotBench.logger, noteRetry: { retries.increment() })
         reader.idleAfter = .zero
         await withThrowingTaskGroup { [reader] tasks in

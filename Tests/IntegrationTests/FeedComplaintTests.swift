@@ -3,6 +3,7 @@ import Foundation
 import GatewayClient
 import Logging
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import TestKit
 import Testing
@@ -139,7 +140,7 @@ import Worker
         // At its end is who gets the page again from where it ends.
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
-            patience: .init(), logger: BotBench.logger, noteRetry: {})
+            retries: .init(), logger: BotBench.logger, noteRetry: {})
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count == 2)
     }
@@ -155,7 +156,7 @@ import Worker
         }
         let told = EventCounter()
         let reader = FeedReader(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, patience: .init(),
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
             logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: told) }, noteRetry: {})
         await withThrowingTaskGroup { tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
@@ -185,7 +186,7 @@ import Worker
         }
         let told = EventCounter()
         var reader = FeedReader(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, patience: .init(),
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
             logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: told) }, noteRetry: {})
         reader.following = following
         await withThrowingTaskGroup { [reader] tasks in
@@ -212,7 +213,7 @@ import Worker
         }
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
-            patience: .init(), logger: BotBench.logger, noteRetry: {})
+            retries: .init(), logger: BotBench.logger, noteRetry: {})
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count < 20)
     }
@@ -224,10 +225,10 @@ import Worker
             try await bench.load(BotBench.tasks(0..<3))
             try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
             let (recovered, caughtUp) = (EventCounter(), EventCounter())
-            var patience = Patience.Settings()
-            patience.isDaemon = true
+            var retries = RetryPolicy.Settings()
+            retries.isDaemon = true
             let reader = FeedReader(
-                gateway: Gateway(bench.url), end: .never, patience: patience,
+                gateway: Gateway(bench.url), end: .never, retries: retries,
                 logger: Logger(label: "test") { _ in
                     MultiplexLogHandler([
                         Witness(words: "reached the gateway again after", seen: recovered),
@@ -264,7 +265,7 @@ import Worker
         settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
         let told = EventCounter()
         var reader = FeedReader(
-            gateway: Gateway(try GatewayURL(server.url("/todo")), settings: settings), end: .never, patience: .init(),
+            gateway: Gateway(try GatewayURL(server.url("/todo")), settings: settings), end: .never, retries: .init(),
             logger: Logger(label: "test") { _ in Witness(words: "the changes feed broke off", seen: told) },
             noteRetry: {})
         reader.idleAfter = .zero

@@ -2,6 +2,7 @@ import Compression
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Testing
 import Transfer

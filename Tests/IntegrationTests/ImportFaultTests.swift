@@ -2,6 +2,7 @@ import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import Testing
@@ -43,7 +44,7 @@ import Transfer
             try bench.write("in.ndjson", (0..<40).map { #"{"_id":"d\#($0)","_rev":"1-abc"}"# })
             let (importer, report) = try bench.importer("in.ndjson") { settings in
                 settings.mode = mode
-                settings.patience.retryFor = .milliseconds(20)
+                settings.retries.retryFor = .milliseconds(20)
             }
             let failure = await #expect(throws: RunFailure.self) { try await importer.run() }
             #expect(failure?.code == .gaveUp)
@@ -126,7 +127,7 @@ import Transfer
             let failure = await #expect(throws: RunFailure.self) {
                 try await bench.load(lines: Self.lines) { settings in
                     settings.batchDocuments = 25
-                    settings.patience.retryFor = .milliseconds(200)
+                    settings.retries.retryFor = .milliseconds(200)
                 }
             }
             #expect(failure?.code == .gaveUp)

@@ -1,3 +1,4 @@
+import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient

@@ -1,3 +1,4 @@
+import DocumentFlow
 import GatewayClient
 import LosslessJSON
 import Pipeline

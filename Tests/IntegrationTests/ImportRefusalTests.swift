@@ -2,6 +2,7 @@ import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import TestKit
 import Testing
@@ -102,7 +103,7 @@ import Transfer
         let lines = [#"{"_id":"a","_attachments":{"\#(name)":{"content_type":"text/plain","data":"aGVsbG8="}}}"#]
         try await load(server, lines: lines) { settings in
             settings.mode = .upsert
-            settings.patience.retryFor = .milliseconds(200)
+            settings.retries.retryFor = .milliseconds(200)
         } _: { _, state in
             #expect(state.counts == counts)
         }

@@ -3,6 +3,7 @@ import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle

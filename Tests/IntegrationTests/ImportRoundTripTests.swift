@@ -1,3 +1,4 @@
+import DocumentFlow
 import Compression
 import Foundation
 import GatewayClient

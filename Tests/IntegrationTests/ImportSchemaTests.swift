@@ -2,6 +2,7 @@ import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import Testing

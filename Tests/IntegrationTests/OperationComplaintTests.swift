@@ -2,6 +2,7 @@ import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import Testing
@@ -18,7 +19,7 @@ import Worker
 @Suite(.timeLimit(.minutes(5))) struct OperationComplaintTests {
     /// couchdb-nano#257: after minutes of outage the reader slept for hours.
     ///
-    /// The schedule in single steps: `PatienceTests`.
+    /// The schedule in single steps: `RetryPolicyTests`.
     @Test("complaint 1: the back-off has a cap, is jittered, and starts over after a success", arguments: 0..<20)
     func theBackOffHasACap(seed: Int) {
         var number = UInt64(seed)

@@ -1,4 +1,5 @@
 import JQ
+import DocumentFlow
 import Pipeline
 import Testing
 import Worker
@@ -21,7 +22,7 @@ import Worker
             try #require(rules.jq).shutdown()
             try await bench.load(BotBench.tasks(0..<3))
             let failure = await #expect(throws: RunFailure.self) {
-                try await bench.runOnce(rules) { $0.delivery.patience.retryFor = .milliseconds(200) }
+                try await bench.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(200) }
             }
             #expect(failure?.code == .gaveUp)
             let counters = try await bench.runOnce(try bench.rules(text))

@@ -1,3 +1,4 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON

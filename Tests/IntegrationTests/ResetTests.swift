@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import Testing

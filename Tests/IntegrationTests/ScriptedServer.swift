@@ -2,6 +2,7 @@ import Foundation
 import GatewayClient
 import Logging
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle
@@ -158,8 +159,8 @@ final class ScriptedServer: Sendable {
     ) throws -> Bot {
         var settings = BotSettings()
         settings.isOneShot = once
-        settings.delivery.patience.isDaemon = !once
-        settings.delivery.patience.retryFor = retryFor
+        settings.delivery.retries.isDaemon = !once
+        settings.delivery.retries.retryFor = retryFor
         settings.delivery.writers = 1
         return Bot(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger,

@@ -2,6 +2,7 @@ import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import TestKit

@@ -1,5 +1,6 @@
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle

@@ -2,6 +2,7 @@ import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
+import DocumentFlow
 import Pipeline
 import Testing
 import Worker
@@ -20,7 +21,7 @@ import Worker
             // Every answer is lost, then none: the first run gives up with an unknown number of documents written.
             try gateway.misbehave(#"{"on":"_bulk_docs","drop":"after"}"#)
             let failure = await #expect(throws: RunFailure.self) {
-                try await bench.runOnce(rules) { $0.delivery.patience.retryFor = .milliseconds(100) }
+                try await bench.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(100) }
             }
             #expect(failure?.code == .gaveUp)
             let ledger = try bench.ledger(rules)

@@ -1,6 +1,7 @@
 import GatewayClient
 import Testing
 
+@testable import DocumentFlow
 @testable import Pipeline
 
 @Suite struct CandidateQueueTests {

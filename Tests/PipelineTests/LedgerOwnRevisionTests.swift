@@ -3,6 +3,7 @@ import GRDB
 import GatewayClient
 import Testing
 
+@testable import DocumentFlow
 @testable import Pipeline
 
 @Suite struct LedgerOwnRevisionTests {

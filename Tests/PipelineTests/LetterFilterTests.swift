@@ -2,6 +2,7 @@ import GRDB
 import GatewayClient
 import Testing
 
+@testable import DocumentFlow
 @testable import Pipeline
 
 @Suite struct LetterFilterTests {

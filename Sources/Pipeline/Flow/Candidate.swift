@@ -1,3 +1,4 @@
+package import DocumentFlow
 package import GatewayClient
 
 /// A document that a rule may fire on, on its way from where it was read to its last answer.

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GRDB
 package import GatewayClient
 

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GRDB
 
 /// Which dead letters somebody wants to see.

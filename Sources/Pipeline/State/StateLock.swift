@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import Foundation
 
 /// Holds a state file for one run: a second one with the same name finds it taken.

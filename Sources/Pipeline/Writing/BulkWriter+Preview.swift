@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -18,7 +19,7 @@ extension BulkWriter {
             count: limits.documents, bytes: limits.bytes, size: \.byteCount)
         {
             let newestLetter = shared.lettered.newest
-            let lookups = try await sender.lookUp(group.map(\.id)[...])
+            let lookups = try await sender.reader.read(group.map(\.id)[...])
             for (var candidate, lookup) in zip(group, lookups) {
                 candidate.newestLetter = newestLetter
                 take(candidate, lookup, &open, &settled)

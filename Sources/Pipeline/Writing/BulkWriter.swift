@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
@@ -18,6 +19,11 @@ package struct BulkWriter: Sendable {
         package var attempts = 10
 
         package init() {}
+
+        /// Packs writes into requests, by count and by bytes, in order.
+        func requests<Subject>(_ writes: [PlannedWrite<Subject>]) -> [ArraySlice<PlannedWrite<Subject>>] {
+            writes.grouped(count: documents, bytes: bytes, size: \.document.byteCount)
+        }
     }
 
     /// What all writers of a run share.
@@ -61,23 +67,21 @@ package struct BulkWriter: Sendable {
         /// Whether any rule writes other documents.
         let mayPut: Bool
         /// With a machine that can't run programs now.
-        private var patience: Patience
+        private var retrier: Retrier
 
-        init(planner: Planner, sender: BulkSender, others: OtherDocuments, patience: Patience) {
+        init(planner: Planner, sender: BulkSender, others: OtherDocuments, retrier: Retrier) {
             self.planner = planner
             mayPut = planner.ruleSet.mayPut
             self.sender = sender
             self.others = others
-            self.patience = patience
+            self.retrier = retrier
         }
 
         /// - Throws: ``RunFailure`` if a one-shot job has waited long enough.
-        mutating func pause(before postponed: [Candidate], _ pauses: Pauses) async throws {
-            guard !postponed.isEmpty else { return patience.succeed() }
-            switch patience.verdict(on: GatewayError(.unavailable, "no process for jq programs can be started")) {
-            case .retry(let delay): try await pauses.wait(delay)
-            case .end(let failure): throw failure
-            }
+        mutating func pause(before postponed: [Candidate]) async throws {
+            guard !postponed.isEmpty else { return retrier.succeed() }
+            let error = GatewayError(.unavailable, "no process for jq programs can be started")
+            try await retrier.wait(after: error, "documents can't be decided now; trying again")
         }
     }
 
@@ -101,10 +105,10 @@ package struct BulkWriter: Sendable {
     }
 
     private func makeTools() -> Tools {
-        let patience = Patience(settings.patience, hasSucceeded: true)
+        let policy = RetryPolicy(settings.retries, hasSucceeded: true)
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
-                gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, patience: patience,
+                gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, policy: policy,
                 logger: logger)
         }
         var senders: [String?: BulkSender] = [nil: sender(shared.gateway)]
@@ -117,7 +121,9 @@ package struct BulkWriter: Sendable {
             others: OtherDocuments(
                 ledger: ledger, progress: progress, limits: limits, senders: senders, turns: shared.turns,
                 busy: shared.busy),
-            patience: patience)
+            retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
+                await progress.count { $0.retries += 1 }
+            })
     }
 
     /// Decides about candidates and writes them. Empties `open`: what was read is let go before anything is sent.
@@ -135,14 +141,14 @@ package struct BulkWriter: Sendable {
         if !undecided.isEmpty {
             logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(undecided.count)"])
         }
-        try await tools.pause(before: undecided, settings.pauses)
+        try await tools.pause(before: undecided)
         return again + decided.again + undecided
     }
 
     /// Returns the candidates to be decided again; their documents are to be read.
     private func write(_ writes: [PlannedWrite<Candidate>], _ tools: inout Tools) async throws -> [Candidate] {
         var again: [Candidate] = []
-        for request in PlannedWrite.requests(writes, limits: limits) {
+        for request in limits.requests(writes) {
             try await tools.sender.send(request) { writes, outcomes in
                 CrashPoint.written.pass()
                 var settled = Settlement()

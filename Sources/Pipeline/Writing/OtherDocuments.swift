@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
@@ -159,7 +160,7 @@ struct OtherDocuments {
         writes = try await withoutBusy(writes, &result)
         let turns = turns
         await Self.letGo(held.subtracting(writes.map(\.subject.target.place)), &held, turns)
-        for request in PlannedWrite.requests(writes, limits: limits) {
+        for request in limits.requests(writes) {
             var answers: [(write: Write, outcome: BulkOutcome)] = []
             try await senders[keyspace]?.send(request) { writes, outcomes in
                 answers += zip(writes, outcomes).map { ($0.subject, $1) }
@@ -210,7 +211,7 @@ struct OtherDocuments {
         _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
     ) async throws -> [DocumentLookup] {
         guard !ids.isEmpty else { return [] }
-        guard let lookups = try await senders[keyspace]?.lookUp(ids[...], includesBodies: includesBodies) else {
+        guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
             throw RunFailure(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
         }
         return lookups

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 
 /// Candidates that found their end together, and what is to be remembered of them.

@@ -1,5 +1,5 @@
 package import GatewayClient
-package import Pipeline
+package import DocumentFlow
 package import Rules
 
 /// What an export is to hold, and where it goes. Every default is written here and nowhere else.
@@ -47,7 +47,7 @@ package struct ExportSettings: Sendable {
     package var overwrites = false
     /// Goes on where an interrupted export ended.
     package var isResuming = false
-    package var patience = Patience.Settings()
+    package var retries = RetryPolicy.Settings()
     /// Stops the run when too many documents can't be read. Nil: it never does.
     package var errorLimit: ErrorLimit?
     /// How much work a crash may cost.

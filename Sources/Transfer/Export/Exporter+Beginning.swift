@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 extension Exporter {
     struct Beginning {

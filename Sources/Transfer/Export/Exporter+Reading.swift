@@ -1,6 +1,6 @@
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
+internal import DocumentFlow
 
 extension Exporter {
     /// Reads everything from where the writer stands.
@@ -24,16 +24,16 @@ extension Exporter {
         if case .document(let id) = await writer.position { last = id }
         return try await withThrowingTaskGroup(of: Void.self) { writing in
             var pages = DocumentPages(of: gateway, after: last, pageSize: settings.pageSize)
-            var patience = Patience(settings.patience, hasSucceeded: true)
+            var retrier = contact.makeRetrier()
             while true {
                 let batch: DocumentBatch?
                 do throws(GatewayError) { batch = try await pages.next() } catch {
                     if error.code == .notOffered, pages.lastID == nil { return .forbidden }
-                    try await asking.wait(
-                        after: error, &patience, "reading the documents broke off; going on from the last one")
+                    try await retrier.wait(
+                        after: error, "reading the documents broke off; going on from the last one")
                     continue
                 }
-                patience.succeed()
+                retrier.succeed()
                 try await writing.next()
                 guard let batch else { return .read }
                 writing.addTask { try await writer.take(batch) }
@@ -54,7 +54,7 @@ extension Exporter {
             start = try await readFeed(from: start, to: goal, isSecondReading: false, into: writer)
         }
         guard settings.since == nil else { return }
-        let info = try await asking.again { try await gateway.databaseInfo() }
+        let info = try await contact.again { try await gateway.databaseInfo() }
         _ = try await readFeed(from: start, to: info.newestSequence, isSecondReading: true, into: writer)
     }
 
@@ -63,7 +63,7 @@ extension Exporter {
         from start: SequenceID, to goal: SequenceID?, isSecondReading: Bool, into writer: ExportWriter
     ) async throws -> SequenceID {
         var reader = FeedReader(
-            gateway: gateway, end: .caughtUp(with: goal), patience: settings.patience, logger: logger,
+            gateway: gateway, end: .caughtUp(with: goal), retries: settings.retries, logger: logger,
             noteRetry: { [report] in report.count { $0.retries += 1 } })
         reader.channels = settings.channels
         reader.tellsCaughtUp = false
@@ -72,9 +72,9 @@ extension Exporter {
         try await reader.read(from: start) { rows, reached in
             if settings.includesRevisions {
                 try await writer.takeLeaves(
-                    of: rows, reached: reached, isSecondReading: isSecondReading, from: gateway, asking)
+                    of: rows, reached: reached, isSecondReading: isSecondReading, from: gateway, contact)
             } else {
-                try await writer.take(rows, reached: reached, isSecondReading: isSecondReading, from: gateway, asking)
+                try await writer.take(rows, reached: reached, isSecondReading: isSecondReading, from: gateway, contact)
             }
             end = reached
         }

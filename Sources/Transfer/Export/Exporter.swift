@@ -1,7 +1,7 @@
 package import GatewayClient
 package import Logging
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 internal import ServiceLifecycle
 
 /// `changebot export`: the documents of a keyspace into a file.
@@ -18,7 +18,7 @@ package struct Exporter: Service {
     let place: ExportPlace
     let report: ExportReport
     let logger: Logger
-    let asking: PatientAsking
+    let contact: GatewayContact
 
     package init(
         gateway: Gateway, settings: ExportSettings, place: ExportPlace, report: ExportReport, logger: Logger
@@ -28,7 +28,7 @@ package struct Exporter: Service {
         self.place = place
         self.report = report
         self.logger = logger
-        asking = PatientAsking(settings: settings.patience, logger: logger) { report.count { $0.retries += 1 } }
+        contact = GatewayContact(settings: settings.retries, logger: logger) { report.count { $0.retries += 1 } }
     }
 
     /// - Throws: `RunFailure`, ``TransferError``. Returns when the export is whole, or after a graceful shutdown.
@@ -54,8 +54,8 @@ package struct Exporter: Service {
 
     /// Finds out what there is, once the gateway answers.
     private func meet() async throws -> (DatabaseFacts, documents: Int?) {
-        let info = try await asking.first { try await gateway.databaseInfo() }
-        try await asking.findDialect(of: gateway)
+        let info = try await contact.first { try await gateway.databaseInfo() }
+        try await contact.findDialect(of: gateway)
         guard settings.channels == nil || gateway.dialect == .syncGateway else {
             throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
         }
@@ -73,7 +73,7 @@ package struct Exporter: Service {
         case .folder(let folder): store = AttachmentStore(folder)
         }
         return AttachmentExport(
-            fetcher: AttachmentFetcher(gateway: gateway, asking: asking), store: store, output: place.path,
+            fetcher: AttachmentFetcher(gateway: gateway, contact: contact), store: store, output: place.path,
             temporaryDirectory: place.temporaryDirectory, takesCurrent: !settings.includesRevisions)
     }
 

@@ -1,6 +1,6 @@
 internal import Locking
 internal import LosslessJSON
-package import Pipeline
+package import DocumentFlow
 
 /// What can be told of an import while it goes on and after it, whatever its end.
 package final class ImportReport: Sendable {

@@ -1,4 +1,4 @@
-package import Pipeline
+package import DocumentFlow
 package import Rules
 
 /// What becomes of a document that is there already, or is not.
@@ -49,7 +49,7 @@ package struct ImportSettings: Sendable {
     package var isResuming = false
     /// Takes what would be done as JSON, one object for each document. Nothing is written then.
     package var preview: (@Sendable ([UInt8]) throws -> Void)?
-    package var patience = Patience.Settings()
+    package var retries = RetryPolicy.Settings()
     /// Stops the run when too many documents are rejected. Nil: it never does.
     package var errorLimit: ErrorLimit?
     /// Documents in one request.

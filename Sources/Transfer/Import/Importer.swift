@@ -1,7 +1,7 @@
 package import GatewayClient
 internal import Locking
 package import Logging
-internal import Pipeline
+internal import DocumentFlow
 internal import Rules
 internal import ServiceLifecycle
 internal import TodoData
@@ -18,14 +18,14 @@ package struct Importer: Service {
     private var settings: ImportSettings
     private let report: ImportReport
     private let logger: Logger
-    private let asking: PatientAsking
+    private let contact: GatewayContact
 
     package init(gateway: Gateway, settings: ImportSettings, report: ImportReport, logger: Logger) {
         self.gateway = gateway
         self.settings = settings
         self.report = report
         self.logger = logger
-        asking = PatientAsking(settings: settings.patience, logger: logger) {
+        contact = GatewayContact(settings: settings.retries, logger: logger) {
             report.update { $0.counters.retries += 1 }
         }
     }
@@ -107,8 +107,8 @@ package struct Importer: Service {
 
     /// - Returns: The database as it is known again, and its newest sequence.
     private func meet() async throws -> (ImportProgress.DatabaseState, SequenceID?) {
-        let info = try await asking.first { try await gateway.databaseInfo() }
-        try await asking.findDialect(of: gateway)
+        let info = try await contact.first { try await gateway.databaseInfo() }
+        try await contact.findDialect(of: gateway)
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
         let isCouchDB = gateway.dialect == .couchDB
         let state = ImportProgress.DatabaseState(
@@ -145,7 +145,7 @@ package struct Importer: Service {
         ImportWriter(
             gateway: gateway, settings: settings, isResumed: isResumed, newestAtStart: newest,
             progress: RunProgress(start: .start), pace: WritePace(),
-            reading: AttachmentReading(settings.attachments.map { AttachmentStore($0) }), asking: asking,
+            reading: AttachmentReading(settings.attachments.map { AttachmentStore($0) }), contact: contact,
             logger: logger)
     }
 

@@ -1,7 +1,7 @@
 package import GatewayClient
 package import Logging
 internal import LosslessJSON
-package import Pipeline
+package import DocumentFlow
 internal import Rules
 
 /// Holds an export against a gateway: what is missing there, what is different, and what it has beside.
@@ -12,17 +12,17 @@ package struct GatewayComparison: Sendable {
     private let file: ExportFile
     private let gateway: Gateway
     private let comparesRevisions: Bool
-    private let asking: PatientAsking
+    private let contact: GatewayContact
     private let logger: Logger
 
     /// - Parameter comparesRevisions: Whether `_rev` must be the same too.
     package init(
-        _ file: ExportFile, gateway: Gateway, comparesRevisions: Bool, patience: Patience.Settings, logger: Logger
+        _ file: ExportFile, gateway: Gateway, comparesRevisions: Bool, retries: RetryPolicy.Settings, logger: Logger
     ) {
         self.file = file
         self.gateway = gateway
         self.comparesRevisions = comparesRevisions || file.manifest.options.includesRevisions
-        asking = PatientAsking(settings: patience, logger: logger) {}
+        contact = GatewayContact(settings: retries, logger: logger)
         self.logger = logger
     }
 
@@ -36,10 +36,11 @@ package struct GatewayComparison: Sendable {
         guard file.manifest.options.format != .csv else {
             throw TransferError(.usage, Self.tableRemedy)
         }
-        _ = try await asking.first { try await gateway.databaseInfo() }
+        _ = try await contact.first { try await gateway.databaseInfo() }
         // Only now: which server this is, its first answer tells.
-        try await asking.findDialect(of: gateway)
+        try await contact.findDialect(of: gateway)
         let comparison = comparison
+        var reader = contact.makeReader(of: gateway)
         var seen = SeenDocuments()
         var waiting: [JSONText] = []
         var bytes = 0
@@ -49,10 +50,10 @@ package struct GatewayComparison: Sendable {
             waiting.append(text)
             bytes += text.bytes.count
             guard waiting.count >= Self.requestSize || bytes >= Self.requestBytes else { return }
-            try await compare(waiting, by: comparison, report)
+            try await compare(waiting, by: comparison, &reader, report)
             (waiting, bytes) = ([], 0)
         }
-        if !waiting.isEmpty { try await compare(waiting, by: comparison, report) }
+        if !waiting.isEmpty { try await compare(waiting, by: comparison, &reader, report) }
         try await findExtra(seen, report)
     }
 
@@ -65,13 +66,14 @@ package struct GatewayComparison: Sendable {
     }
 
     private func compare(
-        _ documents: [JSONText], by comparison: DocumentComparison, _ report: (VerificationFinding) throws -> Void
+        _ documents: [JSONText], by comparison: DocumentComparison, _ reader: inout CurrentDocumentReader,
+        _ report: (VerificationFinding) throws -> Void
     ) async throws {
         if file.manifest.options.includesRevisions {
             return try await compareRevisions(documents, by: comparison, report)
         }
         let ids = documents.map { DocumentID($0.root["_id"]?.string ?? "") }
-        let lookups = try await asking.again { try await gateway.current(ids) }
+        let lookups = try await reader.read(ids[...], limit: CurrentDocumentReader.answerLimit)
         for ((document, id), lookup) in zip(zip(documents, ids), lookups) {
             let isTombstone = document.root["_deleted"]?.bool == true
             switch lookup {
@@ -99,7 +101,7 @@ package struct GatewayComparison: Sendable {
                 id: DocumentID(document.root["_id"]?.string ?? ""),
                 revision: document.root["_rev"]?.string.map { RevisionID($0) })
         }
-        let (found, damages) = try await asking.again { try await revisions(keys) }
+        let (found, damages) = try await contact.again { try await revisions(keys) }
         for (document, key) in zip(documents, keys) {
             guard let other = found[key] else {
                 let damage = damages.first { $0.id == nil || $0.id == key.id }
@@ -147,11 +149,11 @@ package struct GatewayComparison: Sendable {
             DocumentMatcher(try DocumentFilter(text, name: "selector"))
         }
         var pages = DocumentPages(of: gateway, includesDocuments: matcher != nil)
-        var patience = Patience(asking.settings, hasSucceeded: true)
+        var retrier = contact.makeRetrier()
         while true {
             do {
                 guard let batch = try await pages.next() else { return }
-                patience.succeed()
+                retrier.succeed()
                 for document in batch where !seen.contains(document.id) {
                     if let matcher, let body = document.document, try !matcher.matches(body) { continue }
                     guard document.kind == .document else { continue }
@@ -163,20 +165,8 @@ package struct GatewayComparison: Sendable {
                     logger.notice("what the gateway has beside can't be told: this user may not list the documents")
                     return
                 }
-                try await asking.wait(after: error, &patience, "reading the documents broke off; going on")
+                try await retrier.wait(after: error, "reading the documents broke off; going on")
             }
         }
-    }
-}
-
-extension Gateway {
-    /// Documents as they are now; one by one where they are too long together.
-    fileprivate func current(_ ids: [DocumentID]) async throws(GatewayError) -> [DocumentLookup] {
-        do throws(GatewayError) { return try await currentDocuments(ids) } catch {
-            guard error.code == .tooLarge else { throw error }
-        }
-        var lookups: [DocumentLookup] = []
-        for id in ids { lookups.append(try await currentDocument(id)) }
-        return lookups
     }
 }

@@ -3,6 +3,7 @@ internal import Foundation
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
@@ -61,7 +62,7 @@ struct Demo {
         let gateway = Gateway(url)
         let report = RunReport()
         var settings = BotSettings()
-        settings.delivery.patience.isDaemon = true
+        settings.delivery.retries.isDaemon = true
         let group = ServiceGroup(
             services: [
                 Bot(

@@ -159,7 +159,7 @@ struct ExportCommand: AsyncParsableCommand {
         settings.isResuming = try environment.isOn(resume, "resume")
         settings.overwrites = try environment.isOn(overwrite, "overwrite")
         settings.table = try table(settings.format, environment)
-        settings.patience = try common.patience(environment)
+        settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
         guard settings.format != .csv || !settings.includesRevisions else {
             throw CommandFailure(.usage, "--revisions: a table has no place for histories; leave --format csv out")

@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         var settings = try choices.settings(for: file, files, environment)
         if let summary { try OutputFile.check(summary) }
-        settings.patience = try common.patience(environment)
+        settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
         settings.mapping = try await choices.mapping(environment, slurps)
         let job = TransferJob(

@@ -53,7 +53,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let choice = try (against ?? environment["against"]).map { text throws(CommandFailure) in
             try GatewayChoice(text, option: "--against")
         }
-        let patience = try environment.patience(retryFor: retryFor)
+        let retries = try environment.retries(retryFor: retryFor)
         let export = try export(isCompared: choice != nil)
         if choice != nil, export.manifest.options.format == .csv {
             throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
@@ -70,7 +70,7 @@ struct VerifyCommand: AsyncParsableCommand {
             try await GatewayConnection.with(choice, access: access, environment: environment, logger: logger) {
                 gateway in
                 try await GatewayComparison(
-                    export, gateway: gateway, comparesRevisions: revisions, patience: patience, logger: logger
+                    export, gateway: gateway, comparesRevisions: revisions, retries: retries, logger: logger
                 ).compare(report)
             }
         }

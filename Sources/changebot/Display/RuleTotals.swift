@@ -1,4 +1,5 @@
 internal import Logging
+internal import DocumentFlow
 internal import Pipeline
 
 /// How often each rule fired, for people: one line each, then what came of it all.

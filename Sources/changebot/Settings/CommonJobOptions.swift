@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import Pipeline
 
 /// What all jobs have in common, those by rules and those that move data.
@@ -38,12 +39,12 @@ struct CommonJobOptions: ParsableArguments {
         try environment.value(maxErrors, "max-errors", parse: ErrorLimit.init(argument:))
     }
 
-    func patience(
+    func retries(
         _ environment: Environment, isDaemon: Bool = false
-    ) throws(CommandFailure) -> Patience.Settings {
-        var patience = try environment.patience(retryFor: retryFor)
-        patience.isDaemon = isDaemon
-        return patience
+    ) throws(CommandFailure) -> RetryPolicy.Settings {
+        var retries = try environment.retries(retryFor: retryFor)
+        retries.isDaemon = isDaemon
+        return retries
     }
 
     func progress(_ environment: Environment, _ log: LogOptions) throws(CommandFailure) -> ProgressPacing {
@@ -53,12 +54,12 @@ struct CommonJobOptions: ParsableArguments {
 
 extension Environment {
     /// What `--retry-for` asks for.
-    func patience(retryFor: TimeSpan?) throws(CommandFailure) -> Patience.Settings {
-        var patience = Patience.Settings()
+    func retries(retryFor: TimeSpan?) throws(CommandFailure) -> RetryPolicy.Settings {
+        var retries = RetryPolicy.Settings()
         if let span = try value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
-            patience.retryFor = span.duration
-            patience.waitsForFirstContact = true
+            retries.retryFor = span.duration
+            retries.waitsForFirstContact = true
         }
-        return patience
+        return retries
     }
 }

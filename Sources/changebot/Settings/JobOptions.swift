@@ -39,7 +39,7 @@ struct JobOptions: ParsableArguments {
         _ environment: Environment, isDaemon: Bool
     ) throws(CommandFailure) -> Delivery.Settings {
         var settings = Delivery.Settings()
-        settings.patience = try common.patience(environment, isDaemon: isDaemon)
+        settings.retries = try common.retries(environment, isDaemon: isDaemon)
         if let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:)) {
             settings.memoryBudget = size.bytes
         }

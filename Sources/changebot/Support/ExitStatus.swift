@@ -2,6 +2,7 @@ internal import EmbeddedGateway
 internal import Foundation
 internal import GatewayClient
 internal import Logging
+internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 

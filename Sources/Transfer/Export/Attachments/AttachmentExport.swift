@@ -1,6 +1,6 @@
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
+internal import DocumentFlow
 
 /// Brings the bytes of attachments to where an export keeps them, several at once.
 struct AttachmentExport: Sendable {
@@ -85,7 +85,7 @@ struct AttachmentExport: Sendable {
     /// the gateway does not tell.
     func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
         guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
-        let now = try await fetcher.asking.single(
+        let now = try await fetcher.contact.single(
             fetcher.gateway, arrivals: fetcher.arrivals, "reading a document again failed; retrying",
             ["id": "\(document.id)"]
         ) { () async throws(GatewayError) in try await fetcher.gateway.currentDocument(document.id) }

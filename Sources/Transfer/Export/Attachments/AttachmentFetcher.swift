@@ -1,6 +1,6 @@
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
+internal import DocumentFlow
 
 /// Fetches the bytes of attachments, and checks them against the length and the digest of their stubs.
 ///
@@ -15,7 +15,7 @@ struct AttachmentFetcher: Sendable {
     }
 
     let gateway: Gateway
-    let asking: PatientAsking
+    let contact: GatewayContact
     /// Attachments of this export that came whole.
     let arrivals = Arrivals()
 
@@ -25,7 +25,7 @@ struct AttachmentFetcher: Sendable {
     func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
-        let answer = try await asking.single(
+        let answer = try await contact.single(
             gateway, arrivals: arrivals, "fetching an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(stub.name)"],
             // A revision that is gone takes its attachments along. A name that no URL can hold stays one.

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 extension ExportWriter {
     /// Writes a stretch of the feed, and goes on behind it.
@@ -9,12 +9,12 @@ extension ExportWriter {
     /// - Parameter isSecondReading: Whether these are what has changed while the feed was read to its end.
     func take(
         _ changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool, from gateway: Gateway,
-        _ asking: PatientAsking
+        _ contact: GatewayContact
     ) async throws {
         beginStretch()
         if let changes {
             for change in changes {
-                guard try await take(change, from: gateway, asking), let sequence = change.sequence else { continue }
+                guard try await take(change, from: gateway, contact), let sequence = change.sequence else { continue }
                 try passed(.sequence(sequence, isSecondReading: isSecondReading))
                 beginStretch()
             }
@@ -29,7 +29,7 @@ extension ExportWriter {
 
     /// - Returns: Whether that took more than a moment.
     private func take(
-        _ change: Change, from gateway: Gateway, _ asking: PatientAsking
+        _ change: Change, from gateway: Gateway, _ contact: GatewayContact
     ) async throws -> Bool {
         switch change.kind {
         case .principal, .revoked, .failure: return false
@@ -44,7 +44,7 @@ extension ExportWriter {
             guard settings.tellsOfDeletions || seen?.mayBeRepeated(change.id) == true else { return false }
             append((change.document?.bytes ?? Self.tombstone(change)[...]), isTombstone: true)
             return false
-        case .withoutBody: return try await takeCurrent(change, from: gateway, asking)
+        case .withoutBody: return try await takeCurrent(change, from: gateway, contact)
         case .malformed(let fault):
             unreadable(
                 change.id, change.revision, "it is not JSON: \(fault), at byte \(fault.offset) of its row")
@@ -54,9 +54,9 @@ extension ExportWriter {
 
     /// A document whose body did not come along.
     private func takeCurrent(
-        _ change: Change, from gateway: Gateway, _ asking: PatientAsking
+        _ change: Change, from gateway: Gateway, _ contact: GatewayContact
     ) async throws -> Bool {
-        let answer = try await asking.single(
+        let answer = try await contact.single(
             gateway, arrivals: documentsRead, "reading a document failed; retrying", ["id": "\(change.id)"]
         ) { () async throws(GatewayError) in try await gateway.currentDocument(change.id) }
         let lookup: DocumentLookup

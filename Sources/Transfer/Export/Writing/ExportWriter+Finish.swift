@@ -1,6 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 extension ExportWriter {
     static let pieceSize = 256 << 10

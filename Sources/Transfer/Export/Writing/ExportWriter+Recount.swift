@@ -1,5 +1,5 @@
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 extension ExportWriter {
     /// Counts a line that stays in the export, as it was counted when it was written.

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 extension ExportWriter {
     /// Revisions asked for in one request; those of one document stay together.
@@ -10,7 +10,7 @@ extension ExportWriter {
     /// Writes all leaf revisions of the documents of a stretch, each with its history, and goes on behind it.
     func takeLeaves(
         of changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool, from gateway: Gateway,
-        _ asking: PatientAsking
+        _ contact: GatewayContact
     ) async throws {
         beginStretch()
         var keys: [BulkGetKey] = []
@@ -18,14 +18,14 @@ extension ExportWriter {
             for change in changes {
                 keys += leaves(of: change)
                 guard keys.count >= Self.requestSize, let sequence = change.sequence else { continue }
-                try await takeRevisions(keys, from: gateway, asking)
+                try await takeRevisions(keys, from: gateway, contact)
                 try await writeWaiting()
                 keys = []
                 try passed(.sequence(sequence, isSecondReading: isSecondReading))
                 beginStretch()
             }
         }
-        try await takeRevisions(keys, from: gateway, asking)
+        try await takeRevisions(keys, from: gateway, contact)
         try await writeWaiting()
         report.count { [count = changes?.count ?? 0, bytes = changes?.byteCount ?? 0] counters in
             counters.changes += count
@@ -46,28 +46,28 @@ extension ExportWriter {
     /// Asks again for what an answer that was cut short did not bring; for half as much where nothing comes of it, until the
     /// revision is found that the gateway fails over. That one is told of.
     private func takeRevisions(
-        _ keys: [BulkGetKey], from gateway: Gateway, _ asking: PatientAsking
+        _ keys: [BulkGetKey], from gateway: Gateway, _ contact: GatewayContact
     ) async throws {
-        var left = RevisionsLeft(keys, retryFor: asking.settings.retryFor)
-        var patience = Patience(asking.settings, hasSucceeded: true)
+        var left = RevisionsLeft(keys, retryFor: contact.settings.retryFor)
+        var retrier = contact.makeRetrier()
         while !left.isEmpty {
             let asked = left.next
             do {
                 var answer = try await gateway.bulkGet(asked, includesHistory: true)
                 while let item = try await answer.next() {
-                    patience.succeed()
+                    retrier.succeed()
                     try await take(item, of: &left)
                 }
                 for key in left.unanswered(of: asked) { unreadable(key.id, key.revision, left.reason(for: key)) }
                 left.remove(asked)
             } catch let error as GatewayError {
-                try asking.endIfHopeless(error)
+                try contact.endIfHopeless(error)
                 if left.hasProgressed(since: asked) {
                     left.noteSuccess()
-                    try await asking.wait(
-                        after: error, &patience, "reading the revisions broke off; going on from the last one")
+                    try await retrier.wait(
+                        after: error, "reading the revisions broke off; going on from the last one")
                 } else {
-                    try await settle(error, asked, &left, &patience, gateway, asking)
+                    try await settle(error, asked, &left, &retrier, gateway, contact)
                 }
             }
         }
@@ -75,14 +75,14 @@ extension ExportWriter {
 
     /// After a request that brought nothing.
     private func settle(
-        _ error: GatewayError, _ asked: [BulkGetKey], _ left: inout RevisionsLeft, _ patience: inout Patience,
-        _ gateway: Gateway, _ asking: PatientAsking
+        _ error: GatewayError, _ asked: [BulkGetKey], _ left: inout RevisionsLeft, _ retrier: inout Retrier,
+        _ gateway: Gateway, _ contact: GatewayContact
     ) async throws {
-        guard try await asking.isThere(gateway) else { return left.noteOutage() }
+        guard try await contact.isThere(gateway) else { return left.noteOutage() }
         left.noteFailure(error, successes: revisionsRead)
         if asked.count > 1, left.isToHalve { return left.halve() }
         guard asked.count == 1, left.isToBlame else {
-            return try await asking.pause(
+            return try await contact.pause(
                 left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
                 ["revisions": "\(asked.count)"])
         }
@@ -91,7 +91,7 @@ extension ExportWriter {
             unreadable(key.id, key.revision, error.description)
             left.remove(asked)
         } else {
-            try await asking.wait(after: error, &patience, "_bulk_get returned no revisions; retrying")
+            try await retrier.wait(after: error, "_bulk_get returned no revisions; retrying")
         }
     }
 

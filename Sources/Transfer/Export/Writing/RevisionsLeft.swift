@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 
 /// The revisions of a request that have not come yet.

@@ -1,5 +1,5 @@
 internal import GatewayClient
-internal import Pipeline
+internal import DocumentFlow
 
 /// Writes that nobody answered: each may have been made or not.
 struct LostAnswers {
@@ -47,7 +47,7 @@ extension ImportWriter {
     private func writtenInThisRun(_ ids: [DocumentID]) async throws -> Set<DocumentID>? {
         guard let newestAtStart else { return nil }
         let request = ChangesRequest(since: newestAtStart, includesDocuments: false, filter: .documents(ids))
-        return try await asking.again {
+        return try await contact.again {
             var answer = try await gateway.changes(request)
             var written: Set<DocumentID> = []
             while let batch = try await answer.next() {

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 // What is to be done about a document, given what is there.
 extension ImportWriter {
@@ -115,7 +115,7 @@ extension ImportWriter {
 
     /// Of an attachment that the gateway has; nil if it can't be read: then nobody knows whether it is the same.
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
-        let answer = try await asking.single(
+        let answer = try await contact.single(
             gateway, arrivals: attachmentsRead, "reading an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(name)"],
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },

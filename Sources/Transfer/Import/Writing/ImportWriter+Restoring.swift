@@ -1,6 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 // Revisions as they are: `new_edits:false`.
 extension ImportWriter {
@@ -47,7 +47,7 @@ extension ImportWriter {
             if let revision = open.document.revision { wanted[open.document.id, default: []].append(revision) }
         }
         let questions = wanted.map { (id: $0.key, revisions: $0.value) }
-        let answers = try await asking.again { try await gateway.revisionDifferences(questions) }
+        let answers = try await contact.again { try await gateway.revisionDifferences(questions) }
         return Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 

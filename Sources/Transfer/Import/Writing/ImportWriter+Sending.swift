@@ -1,5 +1,5 @@
 internal import GatewayClient
-internal import Pipeline
+internal import DocumentFlow
 
 // How bodies go to the gateway.
 extension ImportWriter {

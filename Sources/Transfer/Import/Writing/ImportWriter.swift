@@ -2,7 +2,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
+internal import DocumentFlow
 
 /// Writes batches: looks at what is there where that decides, sends what is to be written, and repeats what the gateway
 /// could not decide about.
@@ -25,7 +25,7 @@ struct ImportWriter: Sendable {
     let progress: RunProgress
     let pace: WritePace
     let reading: AttachmentReading
-    let asking: PatientAsking
+    let contact: GatewayContact
     let logger: Logger
     /// Attachments that were read to be compared.
     let attachmentsRead = Arrivals()
@@ -136,7 +136,7 @@ struct ImportWriter: Sendable {
             return needsAll || isExpected || document.hasBareStubs || document.isStreamed || document.isDeletion
         }
         guard !wanted.isEmpty else { return }
-        let lookups = try await sender.lookUp(
+        let lookups = try await sender.reader.read(
             wanted.map { open[$0].document.id }[...], includesBodies: settings.mode != .delete,
             limit: Self.answerLimit)
         for (index, lookup) in zip(wanted, lookups) { open[index].lookup = lookup }
@@ -191,7 +191,7 @@ struct ImportWriter: Sendable {
     func makeSender() -> BulkSender {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
-            patience: Patience(settings.patience, hasSucceeded: true), logger: logger)
+            policy: RetryPolicy(settings.retries, hasSucceeded: true), logger: logger)
     }
 }
 

@@ -50,7 +50,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let outcome = RetryOutcome()
         do {
             try await job.run { [selection] parts in
-                Retrier(
+                DeadLetterRetry(
                     gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
                     choose: { ledger in
                         guard selection.isEmpty else {

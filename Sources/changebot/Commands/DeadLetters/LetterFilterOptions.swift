@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import Pipeline
 
 /// Which letters a command is about, if not those that are named.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 

@@ -1,66 +1,66 @@
+import DocumentFlow
 import GatewayClient
-import Pipeline
 import Testing
 
-@Suite struct PatienceTests {
+@Suite struct RetryPolicyTests {
     private static let refused = GatewayError(.cannotConnect, "refused")
     private static let html = GatewayError(.malformedAnswer, "HTML")
 
-    private func patience(
+    private func makePolicy(
         daemon: Bool, retryFor: Duration = .seconds(300), waitsForFirstContact: Bool = false, hasSucceeded: Bool = false
-    ) -> Patience {
-        var settings = Patience.Settings()
+    ) -> RetryPolicy {
+        var settings = RetryPolicy.Settings()
         settings.isDaemon = daemon
         settings.retryFor = retryFor
         settings.waitsForFirstContact = waitsForFirstContact
-        return Patience(settings, hasSucceeded: hasSucceeded)
+        return RetryPolicy(settings, hasSucceeded: hasSucceeded)
     }
 
-    private func code(_ verdict: Patience.Verdict) -> RunFailure.Code? {
+    private func code(_ verdict: RetryPolicy.Verdict) -> RunFailure.Code? {
         if case .end(let failure) = verdict { failure.code } else { nil }
     }
 
     @Test func aOneShotJobDoesNotWaitForAFirstContactThatIsRefused() {
-        var patience = patience(daemon: false)
-        #expect(code(patience.verdict(on: Self.refused)) == .unreachable)
+        var policy = makePolicy(daemon: false)
+        #expect(code(policy.verdict(on: Self.refused)) == .unreachable)
     }
 
     @Test func aOneShotJobWaitsForItsFirstContactIfToldSo() {
-        var patience = patience(daemon: false, waitsForFirstContact: true)
-        #expect(code(patience.verdict(on: Self.refused)) == nil)
+        var policy = makePolicy(daemon: false, waitsForFirstContact: true)
+        #expect(code(policy.verdict(on: Self.refused)) == nil)
     }
 
     @Test func aDaemonWaitsForItsFirstContact() {
-        var patience = patience(daemon: true)
-        for _ in 0..<1000 { #expect(code(patience.verdict(on: Self.refused)) == nil) }
+        var policy = makePolicy(daemon: true)
+        for _ in 0..<1000 { #expect(code(policy.verdict(on: Self.refused)) == nil) }
     }
 
     /// Sync Gateway says 401 of a database that it has not: deleted, and perhaps about to be made again.
     @Test func aDaemonWaitsForADatabaseThatIsGone() {
         var gone = GatewayError(.unauthorized, "Login required", status: 401)
         gone.cause = .unknownDatabaseOrLogin
-        var daemon = patience(daemon: true, hasSucceeded: true)
+        var daemon = makePolicy(daemon: true, hasSucceeded: true)
         for _ in 0..<100 { #expect(code(daemon.verdict(on: gone)) == nil) }
-        var first = patience(daemon: true)
+        var first = makePolicy(daemon: true)
         #expect(code(first.verdict(on: gone)) == .notAllowed)
-        var job = patience(daemon: false, hasSucceeded: true)
+        var job = makePolicy(daemon: false, hasSucceeded: true)
         _ = job.verdict(on: gone)
         #expect(code(job.verdict(on: gone)) == .notAllowed)
     }
 
     @Test func aOneShotJobGivesUpAfterItsTimeOfTroubleInARow() {
-        var patience = patience(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
+        var policy = makePolicy(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now
-        #expect(code(patience.verdict(on: Self.refused, now: start)) == nil)
-        #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(9))) == nil)
-        #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(11))) == .gaveUp)
+        #expect(code(policy.verdict(on: Self.refused, now: start)) == nil)
+        #expect(code(policy.verdict(on: Self.refused, now: start + .seconds(9))) == nil)
+        #expect(code(policy.verdict(on: Self.refused, now: start + .seconds(11))) == .gaveUp)
     }
 
-    @Test func theLastWaitOfAOneShotJobEndsWithItsPatience() {
-        var patience = patience(daemon: false, retryFor: .seconds(3), hasSucceeded: true)
+    @Test func theLastWaitOfAOneShotJobEndsWithItsTime() {
+        var policy = makePolicy(daemon: false, retryFor: .seconds(3), hasSucceeded: true)
         let start = ContinuousClock.now
         for attempt in 0..<20 {
-            let verdict = patience.verdict(on: Self.refused, now: start + .milliseconds(attempt * 100))
+            let verdict = policy.verdict(on: Self.refused, now: start + .milliseconds(attempt * 100))
             guard case .retry(let wait) = verdict else {
                 Issue.record("gave up")
                 return
@@ -70,61 +70,61 @@ import Testing
     }
 
     @Test func aSuccessEndsTheTrouble() {
-        var patience = patience(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
+        var policy = makePolicy(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now
-        _ = patience.verdict(on: Self.refused, now: start)
-        patience.succeed()
-        #expect(code(patience.verdict(on: Self.refused, now: start + .seconds(60))) == nil)
+        _ = policy.verdict(on: Self.refused, now: start)
+        policy.succeed()
+        #expect(code(policy.verdict(on: Self.refused, now: start + .seconds(60))) == nil)
     }
 
     @Test(arguments: [true, false])
     func whatAnswersWithHTMLThreeTimesInARowIsNoGateway(daemon: Bool) {
-        var patience = patience(daemon: daemon)
-        #expect(code(patience.verdict(on: Self.html)) == nil)
-        #expect(code(patience.verdict(on: Self.html)) == nil)
-        #expect(code(patience.verdict(on: Self.html)) == .notAGateway)
+        var policy = makePolicy(daemon: daemon)
+        #expect(code(policy.verdict(on: Self.html)) == nil)
+        #expect(code(policy.verdict(on: Self.html)) == nil)
+        #expect(code(policy.verdict(on: Self.html)) == .notAGateway)
     }
 
     @Test func htmlAfterAProperAnswerIsTroubleThatPasses() {
-        var patience = patience(daemon: true, hasSucceeded: true)
-        for _ in 0..<10 { #expect(code(patience.verdict(on: Self.html)) == nil) }
+        var policy = makePolicy(daemon: true, hasSucceeded: true)
+        for _ in 0..<10 { #expect(code(policy.verdict(on: Self.html)) == nil) }
     }
 
     @Test func aPasswordThatIsRefusedAtFirstIsRefused() {
-        var patience = patience(daemon: true)
-        #expect(code(patience.verdict(on: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
+        var policy = makePolicy(daemon: true)
+        #expect(code(policy.verdict(on: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
     }
 
     @Test func aPasswordThatWasAcceptedIsTriedOnceMore() {
-        var patience = patience(daemon: false, hasSucceeded: true)
+        var policy = makePolicy(daemon: false, hasSucceeded: true)
         let no = GatewayError(.unauthorized, "no", status: 401)
-        guard case .retry(let wait) = patience.verdict(on: no) else {
+        guard case .retry(let wait) = policy.verdict(on: no) else {
             Issue.record("gave up")
             return
         }
         #expect(wait >= .seconds(2))
-        #expect(code(patience.verdict(on: no)) == .notAllowed)
+        #expect(code(policy.verdict(on: no)) == .notAllowed)
     }
 
     /// CouchDB refuses everybody for about a second when an administrator's password is set.
     @Test func aDaemonBearsARefusalForAMoment() {
-        var patience = patience(daemon: true, hasSucceeded: true)
+        var policy = makePolicy(daemon: true, hasSucceeded: true)
         let (no, start) = (GatewayError(.unauthorized, "no", status: 401), ContinuousClock.now)
         // What went wrong before does not count.
-        #expect(code(patience.verdict(on: Self.refused, now: start - .seconds(60))) == nil)
-        for second in [0, 2, 9] { #expect(code(patience.verdict(on: no, now: start + .seconds(second))) == nil) }
-        #expect(code(patience.verdict(on: no, now: start + .seconds(11))) == .notAllowed)
+        #expect(code(policy.verdict(on: Self.refused, now: start - .seconds(60))) == nil)
+        for second in [0, 2, 9] { #expect(code(policy.verdict(on: no, now: start + .seconds(second))) == nil) }
+        #expect(code(policy.verdict(on: no, now: start + .seconds(11))) == .notAllowed)
     }
 
     @Test func aMissingDatabaseEndsTheRun() {
-        var patience = patience(daemon: true)
-        #expect(code(patience.verdict(on: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
+        var policy = makePolicy(daemon: true)
+        #expect(code(policy.verdict(on: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
     }
 
     @Test func theGatewaysOwnWordOnWaitingIsKept() {
-        var patience = patience(daemon: true, hasSucceeded: true)
+        var policy = makePolicy(daemon: true, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(17))
-        guard case .retry(let delay) = patience.verdict(on: error) else {
+        guard case .retry(let delay) = policy.verdict(on: error) else {
             Issue.record("gave up")
             return
         }
@@ -133,9 +133,9 @@ import Testing
 
     /// It has not waited for the time that it says it has.
     @Test func aJobThatIsToldToWaitForLongerSaysSo() {
-        var patience = patience(daemon: false, hasSucceeded: true)
+        var policy = makePolicy(daemon: false, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(86_400))
-        guard case .end(let failure) = patience.verdict(on: error) else {
+        guard case .end(let failure) = policy.verdict(on: error) else {
             Issue.record("waits")
             return
         }

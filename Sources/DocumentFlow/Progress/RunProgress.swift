@@ -49,7 +49,7 @@ package actor RunProgress {
     /// Counts dead letters that are about to be kept.
     ///
     /// - Returns: How many of them may be: with a limit, up to the first one beyond it. ``check(_:)`` ends the run then.
-    func admit(_ letters: Int, _ limit: ErrorLimit?) -> Int {
+    package func admit(_ letters: Int, _ limit: ErrorLimit?) -> Int {
         var admitted = 0
         while admitted < letters, !isBeyond(limit) {
             counters.deadLetters += 1
@@ -59,7 +59,7 @@ package actor RunProgress {
     }
 
     /// - Throws: ``RunFailure`` with `.tooManyErrors` if more has gone wrong than is borne.
-    func check(_ limit: ErrorLimit?) throws {
+    package func check(_ limit: ErrorLimit?) throws {
         guard let limit, isBeyond(limit) else { return }
         throw RunFailure(limit, counters)
     }

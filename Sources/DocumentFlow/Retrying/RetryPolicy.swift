@@ -4,7 +4,7 @@ package import GatewayClient
 ///
 /// A daemon waits for whatever may pass. A one-shot job gives up at once if its first contact is refused, and after
 /// `retryFor` of trouble later on.
-package struct Patience: Sendable {
+package struct RetryPolicy: Sendable {
     package struct Settings: Sendable {
         /// A daemon never gives up on what may pass.
         package var isDaemon = false
@@ -99,7 +99,7 @@ package struct Patience: Sendable {
         let shortest = error.code == .unauthorized ? Self.waitAfterRefusal : nil
         let wait = backoff.next(atLeast: error.retryAfter ?? shortest)
         guard !settings.isDaemon else { return .retry(after: wait) }
-        // The last attempt is made when patience ends, not after it.
+        // The last attempt is made when the time is over, not after it.
         return .retry(after: min(wait, left))
     }
 

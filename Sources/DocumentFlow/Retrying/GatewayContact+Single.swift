@@ -1,8 +1,7 @@
-internal import GatewayClient
-internal import Logging
-internal import Pipeline
+package import GatewayClient
+package import Logging
 
-extension PatientAsking {
+extension GatewayContact {
     /// One of many requests of a kind, such as for an attachment. One that fails time after time, while the gateway answers
     /// others, is given up alone. An outage is waited for.
     ///
@@ -11,7 +10,7 @@ extension PatientAsking {
     ///   - isForGood: Errors that asking again would not change.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunFailure`, `CancellationError`.
-    func single<Answer: Sendable>(
+    package func single<Answer: Sendable>(
         _ gateway: Gateway, arrivals: Arrivals, _ message: Logger.Message, _ metadata: Logger.Metadata,
         unless isForGood: (GatewayError) -> Bool = { _ in false },
         _ question: () async throws -> Answer

@@ -1,5 +1,5 @@
+import DocumentFlow
 import GatewayClient
-import Pipeline
 import Testing
 
 @Suite struct SafeSequenceTrackerTests {

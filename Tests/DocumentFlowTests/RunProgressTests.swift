@@ -1,7 +1,7 @@
 import GatewayClient
 import Testing
 
-@testable import Pipeline
+@testable import DocumentFlow
 
 @Suite struct RunProgressTests {
     /// A letter that is refused keeps its change from being passed: the run must end even if the share sinks again.

@@ -1,12 +1,11 @@
-internal import GatewayClient
-internal import Pipeline
+package import GatewayClient
 
 /// Decides whether a request that fails time after time is given up, while the gateway answers others.
 ///
 /// An answer that says no is asked for three times. What may pass, such as a 500 or a cut, is given more time, and the
-/// more so as long as no other request of its kind has succeeded. Where the gateway itself asks for patience (429, 503),
+/// more so as long as no other request of its kind has succeeded. Where the gateway itself asks for time (429, 503),
 /// it gets all that `--retry-for` allows.
-struct SuspectRequest: Sendable {
+package struct SuspectRequest: Sendable {
     private static let refusals = 3
     private static let failures = 10
     /// For what may pass, while nothing else of its kind comes either.
@@ -21,15 +20,15 @@ struct SuspectRequest: Sendable {
     private var since: ContinuousClock.Instant?
     /// Other requests of its kind that had succeeded when this one failed first.
     private var successesBefore = 0
-    private(set) var isToBlame = false
+    package private(set) var isToBlame = false
 
-    init(retryFor: Duration) {
+    package init(retryFor: Duration) {
         self.retryFor = retryFor
         backoff.cap = Self.longestWait
     }
 
     /// The gateway was gone: no failure of this request, unless the gateway goes each time that it is asked.
-    mutating func noteOutage() {
+    package mutating func noteOutage() {
         outages += 1
         guard outages < Self.failures else { return }
         (attempts, since) = (0, nil)
@@ -37,14 +36,14 @@ struct SuspectRequest: Sendable {
     }
 
     /// - Parameter successes: How many other requests of its kind have succeeded by now.
-    mutating func noteFailure(
+    package mutating func noteFailure(
         _ error: GatewayError, successes: Int, now: ContinuousClock.Instant = .now
     ) {
         attempts += 1
         if since == nil { (since, successesBefore) = (now, successes) }
         let trouble = (since ?? now).duration(to: now)
         isToBlame =
-            switch error.patience {
+            switch error.prospect {
             case .refused: attempts >= Self.refusals
             case .mayPass:
                 attempts >= Self.failures
@@ -54,15 +53,15 @@ struct SuspectRequest: Sendable {
             }
     }
 
-    mutating func wait(after error: GatewayError) -> Duration {
+    package mutating func wait(after error: GatewayError) -> Duration {
         min(backoff.next(atLeast: error.retryAfter), max(retryFor, .milliseconds(100)))
     }
 }
 
 extension GatewayError {
-    fileprivate enum Patience { case refused, mayPass, asksForTime }
+    fileprivate enum Prospect { case refused, mayPass, asksForTime }
 
-    fileprivate var patience: Patience {
+    fileprivate var prospect: Prospect {
         switch code {
         case .tooManyRequests: .asksForTime
         case .unavailable where status == 503 || retryAfter != nil: .asksForTime

@@ -1,3 +1,5 @@
+internal import GatewayClient
+
 /// How many documents a second the gateway can bear, found out from what it refuses (429, 503).
 ///
 /// There is no limit until the first refusal. Then it is half of what was written lately. A further refusal halves it
@@ -84,7 +86,11 @@ package actor WritePace {
 
     func turn(for documents: Int) -> ContinuousClock.Instant { rate.turn(for: documents, now: .now) }
 
-    func noteRefusal(retryAfter: Duration?) { rate.noteRefusal(retryAfter: retryAfter, now: .now) }
+    /// Slows down if the gateway asks for it: 429, 503.
+    func noteRefusal(_ error: GatewayError) {
+        guard error.code == .tooManyRequests || error.code == .unavailable else { return }
+        rate.noteRefusal(retryAfter: error.retryAfter, now: .now)
+    }
 
     func noteWritten(_ documents: Int) { rate.noteWritten(documents, now: .now) }
 }

@@ -38,18 +38,18 @@ package struct FeedReader: Sendable {
     package var tellsCaughtUp = true
     /// From here on a request on which nothing moves and that ends badly is one that a proxy has ended.
     package var idleAfter: Duration = .seconds(5)
-    package let patience: Patience.Settings
+    package let retries: RetryPolicy.Settings
     package let logger: Logger
     /// Called for each request that is sent again.
     package let noteRetry: @Sendable () async -> Void
 
     package init(
-        gateway: Gateway, end: End, patience: Patience.Settings, logger: Logger,
+        gateway: Gateway, end: End, retries: RetryPolicy.Settings, logger: Logger,
         noteRetry: @escaping @Sendable () async -> Void
     ) {
         self.gateway = gateway
         self.end = end
-        self.patience = patience
+        self.retries = retries
         self.logger = logger
         self.noteRetry = noteRetry
     }
@@ -65,8 +65,9 @@ package struct FeedReader: Sendable {
     /// - Throws: ``RunFailure``, and whatever `deliver` throws.
     package func read(from start: SequenceID, deliver: Delivery) async throws {
         var progress = Progress(
-            position: start, patience: Patience(patience, hasSucceeded: true), asked: start,
-            pace: FeedPace(start: start))
+            position: start,
+            retrier: Retrier(RetryPolicy(retries, hasSucceeded: true), logger: logger, noteRetry: noteRetry),
+            asked: start, pace: FeedPace(start: start))
         while true {
             try Task.checkCancellation()
             let began = ContinuousClock.now
@@ -82,12 +83,12 @@ package struct FeedReader: Sendable {
                 {
                     try await Task.sleep(for: pause)
                 }
-                progress.patience.succeed()
+                progress.retrier.succeed()
                 progress.idleEnds = 0
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 noteEnd(of: &progress)
-                if progress.hasRows, progress.pace.stalls == 0 { progress.patience.succeed() }
+                if progress.hasRows, progress.pace.stalls == 0 { progress.retrier.succeed() }
                 // The database is there, this collection of it is not.
                 if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
                     throw RunFailure(.databaseMissing, error.description)
@@ -106,7 +107,7 @@ package struct FeedReader: Sendable {
 
     private struct Progress {
         var position: SequenceID
-        var patience: Patience
+        var retrier: Retrier
         /// The feed was read to its end once: what is new comes one by one.
         var hasCaughtUp = false
         /// There was a proper answer.
@@ -244,14 +245,6 @@ package struct FeedReader: Sendable {
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
         progress.outage.note()
         progress.hasCaughtUp = false
-        switch progress.patience.verdict(on: error) {
-        case .end(let failure): throw failure
-        case .retry(let delay):
-            logger.warning(
-                "the changes feed broke off; going on from the last change",
-                metadata: ["reason": "\(error)", "wait": "\(delay.text)"])
-            await noteRetry()
-            try await Task.sleep(for: delay)
-        }
+        try await progress.retrier.wait(after: error, "the changes feed broke off; going on from the last change")
     }
 }

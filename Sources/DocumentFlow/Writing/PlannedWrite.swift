@@ -1,6 +1,6 @@
 package import GatewayClient
 
-/// A write that the rules decided on.
+/// A document that is to be written.
 package struct PlannedWrite<Subject: Sendable>: Sendable {
     /// What the write is answered for with.
     package let subject: Subject
@@ -9,11 +9,6 @@ package struct PlannedWrite<Subject: Sendable>: Sendable {
     package init(subject: Subject, document: BulkDocument) {
         self.subject = subject
         self.document = document
-    }
-
-    /// Packs writes into requests, by count and by bytes, in order.
-    static func requests(_ writes: [PlannedWrite], limits: BulkWriter.Limits) -> [ArraySlice<PlannedWrite>] {
-        writes.grouped(count: limits.documents, bytes: limits.bytes, size: \.document.byteCount)
     }
 }
 

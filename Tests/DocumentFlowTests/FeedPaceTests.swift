@@ -1,7 +1,7 @@
 import Testing
 
+@testable import DocumentFlow
 @testable import GatewayClient
-@testable import Pipeline
 
 @Suite struct FeedPaceTests {
     /// One answer: its rows as `(seq, id, rev)` and where it ends.

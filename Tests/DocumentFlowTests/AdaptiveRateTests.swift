@@ -1,4 +1,4 @@
-import Pipeline
+import DocumentFlow
 import Testing
 
 @Suite struct AdaptiveRateTests {

@@ -1,5 +1,6 @@
 package import GatewayClient
 package import Logging
+internal import DocumentFlow
 package import Pipeline
 package import Rules
 internal import ServiceLifecycle
@@ -9,7 +10,7 @@ internal import ServiceLifecycle
 /// Works beside a run of the same name: what it writes is remembered in the same state, so the run does not decide it
 /// again. (It may see a write before that is on disk; it then finds the document as the rules want it.) A letter goes when its document is written, or needs nothing any more; it stays, with the new reason, if that
 /// fails again. Killed at any instant, it loses no letter whose document is not done with.
-package struct Retrier: Service {
+package struct DeadLetterRetry: Service {
     /// The letters that are tried again.
     package enum Letters: Sendable {
         /// Those with these numbers.
@@ -65,7 +66,7 @@ package struct Retrier: Service {
     package func run() async throws {
         do {
             let contact = FirstContact(
-                gateway: gateway, patience: settings.patience, report: report, logger: logger)
+                gateway: gateway, retries: settings.retries, report: report, logger: logger)
             let opened = try await cancelWhenGracefulShutdown {
                 _ = try await contact.make()
                 return try await StateKeeper(
@@ -103,7 +104,7 @@ package struct Retrier: Service {
 
     private func readDocuments(_ letters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
-        var reader = CurrentDocuments(
+        var reader = SetAsideDocumentReader(
             gateway: gateway, decider: ruleSet.makeDecider(), progress: delivery.progress, settings: settings,
             logger: logger)
         switch letters {

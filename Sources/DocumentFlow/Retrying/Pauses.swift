@@ -12,12 +12,12 @@ package struct Pauses: Sendable {
         self.sleep = sleep
     }
 
-    func wait(_ duration: Duration) async throws {
+    package func wait(_ duration: Duration) async throws {
         guard duration > .zero else { return }
         try await sleep(duration)
     }
 
-    func wait(until instant: ContinuousClock.Instant) async throws {
+    package func wait(until instant: ContinuousClock.Instant) async throws {
         try await wait(ContinuousClock.now.duration(to: instant))
     }
 }

@@ -1,0 +1,120 @@
+package import GatewayClient
+package import Logging
+
+/// Asks a gateway single questions, again and again until there is an answer or the policy gives up.
+package struct GatewayContact: Sendable {
+    package let settings: RetryPolicy.Settings
+    private let logger: Logger
+    private let noteRetry: @Sendable () async -> Void
+
+    /// - Parameter noteRetry: Called for each request that is sent again.
+    package init(
+        settings: RetryPolicy.Settings, logger: Logger, noteRetry: @escaping @Sendable () async -> Void = {}
+    ) {
+        self.settings = settings
+        self.logger = logger
+        self.noteRetry = noteRetry
+    }
+
+    /// For requests to a gateway that has answered already.
+    package func makeRetrier() -> Retrier { retrier(RetryPolicy(settings, hasSucceeded: true)) }
+
+    /// For documents as they are now, of a gateway that has answered already.
+    package func makeReader(of gateway: Gateway) -> CurrentDocumentReader {
+        CurrentDocumentReader(
+            gateway: gateway, policy: RetryPolicy(settings, hasSucceeded: true), logger: logger, noteRetry: noteRetry)
+    }
+
+    private func retrier(_ policy: RetryPolicy) -> Retrier {
+        Retrier(policy, logger: logger, noteRetry: noteRetry)
+    }
+
+    /// The first question of a run: shows whether there is a gateway, and whether it lets this user in.
+    ///
+    /// - Throws: ``RunFailure``, `CancellationError`.
+    package func first<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
+        try await ask(RetryPolicy(settings), question)
+    }
+
+    /// One more, to a gateway that has answered already.
+    ///
+    /// - Throws: ``RunFailure``, `CancellationError`.
+    package func again<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
+        try await ask(RetryPolicy(settings, hasSucceeded: true), question)
+    }
+
+    private func ask<Answer: Sendable>(
+        _ policy: RetryPolicy, _ question: () async throws -> Answer
+    ) async throws -> Answer {
+        var retrier = retrier(policy)
+        var outage = Outage()
+        while true {
+            do {
+                let answer = try await question()
+                outage.end(logger)
+                return answer
+            } catch let error as GatewayError {
+                outage.note()
+                // What is no gateway is told of once, at the end.
+                try await retrier.wait(
+                    after: error, "no proper answer from the gateway yet",
+                    level: error.code == .malformedAnswer ? .debug : .warning)
+            }
+        }
+    }
+
+    /// Finds out which server this is, where its answers have not told yet. Proxies may hide that, and the server's own
+    /// page too: it is asked a few times, and nothing depends on it.
+    package func findDialect(of gateway: Gateway) async throws {
+        for attempt in 1...3 {
+            do {
+                _ = try await gateway.findDialect()
+                return
+            } catch {
+                if error.code == .cancelled { throw CancellationError() }
+                if attempt < 3 { try await Task.sleep(for: .milliseconds(500)) }
+            }
+        }
+    }
+
+    /// Whether the gateway answers, and its database is online. If not, returns once it does. Time that it has asked for
+    /// is no outage.
+    ///
+    /// - Throws: ``RunFailure`` if that takes too long, or it lets this user in no more; `CancellationError`.
+    package func isThere(_ gateway: Gateway) async throws -> Bool {
+        @Sendable func look() async throws {
+            let info = try await gateway.databaseInfo()
+            guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
+        }
+        do {
+            do { try await look() } catch let error as GatewayError where error.isHeldBack {
+                let hold = error.retryAfter ?? .zero
+                guard hold <= max(settings.retryFor, .seconds(1)) else { throw error }
+                try await Task.sleep(for: hold)
+                try await look()
+            }
+            return true
+        } catch let error as GatewayError {
+            var retrier = makeRetrier()
+            try await retrier.wait(after: error, "the gateway does not answer; waiting for it")
+            try await again(look)
+            return false
+        }
+    }
+
+    /// - Throws: `CancellationError`, or ``RunFailure`` where this process can't go on.
+    package func endIfHopeless(_ error: GatewayError) throws {
+        if error.code == .cancelled { throw CancellationError() }
+        if error.code == .outOfResources { throw RunFailure(.outOfResources, error.description) }
+    }
+
+    /// Waits before the same request is sent again, for as long as the caller has decided.
+    package func pause(
+        _ duration: Duration, after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata
+    ) async throws {
+        let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(duration.text)"]
+        logger.warning(message, metadata: metadata.merging(facts) { _, new in new })
+        await noteRetry()
+        try await Task.sleep(for: duration)
+    }
+}

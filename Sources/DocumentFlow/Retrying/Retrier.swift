@@ -1,0 +1,45 @@
+package import GatewayClient
+package import Logging
+
+/// Repeats what failed: tells of each failure, counts it, and waits as the policy says. One per task that sends requests.
+package struct Retrier: Sendable {
+    private var policy: RetryPolicy
+    private let pauses: Pauses
+    private let logger: Logger
+    private let noteRetry: @Sendable () async -> Void
+
+    /// - Parameter noteRetry: Called for each request that is sent again.
+    package init(
+        _ policy: RetryPolicy, pauses: Pauses = Pauses(), logger: Logger,
+        noteRetry: @escaping @Sendable () async -> Void
+    ) {
+        self.policy = policy
+        self.pauses = pauses
+        self.logger = logger
+        self.noteRetry = noteRetry
+    }
+
+    /// A proper answer came: what was borne until now counts no more.
+    package mutating func succeed() { policy.succeed() }
+
+    /// Waits before the same is asked again.
+    ///
+    /// - Parameters:
+    ///   - message: What could not be done, for the log. The error and the wait are told with it.
+    ///   - metadata: More facts; a `reason` stands for the error.
+    /// - Throws: ``RunFailure`` if the policy gives up, `CancellationError`, what the pauses throw.
+    package mutating func wait(
+        after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata = [:],
+        level: Logger.Level = .warning
+    ) async throws {
+        if error.code == .cancelled { throw CancellationError() }
+        switch policy.verdict(on: error) {
+        case .end(let failure): throw failure
+        case .retry(let delay):
+            let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(delay.text)"]
+            logger.log(level: level, message, metadata: facts.merging(metadata) { _, given in given })
+            await noteRetry()
+            try await pauses.wait(delay)
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package import GatewayClient
+package import Logging
+
+/// Sends the requests of one writer: what may pass is tried again, what is too much at once is halved, and a document
+/// that can't be written is found so that the others can.
+///
+/// What a failure means is decided by ``WriteSuspicion`` and ``DocumentFailures``; here is what talks and waits.
+package struct BulkSender {
+    private struct Part<Subject: Sendable> {
+        let writes: ArraySlice<PlannedWrite<Subject>>
+        var suspicion: WriteSuspicion
+
+        var halves: [Part] {
+            let middle = writes.startIndex + writes.count / 2
+            return [writes[..<middle], writes[middle...]].map {
+                Part(writes: $0, suspicion: suspicion.part(documents: $0.count))
+            }
+        }
+    }
+
+    private let gateway: Gateway
+    private let probe: GatewayProbe
+    private let progress: RunProgress
+    private let pace: WritePace
+    private let pauses: Pauses
+    private var failures = DocumentFailures()
+    private var retrier: Retrier
+    /// With documents that the gateway does not decide about, although it answers.
+    private var rowRetrier: Retrier
+    /// Reads the documents of the same keyspace.
+    package var reader: CurrentDocumentReader
+
+    package init(
+        gateway: Gateway, progress: RunProgress, pace: WritePace, pauses: Pauses, policy: RetryPolicy, logger: Logger
+    ) {
+        self.gateway = gateway
+        self.progress = progress
+        self.pace = pace
+        self.pauses = pauses
+        probe = GatewayProbe(gateway: gateway, pauses: pauses)
+        let noteRetry: @Sendable () async -> Void = { await progress.count { $0.retries += 1 } }
+        retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
+        rowRetrier = retrier
+        reader = CurrentDocumentReader(
+            gateway: gateway, policy: policy, pauses: pauses, pace: pace, logger: logger, noteRetry: noteRetry)
+    }
+
+    /// Writes documents. Each is answered for exactly once, part by part as answers come.
+    ///
+    /// - Parameter answered: Takes writes and their outcomes.
+    /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes that
+    ///   were not answered for by then may or may not have been made.
+    package mutating func send<Subject>(
+        _ writes: ArraySlice<PlannedWrite<Subject>>,
+        answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
+    ) async throws {
+        let gateway = gateway
+        try await send(
+            writes,
+            by: { part async throws(GatewayError) in try await gateway.bulkDocs(part.map(\.document)) },
+            answered: answered)
+    }
+
+    /// The same for what is not written by `_bulk_docs` as it stands.
+    ///
+    /// - Parameter write: One request; gives an outcome for each of its writes.
+    package mutating func send<Subject>(
+        _ writes: ArraySlice<PlannedWrite<Subject>>,
+        by write: (ArraySlice<PlannedWrite<Subject>>) async throws(GatewayError) -> [BulkOutcome],
+        answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
+    ) async throws {
+        var parts = [Part(writes: writes, suspicion: WriteSuspicion(documents: writes.count))]
+        while var part = parts.popLast() {
+            if part.suspicion.isDoubtful, await answer(to: .doWritesPass) {
+                parts.append(contentsOf: part.halves.reversed())
+                continue
+            }
+            try await pauses.wait(until: await pace.turn(for: part.writes.count))
+            let outcomes: [BulkOutcome]
+            do throws(GatewayError) {
+                outcomes = try await judge(try await write(part.writes), part.writes)
+            } catch {
+                part.suspicion.note(error, bytes: await progress.counters.bytesOut)
+                switch try await advice(after: error, &part) {
+                case .halve: parts.append(contentsOf: part.halves.reversed())
+                case .reject: try await answered(part.writes, [Self.rejection(error)])
+                // Behind the others: they need not wait for it, and show whether it is to blame.
+                case .wait, .ask: parts.insert(part, at: 0)
+                }
+                continue
+            }
+            retrier.succeed()
+            await pace.noteWritten(part.writes.count)
+            try await answered(part.writes, outcomes)
+            try await pause(after: outcomes)
+        }
+    }
+
+    /// - Throws: The failure that all rows together tell of.
+    private mutating func judge<Subject>(
+        _ outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>
+    ) async throws(GatewayError) -> [BulkOutcome] {
+        let rows = zip(writes, outcomes).map { write, outcome in
+            DocumentFailures.Row(id: write.document.id, bytes: write.document.byteCount, outcome: outcome)
+        }
+        let before = await progress.counters.bytesOut
+        if let outage = failures.outage(in: rows, bytes: before) { throw outage }
+        await progress.count { $0.bytesOut += rows.writtenBytes }
+        return failures.judge(rows, bytes: before)
+    }
+
+    private static func rejection(_ error: GatewayError) -> BulkOutcome {
+        .rejected(status: error.status ?? 0, reason: error.message)
+    }
+
+    /// What is to be done about a part that failed, once it has been waited for as long as is good.
+    private mutating func advice<Subject>(
+        after error: GatewayError, _ part: inout Part<Subject>
+    ) async throws -> WriteSuspicion.Advice {
+        var advice = part.suspicion.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
+        if case .ask(let question) = advice {
+            advice = part.suspicion.advice(given: await answer(to: question), to: question)
+            if question == .doWritesPass, advice == .reject { failures.noteFirewalled() }
+        }
+        guard advice == .wait else { return advice }
+        do { try await wait(after: error) } catch let failure as RunFailure {
+            // Others passed, and the gateway is there: it is this one that can't be written.
+            let hasFailedBefore = part.writes.first.map { failures.hasFailed($0.document.id) } ?? false
+            guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),
+                await answer(to: .doesGatewayAnswer)
+            else { throw failure }
+            retrier.succeed()
+            return .reject
+        }
+        return .wait
+    }
+
+    private func answer(to question: WriteSuspicion.Question) async -> Bool {
+        switch question {
+        case .doWritesPass: await probe.letsWritesPass()
+        case .doesGatewayAnswer: await probe.isAnswered()
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
+    ///
+    /// - Throws: ``RunFailure`` once a one-shot job has waited long enough: a disk that is full does not heal by itself.
+    private mutating func pause(after outcomes: [BulkOutcome]) async throws {
+        let reasons = outcomes.compactMap { outcome -> String? in
+            switch outcome {
+            case .undecided(let reason), .failed(let reason): reason
+            case .unmentioned: outcome.words
+            default: nil
+            }
+        }
+        if reasons.isEmpty || outcomes.contains(where: \.isWritten) { rowRetrier.succeed() }
+        guard let reason = reasons.first else { return }
+        let error = GatewayError(.unavailable, "\(gateway.url) answers for a document: \(reason)")
+        try await rowRetrier.wait(
+            after: error, "the gateway could not write documents now; trying again",
+            ["documents": .stringConvertible(reasons.count), "reason": "\(reason)"])
+    }
+
+    private mutating func wait(after error: GatewayError) async throws {
+        await pace.noteRefusal(error)
+        try await retrier.wait(after: error, "a write failed; trying again")
+    }
+}
