@@ -70,11 +70,11 @@ import Testing
         _ = try await store.write([edit("a", body), edit("b", body)])
         let digest = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
         for id in ["a", "b"] {
-            #expect(try store.attachments([digest], of: id) == [digest: Array("Hello, World".utf8)])
+            #expect(try store.attachmentContents([digest], of: id) == [digest: .loaded(Array("Hello, World".utf8))])
         }
         #expect(try await store.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM attachments") } == 1)
         _ = try await store.write(edit("c", #"{"_attachments":{"x":{"stub":true,"digest":"\#(digest)"}}}"#))
-        #expect(try store.attachments([digest], of: "c").isEmpty)
+        #expect(try store.attachmentContents([digest], of: "c").isEmpty)
     }
 
     @Test func aFileIsThereAgainAfterReopening() async throws {

@@ -54,17 +54,29 @@ struct Collected {
         switch answer.body {
         case .none, .withheld: bytes = []
         case .whole(let whole): bytes = whole
-        case .streamed(let make):
-            let (parts, continuation) = AsyncStream<[UInt8]>.makeStream()
-            try await make { continuation.yield($0) }
-            continuation.finish()
-            bytes = await parts.reduce(into: []) { $0 += $1 }
+        case .streamed(let make): bytes = try await Pieces(make).bytes
         }
     }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+}
+
+/// What a streamed body was sent as.
+struct Pieces {
+    private(set) var bytes: [UInt8] = []
+    private(set) var lengths: [Int] = []
+
+    init(_ make: @Sendable (@escaping Answer.Send) async throws -> Void) async throws {
+        let (pieces, continuation) = AsyncStream<[UInt8]>.makeStream()
+        try await make { continuation.yield($0) }
+        continuation.finish()
+        for await piece in pieces {
+            bytes += piece
+            lengths.append(piece.count)
+        }
+    }
 }
 
 extension Logger {

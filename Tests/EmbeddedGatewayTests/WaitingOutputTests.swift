@@ -12,10 +12,11 @@ import Testing
         var ledger = WaitingOutputLedger(limit: 10)
         let first = ledger.add(4).key
         let second = ledger.add(4).key
-        ledger.take(1, of: first)
+        ledger.advance(first)
         let third = ledger.add(4)
         #expect(third.dropped == [second])
-        #expect(ledger.total == 7)
+        // A part of the first is taken, all of it is still in memory.
+        #expect(ledger.total == 8)
         ledger.remove(first)
         #expect(ledger.total == 4)
         #expect(ledger.add(6).dropped == [])
@@ -27,8 +28,33 @@ import Testing
         let large = ledger.add(100)
         #expect(large.dropped == [small])
         #expect(ledger.total == 100)
-        ledger.take(100, of: small)
+        ledger.advance(small)
+        ledger.remove(small)
         #expect(ledger.total == 100)
+    }
+
+    @Test func moreIsMadeOnlyWhenTheDroppedAreGone() {
+        var ledger = WaitingOutputLedger(limit: 10)
+        let first = ledger.add(6).key
+        #expect(ledger.hasRoom)
+        #expect(ledger.add(6).dropped == [first])
+        #expect(!ledger.hasRoom)
+        ledger.remove(first)
+        #expect(ledger.hasRoom)
+        let large = ledger.add(100).key
+        #expect(!ledger.hasRoom)
+        ledger.remove(large)
+        #expect(ledger.hasRoom)
+    }
+
+    @Test func whoWaitsForRoomGoesOnWhenTheDroppedAreGone() async {
+        let waiting = WaitingOutput(limit: 10)
+        let keys = [waiting.add(6) {}, waiting.add(6) {}]
+        await withTaskGroup { group in
+            for _ in 0..<20 { group.addTask { await waiting.room() } }
+            waiting.remove(keys[0])
+            await group.waitForAll()
+        }
     }
 
     /// Each of many clients asks for an endless answer and reads nothing. What waits for them is never more than the
@@ -86,11 +112,7 @@ import Testing
                 Issue.record("\(answer.body)")
                 return
             }
-            let (lengths, continuation) = AsyncStream<Int>.makeStream()
-            try await make { continuation.yield($0.count) }
-            continuation.finish()
-            var longest = 0
-            for await length in lengths { longest = max(longest, length) }
+            let longest = try await Pieces(make).lengths.max()
             #expect(longest == 1 << 20)
             let whole = try await gateway.answer("GET", "/open/a/x", fields: [])
             #expect(whole.bytes == Self.content)
@@ -141,16 +163,9 @@ import Testing
                 Issue.record("\(method) \(target) is not streamed")
                 continue
             }
-            let (parts, continuation) = AsyncStream<[UInt8]>.makeStream()
-            try await make { continuation.yield($0) }
-            continuation.finish()
-            var (longest, whole) = (0, [UInt8]())
-            for await part in parts {
-                longest = max(longest, part.count)
-                whole += part
-            }
-            #expect(longest < 300_000)
-            let answer = try JSONText(whole).root
+            let pieces = try await Pieces(make)
+            #expect(pieces.lengths.allSatisfy { $0 < 300_000 })
+            let answer = try JSONText(pieces.bytes).root
             let rows = (answer["rows"] ?? answer["results"])?.elements.filter { $0["doc"] != nil }.count
             #expect(rows == (method == "POST" ? 21 : 20))
         }

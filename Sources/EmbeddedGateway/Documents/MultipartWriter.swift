@@ -11,7 +11,7 @@ struct MultipartWriter {
     let packsJSON: Bool
     private static let leastPacked = 300
     let boundary = (0..<30).map { _ in UInt8.random(in: .min ... .max) }.hex
-    private var bytes: [UInt8] = []
+    private var body = BodyParts()
     private var isFirst = true
 
     init(packsJSON: Bool = false) { self.packsJSON = packsJSON }
@@ -21,30 +21,31 @@ struct MultipartWriter {
         HTTPField("Content-Type", "multipart/\(subtype); boundary=\"\(boundary)\"")
     }
 
-    mutating func part(_ fields: [HTTPField], _ content: [UInt8]) {
-        bytes += (isFirst ? "--\(boundary)\r\n" : "\r\n--\(boundary)\r\n").utf8
+    mutating func part(_ fields: [HTTPField], _ content: BodyParts) {
+        var head = isFirst ? "--\(boundary)\r\n" : "\r\n--\(boundary)\r\n"
         isFirst = false
         for field in fields.filter(\.isSendable).sorted(by: { $0.name < $1.name }) {
-            bytes += "\(field.name): \(field.value)\r\n".utf8
+            head += "\(field.name): \(field.value)\r\n"
         }
-        bytes += "\r\n".utf8
-        bytes += content
+        body.append(head + "\r\n")
+        body.append(content)
     }
 
     /// - Parameter parameters: Behind the type, with their semicolon.
     mutating func json(_ text: [UInt8], parameters: String = "") {
         let type = HTTPField("Content-Type", "application/json\(parameters)")
-        guard packsJSON, text.count >= Self.leastPacked else { return part([type], text) }
-        part([type, HTTPField("Content-Encoding", "gzip")], Gzip.pack(text))
+        guard packsJSON, text.count >= Self.leastPacked else { return part([type], BodyParts(text)) }
+        part([type, HTTPField("Content-Encoding", "gzip")], BodyParts(Gzip.pack(text)))
     }
 
-    mutating func close() {
-        bytes += (isFirst ? "--\(boundary)--\r\n" : "\r\n--\(boundary)--\r\n").utf8
+    /// - Parameter ending: Stands behind the last boundary; a body within a part has none.
+    mutating func close(ending: String = "\r\n") {
+        body.append((isFirst ? "" : "\r\n") + "--\(boundary)--" + ending)
     }
 
     /// What was written since the last call.
-    mutating func take() -> [UInt8] {
-        defer { bytes = [] }
-        return bytes
+    mutating func take() -> BodyParts {
+        defer { body = BodyParts() }
+        return body
     }
 }

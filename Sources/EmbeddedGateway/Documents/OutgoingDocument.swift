@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct OutgoingDocument: Sendable {
     let document: StoredDocument
     /// Nil if only stubs are to be sent.
-    var attachments: [LoadedAttachment]?
+    var attachments: [OutgoingAttachment]?
     /// Nil if it was not asked for.
     var history: [RevisionID]?
 
@@ -12,28 +12,33 @@ struct OutgoingDocument: Sendable {
     var hasContents: Bool { attachments?.contains { $0.content != nil } ?? false }
 
     /// One JSON object, contents in base64.
-    var text: [UInt8] { text { $0.content == nil ? .stub : .inline } }
+    var text: BodyParts { BodyParts(text(\.objectForm), base64: (attachments ?? []).compactMap(\.stored)) }
 
     /// `multipart/related`: the document, then its larger contents.
-    func multipart(packsJSON: Bool = false) -> (type: HTTPField, body: [UInt8]) {
+    ///
+    /// - Parameter ending: Stands behind the last boundary.
+    func multipart(packsJSON: Bool = false, ending: String = "\r\n") -> (type: HTTPField, body: BodyParts) {
         var parts = MultipartWriter(packsJSON: packsJSON)
         parts.json(text(\.partForm))
-        for attachment in attachments ?? [] where attachment.partForm == .following {
-            parts.part(Self.fields(of: attachment), attachment.content ?? [])
+        for attachment in attachments ?? [] {
+            guard let content = attachment.stored else { continue }
+            var part = BodyParts()
+            part.append(content, as: .raw)
+            parts.part(Self.fields(of: attachment), part)
         }
-        parts.close()
+        parts.close(ending: ending)
         return (parts.contentType("related"), parts.take())
     }
 
     /// Adds the document to a `multipart/mixed` answer: as JSON, or with parts of its own where contents go along.
     func write(to parts: inout MultipartWriter) {
-        guard hasContents else { return parts.json(text) }
-        let (type, body) = multipart(packsJSON: parts.packsJSON)
+        guard hasContents else { return parts.json(text(\.objectForm)) }
+        let (type, body) = multipart(packsJSON: parts.packsJSON, ending: "")
         let names = [HTTPField("X-Doc-Id", document.id), HTTPField("X-Rev-Id", document.revision)]
-        parts.part([type] + names, Array(body.dropLast(2)))
+        parts.part([type] + names, body)
     }
 
-    private func text(_ form: (LoadedAttachment) -> LoadedAttachment.Form) -> [UInt8] {
+    private func text(_ form: (OutgoingAttachment) -> OutgoingAttachment.Form) -> [UInt8] {
         guard let attachments else { return document.text(history: history) }
         var entries = JSONWriter()
         entries.object { entries in
@@ -42,7 +47,7 @@ struct OutgoingDocument: Sendable {
         return document.text(attachments: entries.bytes, history: history)
     }
 
-    private static func fields(of attachment: LoadedAttachment) -> [HTTPField] {
+    private static func fields(of attachment: OutgoingAttachment) -> [HTTPField] {
         var name: [UInt8] = []
         name.appendJSONString(attachment.name.utf8)
         var fields = [

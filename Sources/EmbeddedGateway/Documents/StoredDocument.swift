@@ -40,9 +40,10 @@ struct StoredDocument: Sendable {
     ///   - sent: In place of the stored stubs; nil for those.
     ///   - history: `_revisions`, if asked for.
     func text(attachments sent: [UInt8]? = nil, history: [RevisionID]? = nil) -> [UInt8] {
-        var text = JSONWriter(minimumCapacity: body.count + (sent?.count ?? 0) + 160)
+        let attachments = sent ?? attachments
+        var text = JSONWriter(minimumCapacity: body.count + (attachments?.count ?? 0) + 160)
         text.object { text in
-            if let attachments = sent ?? attachments { text.member("_attachments", raw: attachments) }
+            if let attachments { text.member("_attachments", raw: attachments) }
             if let version { text.member("_cv", string: version) }
             if isDeleted { text.member("_deleted", bool: true) }
             text.member("_id", escaped: id)

@@ -6,9 +6,10 @@ struct ConnectionCut: Error {}
 extension Answer {
     /// The body in pieces of at most `count` bytes, each sent by itself.
     func sliced(_ count: Int, _ pause: Duration) -> Answer {
-        onTheWay { bytes, send in
+        onTheWay { [kept] bytes, send in
             for start in stride(from: 0, to: bytes.count, by: count) {
-                try await send(Array(bytes[start..<min(start + count, bytes.count)]))
+                let slice = Array(bytes[start..<min(start + count, bytes.count)])
+                try await kept.counting(bytes.count) { try await send(slice) }
                 if pause > .zero { try await Task.sleep(for: pause) }
             }
         }
@@ -18,13 +19,13 @@ extension Answer {
     func cut(after count: Int) -> Answer {
         guard count > 0 else { return .withheld() }
         let left = NIOLockedValueBox(count)
-        return onTheWay { bytes, send in
+        return onTheWay { [kept] bytes, send in
             let (part, isCut) = left.withLockedValue { left in
                 let part = bytes.prefix(left)
                 left -= part.count
                 return (part, part.count < bytes.count)
             }
-            try await send(Array(part))
+            try await kept.counting(bytes.count) { try await send(Array(part)) }
             if isCut { throw ConnectionCut() }
         }
     }

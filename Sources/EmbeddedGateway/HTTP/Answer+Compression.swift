@@ -18,7 +18,8 @@ extension Answer {
         case .whole(let bytes): answer.body = .whole(Gzip.pack(bytes))
         case .streamed(let make):
             answer.fields.removeAll { $0.isNamed("Content-Length") }
-            answer.body = .streamed { send in try await Self.pack(make, send) }
+            answer.length = nil
+            answer.body = .streamed { [kept] send in try await Self.pack(make, kept, send) }
         }
         return answer
     }
@@ -32,12 +33,13 @@ extension Answer {
 
     /// Each piece can be unpacked when it has come: a longpoll may be silent for long.
     private static func pack(
-        _ make: @Sendable (@escaping Send) async throws -> Void, _ send: @escaping Send
+        _ make: @Sendable (@escaping Send) async throws -> Void, _ kept: KeptBytes, _ send: @escaping Send
     ) async throws {
         let stream = NIOLockedValueBox(GzipPieces())
         try await make { bytes in
             guard !bytes.isEmpty else { return }
-            try await send(stream.withLockedValue { $0.pack(bytes) })
+            let packed = stream.withLockedValue { $0.pack(bytes) }
+            try await kept.counting(bytes.count) { try await send(packed) }
         }
         try await send(stream.withLockedValue { $0.finish() })
     }

@@ -9,7 +9,7 @@ struct Answer: Sendable {
         case none
         /// Sent with a `Content-Length`.
         case whole([UInt8])
-        /// Sent while it is made, in chunks unless there is a `Content-Length`. If it throws, the connection is cut without a final chunk.
+        /// Sent while it is made, in chunks unless the length is known. If it throws, the connection is cut without a final chunk.
         case streamed(@Sendable (_ send: @escaping Send) async throws -> Void)
         /// Not even a head: the connection ends when the closure does.
         case withheld(until: @Sendable () async throws -> Void)
@@ -18,6 +18,10 @@ struct Answer: Sendable {
     var status: Int
     var fields: [HTTPField] = []
     var body: Body = .none
+    /// Of a streamed body, in bytes; nil if it is not known.
+    var length: Int?
+    /// What a streamed body keeps in memory while it is sent.
+    let kept: KeptBytes
 
     /// A JSON body, whole.
     static func json(_ bytes: [UInt8], status: Int = 200, fields: [HTTPField] = []) -> Answer {
@@ -35,10 +39,11 @@ struct Answer: Sendable {
         self = .json(body.bytes, status: fault.status, fields: fault.headers)
     }
 
-    init(status: Int, fields: [HTTPField] = [], body: Body = .none) {
+    init(status: Int, fields: [HTTPField] = [], body: Body = .none, kept: KeptBytes = KeptBytes()) {
         self.status = status
         self.fields = fields
         self.body = body
+        self.kept = kept
     }
 }
 

@@ -121,7 +121,9 @@ struct HTTPExchange {
         switch answer.body {
         case .none: try await send(answer.status, &fields, [])
         case .whole(let bytes): try await send(answer.status, &fields, bytes)
-        case .streamed(let make): try await send(answer.status, &fields, make)
+        case .streamed(let make):
+            if let length = answer.length { fields.replaceOrAdd(name: "Content-Length", value: String(length)) }
+            try await send(answer.status, &fields, answer.kept, make)
         case .withheld(let end):
             try await end()
             throw ConnectionCut()
@@ -132,7 +134,7 @@ struct HTTPExchange {
     private mutating func send(_ status: Int, _ fields: inout HTTPHeaders, _ body: [UInt8]) async throws {
         guard body.count <= Self.pieceLimit else {
             fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
-            return try await send(status, &fields) { send in try await send(body) }
+            return try await send(status, &fields, KeptBytes()) { send in try await send(body) }
         }
         fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
         let head = head(status, &fields)
@@ -146,7 +148,7 @@ struct HTTPExchange {
     }
 
     private mutating func send(
-        _ status: Int, _ fields: inout HTTPHeaders,
+        _ status: Int, _ fields: inout HTTPHeaders, _ kept: KeptBytes,
         _ make: @Sendable (_ send: @escaping Answer.Send) async throws -> Void
     ) async throws {
         // HTTP/1.0 knows no chunks: the end of the connection is the end of the body there.
@@ -160,22 +162,27 @@ struct HTTPExchange {
             return try await outbound.write(contentsOf: [.head(head), .end(nil)])
         }
         try await outbound.write(.head(head))
-        try await make { [patience, waiting] bytes in try await Self.deliver(bytes, patience, waiting) }
+        try await make { [patience, waiting] bytes in
+            try await Self.deliver(bytes, kept, patience, waiting)
+            await waiting.room()
+        }
         try await outbound.write(.end(nil))
     }
 
     /// Most bytes that are handed to the connection before it takes more.
     private static let pieceLimit = 64 << 10
 
-    /// Returns when the connection has taken the bytes. They count as waiting until then.
-    private static func deliver(_ bytes: [UInt8], _ patience: Patience, _ waiting: WaitingOutput) async throws {
+    /// Returns when the connection has taken the bytes. All of them count as waiting until then: they stay in memory.
+    private static func deliver(
+        _ bytes: [UInt8], _ kept: KeptBytes, _ patience: Patience, _ waiting: WaitingOutput
+    ) async throws {
         guard !bytes.isEmpty else { return }
-        let key = waiting.add(bytes.count, close: patience.close)
+        let key = waiting.add(bytes.count + kept.count, close: patience.close)
         defer { waiting.remove(key) }
         for start in stride(from: 0, to: bytes.count, by: pieceLimit) {
             let piece = bytes[start..<min(start + pieceLimit, bytes.count)]
             try await patience.deliver(.body(.byteBuffer(ByteBuffer(bytes: piece))))
-            waiting.take(piece.count, of: key)
+            waiting.advance(key)
         }
     }
 

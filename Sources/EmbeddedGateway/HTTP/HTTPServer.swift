@@ -104,7 +104,9 @@ final class HTTPServer: Sendable {
             defer { exchange.releaseBody() }
             let answer: Answer
             do {
-                answer = await respond(try await exchange.request(limit: bodyLimit))
+                let request = try await exchange.request(limit: bodyLimit)
+                await waiting.room()
+                answer = await respond(request)
             } catch is HTTPExchange.BodyTooLarge {
                 answer = Answer(GatewayFault.documentTooLarge)
             } catch is IncomingBodies.NoRoom {

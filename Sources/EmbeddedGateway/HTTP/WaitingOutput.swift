@@ -2,8 +2,9 @@ internal import NIOConcurrencyHelpers
 
 /// The answers of all connections that wait in memory for their clients to read.
 ///
-/// One connection holds one piece of an answer at a time. Above the limit for all of them, the connections whose
-/// clients have taken nothing for longest are closed.
+/// A connection sends one piece of an answer at a time. The piece counts whole until all of it is taken, since all of
+/// it stays in memory. Above the limit for all of them, the connections whose clients have taken nothing for longest
+/// are closed. What they have left in memory is waited for before more is made.
 final class WaitingOutput: Sendable {
     /// Bytes, over all connections.
     static let limit = 128 << 20
@@ -11,6 +12,8 @@ final class WaitingOutput: Sendable {
     private struct State {
         var ledger: WaitingOutputLedger
         var closings: [Int: @Sendable () -> Void] = [:]
+        /// Answers that wait for room, the first one first.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state: NIOLockedValueBox<State>
@@ -33,14 +36,37 @@ final class WaitingOutput: Sendable {
         return key
     }
 
-    /// The client has taken some bytes.
-    func take(_ bytes: Int, of key: Int) { state.withLockedValue { $0.ledger.take(bytes, of: key) } }
+    /// The client has taken some of the bytes.
+    func advance(_ key: Int) { state.withLockedValue { $0.ledger.advance(key) } }
 
     func remove(_ key: Int) {
         state.withLockedValue { state in
             state.ledger.remove(key)
             _ = state.closings.removeValue(forKey: key)
         }
+        resumeNext()
+    }
+
+    /// Waits until closed connections have given back their memory, if there is too little without it.
+    ///
+    /// Who makes something to send calls it first: the tasks of closed connections would come to their ends only after
+    /// those of hundreds of new requests.
+    func room() async {
+        while !state.withLockedValue({ $0.ledger.hasRoom }) {
+            await withCheckedContinuation { continuation in
+                state.withLockedValue { $0.waiters.append(continuation) }
+                resumeNext()
+            }
+        }
+        resumeNext()
+    }
+
+    /// One at a time: it looks again, and resumes the next.
+    private func resumeNext() {
+        let next = state.withLockedValue { state in
+            state.ledger.hasRoom && !state.waiters.isEmpty ? state.waiters.removeFirst() : nil
+        }
+        next?.resume()
     }
 }
 
@@ -54,6 +80,9 @@ struct WaitingOutputLedger {
 
     private let limit: Int
     private var entries: [Int: Entry] = [:]
+    /// Bytes of dropped connections that are still in memory.
+    private var leaving: [Int: Int] = [:]
+    private var leavingTotal = 0
     private var moment = 0
     private(set) var total = 0
     private(set) var peak = 0
@@ -69,21 +98,31 @@ struct WaitingOutputLedger {
         total += bytes
         var dropped: [Int] = []
         while total > limit, let oldest = oldest(except: key) {
-            remove(oldest)
+            drop(oldest)
             dropped.append(oldest)
         }
         peak = max(peak, total)
         return (key, dropped)
     }
 
-    mutating func take(_ bytes: Int, of key: Int) {
-        guard let entry = entries[key] else { return }
+    mutating func advance(_ key: Int) {
         moment += 1
-        entries[key] = Entry(bytes: entry.bytes - bytes, moment: moment)
-        total -= bytes
+        entries[key]?.moment = moment
     }
 
+    /// Whether more may be made. One that exceeds the limit by itself keeps nobody waiting: it is dropped for others.
+    var hasRoom: Bool { leavingTotal == 0 || total + leavingTotal <= limit }
+
+    private mutating func drop(_ key: Int) {
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        total -= entry.bytes
+        leaving[key] = entry.bytes
+        leavingTotal += entry.bytes
+    }
+
+    /// The bytes are sent, or their connection has ended.
     mutating func remove(_ key: Int) {
+        if let bytes = leaving.removeValue(forKey: key) { leavingTotal -= bytes }
         guard let entry = entries.removeValue(forKey: key) else { return }
         total -= entry.bytes
     }

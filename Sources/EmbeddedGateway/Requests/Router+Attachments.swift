@@ -14,7 +14,7 @@ extension Router {
     }
 
     private func getAttachment(_ request: Request, _ id: String, _ name: String) async throws -> Answer {
-        let document = try await stored(id, revision: request.query["rev"])
+        let document = try stored(id, revision: request.query["rev"])
         guard let entries = document.attachments, let entry = try JSONText(entries).root.member(name.utf8) else {
             throw GatewayFault(404, "missing attachment \(name)")
         }
@@ -102,7 +102,7 @@ extension Router {
     /// The document that gets or loses an attachment; nil if it is yet to be made.
     private func edited(_ id: String, revision: String?) async throws -> StoredDocument? {
         let document: StoredDocument
-        do { document = try await stored(id, revision: revision) } catch let fault as GatewayFault
+        do { document = try stored(id, revision: revision) } catch let fault as GatewayFault
             where fault.status == 404
         {
             return nil

@@ -14,20 +14,21 @@ extension Router {
         let query = request.query
         let packsParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
         let parts = MultipartWriter(packsJSON: packsParts)
+        let kept = KeptBytes()
         return Answer(
             status: 200, fields: [parts.contentType("mixed")],
             body: .streamed { send in
                 var parts = parts
                 for wish in documents.elements {
-                    try await add(wish, query, to: &parts)
-                    try await send(parts.take())
+                    try add(wish, query, to: &parts)
+                    try await BodyPieces(parts.take(), from: store).send(send, counting: kept)
                 }
                 parts.close()
-                try await send(parts.take())
-            })
+                try await BodyPieces(parts.take(), from: store).send(send, counting: kept)
+            }, kept: kept)
     }
 
-    private func add(_ wish: JSONValue, _ query: Query, to parts: inout MultipartWriter) async throws {
+    private func add(_ wish: JSONValue, _ query: Query, to parts: inout MultipartWriter) throws {
         let id = wish["id"]?.string ?? ""
         let revision = wish["rev"].flatMap { $0.kind == .null ? nil : $0 }
         do {
@@ -35,7 +36,7 @@ extension Router {
                 throw GatewayFault(400, "Invalid doc/rev ID in _bulk_get")
             }
             let options = try DocumentOptions(query, wish)
-            let document = try await stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
+            let document = try stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
             try store.outgoing(document, options).write(to: &parts)
         } catch let fault as GatewayFault {
             parts.error(Self.row(id, revision: revision?.string, fault))

@@ -20,22 +20,22 @@ extension Router {
             return try await openRevisions(request, id, revisions)
         }
         let options = try DocumentOptions(query)
-        let document = try await stored(id, revision: query["rev"])
+        let document = try stored(id, revision: query["rev"])
         let outgoing = try store.outgoing(document, options)
         let tag = HTTPField.revisionTag(document.revision)
         let takesJSON = request.accepts("application/json")
         if request.accepts("multipart/"), outgoing.attachments != nil || !takesJSON {
             let (type, body) = outgoing.multipart()
-            return Answer(status: 200, fields: [type, tag], body: .whole(body))
+            return try Answer(fields: [type, tag], body, from: store)
         }
         guard takesJSON else { throw GatewayFault(406, "only application/json available", headers: [tag]) }
-        return .json(outgoing.text, fields: [tag])
+        return try Answer(fields: [.json, tag], outgoing.text, from: store)
     }
 
     /// The winning revision, or the one that is asked for.
     ///
     /// - Throws: ``GatewayFault`` 404: a tombstone is found only by its revision; 403 if the visitor may not see it.
-    func stored(_ id: String, revision: String?) async throws -> StoredDocument {
+    func stored(_ id: String, revision: String?) throws -> StoredDocument {
         if let revision {
             guard let document = try store.revision(revision, of: id) else { throw GatewayFault.missing }
             return visitor.sees(document.channels) ? document : document.redacted
@@ -72,7 +72,7 @@ extension Router {
 
     private func deleteDocument(_ request: Request, _ id: String) async throws -> Answer {
         let named = request.namedRevision
-        if named == nil { _ = try await stored(id, revision: nil) }
+        if named == nil { _ = try stored(id, revision: nil) }
         let edit = try DocumentEdit(id: id, .tombstone(of: named), isNew: true)
         return Self.written(id, try await store.write(edit), status: 200, tagged: false)
     }

@@ -70,19 +70,24 @@ extension Store {
         }
     }
 
-    /// What a document's attachments with these digests hold; those that dangle are missing.
-    func attachments(_ digests: [String], of id: String) throws -> [String: [UInt8]] {
+    /// A document's attachments with these digests, the long ones without their bytes; those that dangle are missing.
+    func attachmentContents(_ digests: [String], of id: String) throws -> [String: OutgoingAttachment.Content] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT a.content FROM documents d
+                    SELECT length(a.content), iif(length(a.content) <= \(OutgoingAttachment.inlineLimit), a.content, x'')
+                    FROM documents d
                     JOIN attachments a ON a.digest = ?
                     JOIN document_attachments o ON o.document = d.key AND o.attachment = a.key
                     WHERE d.collection = \(collection) AND d.id = ?
                     """)
-            var contents: [String: [UInt8]] = [:]
+            var contents: [String: OutgoingAttachment.Content] = [:]
             for digest in digests {
-                contents[digest] = try Data.fetchOne(statement, arguments: [digest, id]).map { Array($0) }
+                guard let row = try Row.fetchOne(statement, arguments: [digest, id]) else { continue }
+                let length: Int = row[0]
+                contents[digest] =
+                    length <= OutgoingAttachment.inlineLimit
+                    ? .loaded(Array(row[1] as Data)) : .stored(StoredContent(digest: digest, length: length))
             }
             return contents
         }

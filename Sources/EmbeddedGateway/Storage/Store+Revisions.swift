@@ -52,18 +52,18 @@ extension Store {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1: what dangles stays a stub where it has no `revpos`, and is 404
     ///   otherwise.
-    private func contents(of document: StoredDocument, from generation: Int) throws -> [LoadedAttachment]? {
+    private func contents(of document: StoredDocument, from generation: Int) throws -> [OutgoingAttachment]? {
         guard let entries = try document.attachments.map({ try JSONText($0).root }) else { return nil }
         let digest = { (entry: JSONValue) -> String? in
             guard let revpos = entry["revpos"]?.integer, revpos >= generation else { return nil }
             return entry["digest"]?.string
         }
-        let contents = try attachments(entries.members.compactMap { digest($0.value) }, of: document.id)
+        let contents = try attachmentContents(entries.members.compactMap { digest($0.value) }, of: document.id)
         return try entries.members.compactMap { member in
             guard let name = member.name.string else { return nil }
             let wanted = digest(member.value)
             if let wanted, contents[wanted] == nil { throw GatewayFault.missing }
-            return LoadedAttachment(name: name, entry: member.value, content: wanted.flatMap { contents[$0] })
+            return OutgoingAttachment(name: name, entry: member.value, content: wanted.flatMap { contents[$0] })
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 /// One attachment of a document that is on its way to a client.
-struct LoadedAttachment: Sendable {
+struct OutgoingAttachment: Sendable {
     enum Form {
         case stub
         /// `data`, in base64.
@@ -10,24 +10,41 @@ struct LoadedAttachment: Sendable {
         case following
     }
 
+    enum Content: Equatable {
+        /// At most ``inlineLimit`` bytes.
+        case loaded([UInt8])
+        case stored(StoredContent)
+    }
+
     let name: String
     /// The stored entry.
     let entry: JSONValue
     /// Nil if only the stub is to be sent.
-    let content: [UInt8]?
+    let content: Content?
 
     /// Contents that are not longer stay within the document, in base64.
     ///
     /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMaxInlineAttachmentSize`.
-    private static let inlineLimit = 200
+    static let inlineLimit = 200
+
+    /// The content, if it is to be read from the store.
+    var stored: StoredContent? {
+        if case .stored(let content) = content { content } else { nil }
+    }
+
+    /// How the attachment is sent in an answer that is one JSON object.
+    var objectForm: Form { content == nil ? .stub : .inline }
 
     /// How the attachment is sent in an answer that can have parts.
     var partForm: Form {
-        guard let content else { return .stub }
-        return content.count > Self.inlineLimit ? .following : .inline
+        switch content {
+        case nil: .stub
+        case .loaded: .inline
+        case .stored: .following
+        }
     }
 
-    /// The entry's text, members sorted.
+    /// The entry's text, members sorted. For a stored content ``BodyParts/placeholder`` stands in `data`.
     func text(_ form: Form) -> [UInt8] {
         guard let content, form != .stub else { return Array(entry.bytes) }
         var members: [(name: String, text: [UInt8])] = entry.members.compactMap { member in
@@ -37,11 +54,18 @@ struct LoadedAttachment: Sendable {
         if form == .following {
             members.append(("follows", Array("true".utf8)))
         } else {
-            members.append(("data", [UInt8(ascii: "\"")] + Base64.encode(content) + [UInt8(ascii: "\"")]))
+            members.append(("data", [UInt8(ascii: "\"")] + Self.data(content) + [UInt8(ascii: "\"")]))
         }
         members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        var text = JSONWriter(minimumCapacity: content.count / 3 * 4 + 256)
+        var text = JSONWriter()
         text.object { text in for member in members { text.member(member.name, raw: member.text) } }
         return text.bytes
+    }
+
+    private static func data(_ content: Content) -> [UInt8] {
+        switch content {
+        case .loaded(let bytes): Base64.encode(bytes)
+        case .stored: [BodyParts.placeholder]
+        }
     }
 }

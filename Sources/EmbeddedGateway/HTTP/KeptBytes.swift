@@ -1,0 +1,15 @@
+internal import NIOConcurrencyHelpers
+
+/// How many bytes an answer keeps in memory besides the piece that it is sending.
+final class KeptBytes: Sendable {
+    private let box = NIOLockedValueBox(0)
+
+    var count: Int { box.withLockedValue { $0 } }
+
+    /// Counts bytes while `body` runs.
+    func counting<Value>(_ bytes: Int, _ body: () async throws -> Value) async rethrows -> Value {
+        box.withLockedValue { $0 += bytes }
+        defer { box.withLockedValue { $0 -= bytes } }
+        return try await body()
+    }
+}
