@@ -58,7 +58,8 @@ import Testing
         let entries = lengths.enumerated().map { number, length in
             stub(number, length, #""data":"\#(String(decoding: Base64.encode(Self.content(length)), as: UTF8.self))""#)
         }
-        return #"{"_attachments":{\#(entries.joined(separator: ","))},"_cv":"\#(version)","_id":"a","_rev":"\#(revision)","v":1}"#
+        return #"{"_attachments":{\#(entries.joined(separator: ","))},"#
+            + #""_cv":"\#(version)","_id":"a","_rev":"\#(revision)","v":1}"#
     }
 
     private static let lengths = [

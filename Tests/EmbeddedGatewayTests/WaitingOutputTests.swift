@@ -33,6 +33,16 @@ import Testing
         #expect(ledger.total == 100)
     }
 
+    @Test func whoHasTakenEverythingIsDroppedLast() {
+        var ledger = WaitingOutputLedger(limit: 10)
+        let reader = ledger.add(4).key
+        ledger.advance(reader)
+        let silent = ledger.add(4).key
+        #expect(ledger.add(6).dropped == [silent])
+        ledger.wait(reader)
+        #expect(ledger.add(6).dropped.first != reader)
+    }
+
     @Test func moreIsMadeOnlyWhenTheDroppedAreGone() {
         var ledger = WaitingOutputLedger(limit: 10)
         let first = ledger.add(6).key

@@ -181,8 +181,8 @@ struct HTTPExchange {
         defer { waiting.remove(key) }
         for start in stride(from: 0, to: bytes.count, by: pieceLimit) {
             let piece = bytes[start..<min(start + pieceLimit, bytes.count)]
-            try await patience.deliver(.body(.byteBuffer(ByteBuffer(bytes: piece))))
-            waiting.advance(key)
+            waiting.wait(key)
+            try await patience.deliver(.body(.byteBuffer(ByteBuffer(bytes: piece)))) { waiting.advance(key) }
         }
     }
 

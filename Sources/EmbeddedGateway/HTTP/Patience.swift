@@ -35,11 +35,14 @@ struct Patience: Sendable {
     /// The writer of the connection would take any number of parts while its event loop is busy elsewhere: memory that
     /// nobody counts.
     ///
+    /// - Parameter whenTaken: Called on the event loop, when the kernel has taken it: a busy process may come to the
+    ///   caller only later.
     /// - Throws: What the connection ended with. A cancelled task closes it.
-    func deliver(_ part: HTTPServerResponsePart) async throws {
+    func deliver(_ part: HTTPServerResponsePart, whenTaken: @escaping @Sendable () -> Void) async throws {
         let end = closing(after: \.writing)
         let taken = channel.eventLoop.makePromise(of: Void.self)
         taken.futureResult.whenComplete { _ in end.cancel() }
+        taken.futureResult.whenSuccess { whenTaken() }
         channel.writeAndFlush(part, promise: taken)
         try await withTaskCancellationHandler {
             try await taken.futureResult.get()

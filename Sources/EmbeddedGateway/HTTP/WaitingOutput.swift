@@ -36,8 +36,11 @@ final class WaitingOutput: Sendable {
         return key
     }
 
-    /// The client has taken some of the bytes.
+    /// The client has taken all that it was given so far.
     func advance(_ key: Int) { state.withLockedValue { $0.ledger.advance(key) } }
+
+    /// The client is given more of the bytes.
+    func wait(_ key: Int) { state.withLockedValue { $0.ledger.wait(key) } }
 
     func remove(_ key: Int) {
         state.withLockedValue { state in
@@ -76,6 +79,8 @@ struct WaitingOutputLedger {
         var bytes: Int
         /// The moment of the last progress, counted in calls.
         var moment: Int
+        /// Whether the client has something to take. Else it waits for this process.
+        var isDue = true
     }
 
     private let limit: Int
@@ -105,9 +110,14 @@ struct WaitingOutputLedger {
         return (key, dropped)
     }
 
-    mutating func advance(_ key: Int) {
+    mutating func advance(_ key: Int) { note(key, isDue: false) }
+
+    mutating func wait(_ key: Int) { note(key, isDue: true) }
+
+    private mutating func note(_ key: Int, isDue: Bool) {
         moment += 1
         entries[key]?.moment = moment
+        entries[key]?.isDue = isDue
     }
 
     /// Whether more may be made. One that exceeds the limit by itself keeps nobody waiting: it is dropped for others.
@@ -128,6 +138,8 @@ struct WaitingOutputLedger {
     }
 
     private func oldest(except key: Int) -> Int? {
-        entries.filter { $0.key != key }.min { $0.value.moment < $1.value.moment }?.key
+        entries.filter { $0.key != key }.min {
+            $0.value.isDue == $1.value.isDue ? $0.value.moment < $1.value.moment : $0.value.isDue
+        }?.key
     }
 }
