@@ -95,7 +95,8 @@ let package = Package(
         .target(
             name: "Transfer",
             dependencies: [
-                "CCrypto", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules", "TodoData",
+                "CCrypto", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                "TodoData",
                 .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -111,7 +112,8 @@ let package = Package(
             name: "changebot",
             dependencies: [
                 "CDemoFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "JQ", "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle, .unixSignals,
+                "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle,
+                .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
 
@@ -130,7 +132,9 @@ let package = Package(
         .target(name: "TestKit", swiftSettings: settings),
         .testTarget(
             name: "ChangebotTests",
-            dependencies: ["changebot", "DocumentFlow", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit", .logging],
+            dependencies: [
+                "changebot", "DocumentFlow", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit", .logging,
+            ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
         .testTarget(

@@ -1,6 +1,6 @@
+internal import DocumentFlow
 package import GatewayClient
 package import Logging
-internal import DocumentFlow
 package import Pipeline
 package import Rules
 internal import ServiceLifecycle

@@ -1,5 +1,5 @@
-package import GatewayClient
 package import DocumentFlow
+package import GatewayClient
 package import Pipeline
 
 /// What a `run` is to do. Every default is written here and nowhere else.

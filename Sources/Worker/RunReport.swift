@@ -1,5 +1,5 @@
-internal import GatewayClient
 package import DocumentFlow
+internal import GatewayClient
 internal import Pipeline
 
 /// What can be told of a run while it goes on and after it, whatever its end.

@@ -1,10 +1,10 @@
+import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle

@@ -1,5 +1,5 @@
-import Foundation
 import DocumentFlow
+import Foundation
 import Pipeline
 import TestKit
 import Testing

@@ -1,8 +1,8 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import TestKit
@@ -150,7 +150,10 @@ import Worker
     }
 
     /// One write does it for all that a batch wants of a document, in a dry run too.
-    @Test func aDryRunCountsOneWriteForAllWishesOfABatch() async throws {
+    @Test(
+        .enabled(
+            if: try RealServer.fromEnvironment() == nil, "batches are cut as the answers of a server far away come in"))
+    func aDryRunCountsOneWriteForAllWishesOfABatch() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(
                 """
@@ -169,7 +172,10 @@ import Worker
             let tasks = (0..<50).map { (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task"}"#) }
             // Its task comes before it, as the gateway lists them, and is decided in the same batch.
             try await bench.load(tasks + [("u", #"{"_id":"u","type":"list","task":"t7"}"#)])
-            let dry = try await bench.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
+            let dry = try await bench.fix(rules, state: "dry") {
+                $0.preview = Preview { _ in }
+                $0.writers = 1
+            }
             let done = try await bench.fix(rules) { $0.writers = 1 }
             #expect(dry.shown == done.written, "\(dry.shown) \(done.written)")
         }

@@ -1,8 +1,8 @@
 import Compression
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle

@@ -1,6 +1,6 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
-import DocumentFlow
 import Pipeline
 import ServiceLifecycle
 import TestKit

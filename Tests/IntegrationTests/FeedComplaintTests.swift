@@ -1,9 +1,9 @@
+import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import Logging
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import TestKit
 import Testing

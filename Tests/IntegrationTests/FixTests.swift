@@ -1,7 +1,7 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import Testing

@@ -1,9 +1,9 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle

@@ -1,5 +1,5 @@
-import DocumentFlow
 import Compression
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON

@@ -1,8 +1,8 @@
+import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import Testing

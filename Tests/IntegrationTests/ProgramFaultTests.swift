@@ -1,5 +1,5 @@
-import JQ
 import DocumentFlow
+import JQ
 import Pipeline
 import Testing
 import Worker

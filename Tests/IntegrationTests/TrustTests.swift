@@ -1,8 +1,8 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import TestKit

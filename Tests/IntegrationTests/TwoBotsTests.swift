@@ -1,6 +1,6 @@
+import DocumentFlow
 import GatewayClient
 import LosslessJSON
-import DocumentFlow
 import Pipeline
 import Rules
 import ServiceLifecycle

@@ -1,6 +1,6 @@
+package import DocumentFlow
 package import GatewayClient
 internal import Locking
-package import DocumentFlow
 
 /// What can be told of an export while it goes on and after it, whatever its end.
 package final class ExportReport: Sendable {

@@ -1,5 +1,5 @@
-package import GatewayClient
 package import DocumentFlow
+package import GatewayClient
 package import Rules
 
 /// What an export is to hold, and where it goes. Every default is written here and nowhere else.

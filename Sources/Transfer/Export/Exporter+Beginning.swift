@@ -1,7 +1,7 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 
 extension Exporter {
     struct Beginning {

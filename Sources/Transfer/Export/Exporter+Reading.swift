@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 
 extension Exporter {
     /// Reads everything from where the writer stands.

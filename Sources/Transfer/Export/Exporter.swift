@@ -1,7 +1,7 @@
+internal import DocumentFlow
 package import GatewayClient
 package import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 internal import ServiceLifecycle
 
 /// `changebot export`: the documents of a keyspace into a file.

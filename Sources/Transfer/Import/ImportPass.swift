@@ -1,7 +1,7 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
 internal import LosslessJSON
-internal import DocumentFlow
 internal import Rules
 
 /// Reads the input once, and writes the documents of this pass.

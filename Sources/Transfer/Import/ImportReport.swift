@@ -1,6 +1,6 @@
+package import DocumentFlow
 internal import Locking
 internal import LosslessJSON
-package import DocumentFlow
 
 /// What can be told of an import while it goes on and after it, whatever its end.
 package final class ImportReport: Sendable {

@@ -1,7 +1,7 @@
+internal import DocumentFlow
 package import GatewayClient
 internal import Locking
 package import Logging
-internal import DocumentFlow
 internal import Rules
 internal import ServiceLifecycle
 internal import TodoData

@@ -1,7 +1,7 @@
+package import DocumentFlow
 package import GatewayClient
 package import Logging
 internal import LosslessJSON
-package import DocumentFlow
 internal import Rules
 
 /// Holds an export against a gateway: what is missing there, what is different, and what it has beside.

@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 internal import Pipeline
 
 /// Knows whether the database is still the one that the state belongs to, and keeps the copy of the checkpoint in it.

@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 internal import Pipeline
 
 /// Finds the state that belongs to the database behind a gateway, and deals with databases that were reset.

@@ -1,9 +1,9 @@
+internal import DocumentFlow
 internal import EmbeddedGateway
 internal import Foundation
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle

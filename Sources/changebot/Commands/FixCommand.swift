@@ -1,7 +1,7 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 internal import Worker

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import GatewayClient
 internal import DocumentFlow
+internal import GatewayClient
 internal import Pipeline
 internal import Rules
 internal import Worker

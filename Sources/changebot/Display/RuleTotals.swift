@@ -1,5 +1,5 @@
-internal import Logging
 internal import DocumentFlow
+internal import Logging
 internal import Pipeline
 
 /// How often each rule fired, for people: one line each, then what came of it all.

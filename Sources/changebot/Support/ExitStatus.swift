@@ -1,8 +1,8 @@
+internal import DocumentFlow
 internal import EmbeddedGateway
 internal import Foundation
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 

@@ -1,7 +1,7 @@
+internal import DocumentFlow
 internal import Foundation
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle

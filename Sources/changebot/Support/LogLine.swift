@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 internal import Pipeline
 
 /// One line on stderr, in both formats, a line feed at its end. Nothing that it is made of starts another line or moves

@@ -46,7 +46,8 @@ import Testing
                 let response = try await workspace.open("feed=continuous&timeout=300")
                 page = FeedPage(lines: try await response.body.collect(upTo: 64 << 20))
             } while page.own(workspace).count < ids.count && ContinuousClock.now < deadline
-            #expect(page.own(workspace).map(\.id).sorted() == ids)
+            // One that falls behind its own writes may tell of them twice.
+            #expect(Set(page.own(workspace).map(\.id)) == Set(ids))
             #expect((page.last != nil) == KnownDifferences.continuousFeedSaysWhereItEnds[workspace.kind])
         }
     }

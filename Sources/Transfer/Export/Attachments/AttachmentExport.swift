@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 
 /// Brings the bytes of attachments to where an export keeps them, several at once.
 struct AttachmentExport: Sendable {

@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 
 /// Fetches the bytes of attachments, and checks them against the length and the digest of their stubs.
 ///

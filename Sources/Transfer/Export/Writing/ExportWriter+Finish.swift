@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
-internal import DocumentFlow
 
 extension ExportWriter {
     static let pieceSize = 256 << 10

@@ -1,5 +1,5 @@
-internal import LosslessJSON
 internal import DocumentFlow
+internal import LosslessJSON
 
 extension ExportWriter {
     /// Counts a line that stays in the export, as it was counted when it was written.

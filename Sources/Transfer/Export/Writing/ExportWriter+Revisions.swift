@@ -1,7 +1,7 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 
 extension ExportWriter {
     /// Revisions asked for in one request; those of one document stay together.

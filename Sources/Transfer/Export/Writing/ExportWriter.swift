@@ -1,7 +1,7 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 internal import Rules
 
 /// Writes documents as they come from the gateway, and keeps the journal. On a thread of its own: writing and syncing

@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import DocumentFlow
 
 /// Takes in what became of batches, in their order, and remembers how far the import is. On a thread of its own: writing
 /// and syncing block.

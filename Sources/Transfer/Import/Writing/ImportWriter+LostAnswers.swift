@@ -1,5 +1,5 @@
-internal import GatewayClient
 internal import DocumentFlow
+internal import GatewayClient
 
 /// Writes that nobody answered: each may have been made or not.
 struct LostAnswers {

@@ -1,6 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
-internal import DocumentFlow
 
 // Revisions as they are: `new_edits:false`.
 extension ImportWriter {

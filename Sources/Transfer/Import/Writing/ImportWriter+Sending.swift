@@ -1,5 +1,5 @@
-internal import GatewayClient
 internal import DocumentFlow
+internal import GatewayClient
 
 // How bodies go to the gateway.
 extension ImportWriter {

@@ -1,8 +1,8 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
-internal import DocumentFlow
 
 /// Writes batches: looks at what is there where that decides, sends what is to be written, and repeats what the gateway
 /// could not decide about.
