@@ -88,76 +88,77 @@ package struct Delivery: Sendable {
 
     /// A way in for one task that brings changes in the order of the feed, or documents.
     package func makeIntake() -> Intake {
-        let sieve = ChangeSieve(
+        let filter = ChangeFilter(
             decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
             lettered: ruleSet.isPartial ? DocumentsWithLetters() : lettered, interruptions: interruptions,
             note: interruptions.makeNote(DecisionNoteFile.slots - 1))
-        return Intake(delivery: self, sieve: sieve)
+        return Intake(delivery: self, filter: filter)
     }
 
     package struct Intake {
         fileprivate let delivery: Delivery
-        fileprivate let sieve: ChangeSieve
+        fileprivate let filter: ChangeFilter
 
         /// Takes a stretch of the feed and returns once there is room for the next.
         ///
         /// - Throws: ``StateError`` if a dead letter can't be written, `CancellationError` while it waits for room: the
         ///   stretch is taken in then. ``RunFailure`` if too much has gone wrong.
         package func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
-            let sifted = rows.map(sieve.sift) ?? ChangeSieve.Result()
-            try await delivery.accept(sifted, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0, reached: reached)
+            let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
+            try await delivery.accept(
+                filtered, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0, reached: reached)
         }
 
         /// The same for documents that come from no feed.
         package func take(_ documents: DocumentBatch) async throws {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
-            try await delivery.accept(sieve.sift(documents), documents: documents.count, bytes: bytes)
+            try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
         }
 
-        /// The same for documents that were set aside. Those that find their end lose their letters.
+        /// The same for documents that were dead-lettered. Those that find their end lose their letters.
         package func take(_ documents: [RetriedDocument]) async throws {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
-            try await delivery.accept(sieve.sift(documents), documents: documents.count, bytes: bytes)
+            try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
         }
     }
 
     private func accept(
-        _ sifted: ChangeSieve.Result, changes: Int, bytes: Int, reached: SequenceID
+        _ filtered: ChangeFilter.Result, changes: Int, bytes: Int, reached: SequenceID
     ) async throws {
         let newestLetter = lettered.newest
-        try await setAside(sifted.deadLetters)
-        let picks = sifted.picks.compactMap { pick in pick.sequence.map { (pick.preceding, $0) } }
-        let tickets = await progress.advance(through: picks, to: reached, changes: changes, bytes: bytes)
-        try await submit(zip(sifted.picks, tickets).map { $0.candidate(ticket: $1) }, newestLetter)
+        try await deadLetter(filtered.deadLetters)
+        let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
+        let tickets = await progress.advance(through: matches, to: reached, changes: changes, bytes: bytes)
+        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, newestLetter)
     }
 
-    private func accept(_ sifted: ChangeSieve.Result, documents: Int, bytes: Int) async throws {
+    private func accept(_ filtered: ChangeFilter.Result, documents: Int, bytes: Int) async throws {
         let newestLetter = lettered.newest
-        try await setAside(sifted.deadLetters)
+        try await deadLetter(filtered.deadLetters)
         await progress.count { counters in
             counters.changes += documents
             counters.bytesIn += bytes
         }
-        try await submit(sifted.picks.map { $0.candidate(ticket: nil) }, newestLetter)
+        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, newestLetter)
     }
 
-    private func accept(_ sifted: ChangeSieve.RetryResult, documents: Int, bytes: Int) async throws {
+    private func accept(_ filtered: ChangeFilter.RetryResult, documents: Int, bytes: Int) async throws {
         let newestLetter = lettered.newest
-        try await setAside(sifted.deadLetters)
-        try await ledger.drop(sifted.settled)
+        try await deadLetter(filtered.deadLetters)
+        try await ledger.drop(filtered.settled)
         await progress.count { counters in
             counters.changes += documents
             counters.bytesIn += bytes
-            counters.deadLetters += sifted.untouched
+            counters.deadLetters += filtered.untouched
         }
-        try await submit(sifted.candidates, newestLetter)
+        try await submit(filtered.candidates, newestLetter)
     }
 
-    private func setAside(_ letters: [DeadLetter]) async throws {
+    private func deadLetter(_ letters: [DeadLetter]) async throws {
         guard !letters.isEmpty else { return }
         let letters = Array(letters.prefix(await progress.admit(letters.count, settings.errorLimit)))
         letterLog.report(letters)
-        lettered.insert(letters, numbers: try await ledger.setAside(letters))
+        lettered.insert(letters, numbers: try await ledger.keep(letters))
         try await progress.check(settings.errorLimit)
     }
 
@@ -179,7 +180,7 @@ package struct Delivery: Sendable {
     private func write() async throws {
         let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, pace: WritePace(), turns: Turns(),
+            budget: budget, allowance: allowance, pace: WritePace(), locks: KeyedLock(),
             busy: BusyDocuments(settings.effectLimits), lettered: lettered, letterLog: letterLog,
             interruptions: interruptions, settings: settings, logger: logger)
         // What is shown, and which documents a limit lets through, must not depend on who is faster.

@@ -5,7 +5,7 @@ package import Pipeline
 package import Rules
 internal import ServiceLifecycle
 
-/// `changebot dead-letters retry`: the rules over documents that were set aside, as they are now.
+/// `changebot dead-letters retry`: the rules over documents that were dead-lettered, as they are now.
 ///
 /// Works beside a run of the same name: what it writes is remembered in the same state, so the run does not decide it
 /// again. (It may see a write before that is on disk; it then finds the document as the rules want it.) A letter goes when its document is written, or needs nothing any more; it stays, with the new reason, if that
@@ -104,12 +104,12 @@ package struct DeadLetterRetry: Service {
 
     private func readDocuments(_ letters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
-        var reader = SetAsideDocumentReader(
+        var reader = DeadLetteredDocumentReader(
             gateway: gateway, decider: ruleSet.makeDecider(), progress: delivery.progress, settings: settings,
             logger: logger)
         switch letters {
         case .numbers(let numbers):
-            let documents = try ledger.setAsideDocuments(numbers)
+            let documents = try ledger.deadLetteredDocuments(numbers)
             outcome.note(documents)
             for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
                 let end = min(start + Self.batchSize, documents.count)
@@ -118,7 +118,7 @@ package struct DeadLetterRetry: Service {
         case .matching(let filter, let last):
             var reached = 0
             while true {
-                let documents = try ledger.setAsideDocuments(
+                let documents = try ledger.deadLetteredDocuments(
                     after: reached, upTo: last, limit: Self.batchSize, filter: filter)
                 guard let next = documents.last?.letters.first else { return }
                 reached = next

@@ -22,7 +22,7 @@ package final class RetryOutcome: Sendable {
     }
 
     /// One that fails again keeps its number, whatever its reason is now.
-    func note(_ documents: some Sequence<SetAsideDocument>) {
+    func note(_ documents: some Sequence<DeadLetteredDocument>) {
         state.withLock { $0.tried += documents.flatMap(\.letters) }
     }
 

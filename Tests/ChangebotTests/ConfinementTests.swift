@@ -92,8 +92,8 @@ import Testing
             for (number, id) in plain.enumerated() {
                 #expect(try await bench.document(DocumentID(id))?.root["of"]?.string == "d\(number)", "\(id)")
             }
-            let setAside = Set(try await bench.letterIDs().compactMap(\.self))
-            #expect(setAside == Set(reserved.indices.map { "d\($0 + plain.count)" }))
+            let deadLettered = Set(try await bench.letterIDs().compactMap(\.self))
+            #expect(deadLettered == Set(reserved.indices.map { "d\($0 + plain.count)" }))
             let mark = try await bench.withGateway { try await $0.localDocument("changebot.changebot") }
             #expect(mark.map { String(decoding: $0.body, as: UTF8.self).contains("identity") } == true)
         }

@@ -149,7 +149,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
 
     @Test func aDocumentThatIsSetAsideSaysWhy() throws {
         #expect(
-            try diff(.setAside(reason: "jq:\nnull")).lines(plain).map(\.text)
+            try diff(.deadLettered(reason: "jq:\nnull")).lines(plain).map(\.text)
                 == ["task-1  3-abc  add-image", "! dead-lettered: jq:\\u000anull"])
     }
 

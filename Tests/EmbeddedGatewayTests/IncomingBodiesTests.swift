@@ -34,7 +34,8 @@ import Testing
         "PUT /\(name) HTTP/1.1\r\nHost: x\r\nContent-Length: \(length)\r\n\r\n" + String(repeating: "x", count: bytes)
     }
 
-    private static let patient = Patience.Limits(head: .minutes(10), body: .minutes(10), writing: .minutes(10))
+    private static let patient = ConnectionTimeouts.Limits(
+        head: .minutes(10), body: .minutes(10), writing: .minutes(10))
 
     /// The head of the answer to a whole body.
     private static func head(_ port: Int, _ name: String) async throws -> String {

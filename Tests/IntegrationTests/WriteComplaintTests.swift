@@ -139,11 +139,11 @@ import Worker
             #expect(counters.deadLetters > 10 && counters.written > 100)
             let ledger = try bench.ledger(rules)
             defer { ledger.close() }
-            let setAside = Set(try ledger.deadLetters().map(\.id))
-            #expect(setAside.count == counters.deadLetters)
+            let deadLettered = Set(try ledger.deadLetters().map(\.id))
+            #expect(deadLettered.count == counters.deadLetters)
             for (task, lookup) in zip(tasks, try await bench.phone.allDocs(keys: tasks.map(\.id))) {
                 guard case .found(let revision, _) = lookup else { continue }
-                #expect(revision.generation == (setAside.contains(task.id) ? 1 : 2), "\(task.id)")
+                #expect(revision.generation == (deadLettered.contains(task.id) ? 1 : 2), "\(task.id)")
             }
         }
     }

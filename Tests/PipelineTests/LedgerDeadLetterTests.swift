@@ -18,10 +18,11 @@ import Testing
                 letter("a\u{0}b", revision: "1-\u{0}", rule: "r\u{0}s", reason: "\u{0}because", attempts: 3),
                 DeadLetter(sequence: nil, id: "", revision: nil, reason: "no JSON"),
             ]
-            try await ledger.setAside(letters)
+            try await ledger.keep(letters)
             var kept = try ledger.deadLetters()
             #expect(kept.map(\.filing?.number) == [1, 2])
-            #expect(kept.allSatisfy { $0.filing?.ruleSetHash == "r1" && $0.filing?.setAsideAt.hasSuffix("Z") == true })
+            #expect(
+                kept.allSatisfy { $0.filing?.ruleSetHash == "r1" && $0.filing?.deadLetteredAt.hasSuffix("Z") == true })
             for index in kept.indices { kept[index].filing = nil }
             #expect(kept == letters)
         }
@@ -29,8 +30,8 @@ import Testing
 
     @Test func theSameChangeSetAsideAgainTakesItsLettersPlace() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside([letter(attempts: 10), letter("t2")])
-            try await ledger.setAside([letter(rule: "other", reason: "again", attempts: 2)])
+            try await ledger.keep([letter(attempts: 10), letter("t2")])
+            try await ledger.keep([letter(rule: "other", reason: "again", attempts: 2)])
             let first = try #require(try ledger.deadLetter(1))
             #expect(first.reason == "again")
             #expect(first.rule == "other")
@@ -42,7 +43,7 @@ import Testing
     @Test func changesWithoutARevisionAreToldApartByTheirSequence() async throws {
         try await LedgerBench.withLedger { _, ledger in
             for number in [1, 2, 1] {
-                try await ledger.setAside([letter("", revision: nil, sequence: number)])
+                try await ledger.keep([letter("", revision: nil, sequence: number)])
             }
             #expect(try ledger.deadLetters().map(\.sequence) == [sequence(1), sequence(2)])
         }
@@ -50,13 +51,13 @@ import Testing
 
     @Test func aLetterReplacesThoseThatItSays() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside([
+            try await ledger.keep([
                 letter("other"), letter(revision: "1-a", attempts: 1), letter(revision: "2-b", attempts: 2),
                 letter(revision: "3-c", attempts: 4),
             ])
             var again = letter(revision: "3-c", reason: "still", attempts: 8)
             again.replaced = [3, 2, 99]
-            try await ledger.setAside([again])
+            try await ledger.keep([again])
             let letters = try ledger.deadLetters(of: "t1")
             #expect(letters.map(\.filing?.number) == [2])
             #expect(letters.first?.attempts == 15)
@@ -66,9 +67,9 @@ import Testing
 
     @Test func droppedNumbersAreNotGivenAgain() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside([letter("a"), letter("b"), letter("c")])
+            try await ledger.keep([letter("a"), letter("b"), letter("c")])
             #expect(try await ledger.drop([3, 2, 77, 3]) == 2)
-            try await ledger.setAside([letter("d")])
+            try await ledger.keep([letter("d")])
             #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 4])
             #expect(try ledger.deadLetter(3) == nil)
             #expect(try await ledger.dropDeadLetters(LetterFilter()) == 2)
@@ -78,7 +79,7 @@ import Testing
 
     @Test func lettersAreReadInPages() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside((1...5).map { letter(DocumentID("d\($0)")) })
+            try await ledger.keep((1...5).map { letter(DocumentID("d\($0)")) })
             #expect(try ledger.deadLetters(limit: 2).map(\.filing?.number) == [1, 2])
             #expect(try ledger.deadLetters(after: 2, limit: 2).map(\.filing?.number) == [3, 4])
             #expect(try ledger.deadLetters(after: 5).isEmpty)
@@ -87,7 +88,7 @@ import Testing
 
     @Test func lettersOfADocumentAreThoseOfItsWholeID() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside([letter("a"), letter("a\u{0}b"), letter("a\u{0}c"), letter("a", revision: "2-b")])
+            try await ledger.keep([letter("a"), letter("a\u{0}b"), letter("a\u{0}c"), letter("a", revision: "2-b")])
             #expect(try ledger.deadLetters(of: "a").map(\.filing?.number) == [1, 4])
             #expect(try ledger.deadLetters(of: "a\u{0}c").map(\.filing?.number) == [3])
         }
@@ -100,8 +101,8 @@ import Testing
                 letter.isOfRuleAlone = true
                 return letter
             }
-            try await ledger.setAside([skipped("r", "1-a"), skipped("s", "1-a")])
-            try await ledger.setAside([skipped("r", "2-b")])
+            try await ledger.keep([skipped("r", "1-a"), skipped("s", "1-a")])
+            try await ledger.keep([skipped("r", "2-b")])
             #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b"), RevisionID("1-a")])
             #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 2])
         }
@@ -109,7 +110,7 @@ import Testing
 
     @Test func theLettersOfAMendedDocumentGoButForThoseOfRulesThatFailStill() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside([
+            try await ledger.keep([
                 letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
                 letter("t2"),
             ])
@@ -126,7 +127,7 @@ import Testing
     /// A letter that came after the document was read may be of newer content.
     @Test func onlyLettersThatWereThereWhenTheDocumentWasReadGo() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            let numbers = try await ledger.setAside([letter(revision: "1-a"), letter(revision: "2-b")])
+            let numbers = try await ledger.keep([letter(revision: "1-a"), letter(revision: "2-b")])
             #expect(numbers == [1, 2])
             let mended = Ledger.MendedDocument(id: "t1", newestLetter: 1)
             #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
@@ -136,7 +137,7 @@ import Testing
 
     @Test func rulesThatWereNotAskedKeepTheirLetters() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.setAside([
+            try await ledger.keep([
                 letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
             ])
             let mended = Ledger.MendedDocument(id: "t1", rules: ["s"])

@@ -41,7 +41,7 @@ import Testing
         #expect(try await ledger.ownRevisions(among: [("ä", RevisionID("2-x"))]) == [0])
         var letter = DeadLetter(
             sequence: sequence(4), id: "ä", revision: RevisionID("1-a"), reason: "because", attempts: 3)
-        letter.filing = DeadLetter.Filing(number: 8, setAsideAt: "2026-11-20T10:00:00Z", ruleSetHash: "")
+        letter.filing = DeadLetter.Filing(number: 8, deadLetteredAt: "2026-11-20T10:00:00Z", ruleSetHash: "")
         #expect(try ledger.deadLetters(of: "ä") == [letter])
         #expect(try ledger.gateway() == "http://a:1/todo")
     }

@@ -39,7 +39,7 @@ import Testing
             try await run.saveCheckpoint(sequence(7))
             #expect(try beside.checkpoint()?.sequence == sequence(7))
             #expect(try beside.gateway() == "http://a:1/todo")
-            try await beside.setAside([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+            try await beside.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
             #expect(try run.deadLetterCount() == 1)
         }
     }
@@ -73,7 +73,7 @@ import Testing
             let preview = try Ledger(
                 previewing: bench.directory, name: "bot", ruleSetHash: "r1")
             try await preview.saveCheckpoint(sequence(1))
-            try await preview.setAside([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+            try await preview.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
             #expect(try await preview.drop([1]) == 0)
             let checkpoint = try run.checkpoint()
             #expect(checkpoint == nil)
@@ -177,7 +177,7 @@ import Testing
             try await ledger.adoptDatabase(identity: "old")
             try await ledger.saveCheckpoint(sequence(9))
             try await ledger.recordOwnRevisions(own)
-            try await ledger.setAside([DeadLetter(sequence: sequence(4), id: "d", revision: nil, reason: "r")])
+            try await ledger.keep([DeadLetter(sequence: sequence(4), id: "d", revision: nil, reason: "r")])
             try await ledger.beginAnew(identity: identity, at: .start, reason: "reset of the database")
             #expect(try ledger.databaseIdentity() == identity)
             #expect(try await ledger.ownRevisions(among: own) == [])

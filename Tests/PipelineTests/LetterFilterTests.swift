@@ -11,7 +11,7 @@ import Testing
             for (number, letter) in [("stamp", "no such path"), ("stamp", "100% wrong"), (nil, "refused: no")]
                 .enumerated()
             {
-                try await ledger.setAside([
+                try await ledger.keep([
                     DeadLetter(
                         sequence: sequence(number), id: number == 1 ? "a" : "b", revision: RevisionID("\(number)-x"),
                         rule: letter.0, reason: letter.1)
@@ -40,7 +40,7 @@ import Testing
             #expect(try ledger.deadLetters(filter: filter).compactMap(\.filing?.number) == numbers)
             #expect(try ledger.deadLetterCount(filter) == numbers.count)
             #expect(try ledger.deadLetterCounts(filter).reduce(0) { $0 + $1.count } == numbers.count)
-            let documents = try ledger.setAsideDocuments(after: 0, upTo: 9, limit: 9, filter: filter)
+            let documents = try ledger.deadLetteredDocuments(after: 0, upTo: 9, limit: 9, filter: filter)
             #expect(documents.flatMap(\.letters).sorted() == numbers)
             #expect(try await ledger.dropDeadLetters(filter) == numbers.count)
             #expect(try ledger.deadLetterCount() == 3 - numbers.count)

@@ -111,7 +111,7 @@ import Testing
     private func makeBoundState(_ catalogue: StateCatalogue, identity: String?) async throws {
         let opened = try open(catalogue, .unknowable)
         try await opened.ledger.saveCheckpoint(sequence(5))
-        try await opened.ledger.setAside([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+        try await opened.ledger.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
         try await opened.ledger.database.write { database in
             try database.execute(
                 sql: """

@@ -18,7 +18,7 @@ package struct RunCounters: Sendable, Equatable {
     package var conflicts = 0
     /// Documents that the gateway refused for good.
     package var rejected = 0
-    /// Changes set aside, refused ones included.
+    /// Changes dead-lettered, refused ones included.
     package var deadLetters = 0
     /// Requests sent again.
     package var retries = 0

@@ -2,7 +2,7 @@
 package enum ErrorLimit: Sendable, Equatable {
     /// Dead letters.
     case count(Int)
-    /// Dead letters per hundred documents that a rule fired on or that were set aside.
+    /// Dead letters per hundred documents that a rule fired on or that were dead-lettered.
     case percent(Double)
 
     /// With fewer documents than this a share says nothing yet.

@@ -151,7 +151,7 @@ package struct BulkSender {
         let reasons = outcomes.compactMap { outcome -> String? in
             switch outcome {
             case .undecided(let reason), .failed(let reason): reason
-            case .unmentioned: outcome.words
+            case .unmentioned: outcome.explanation
             default: nil
             }
         }

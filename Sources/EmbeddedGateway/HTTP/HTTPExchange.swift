@@ -11,7 +11,7 @@ struct HTTPExchange {
     private let head: HTTPRequestHead
     private(set) var inbound: Inbound
     private let outbound: Outbound
-    private let patience: Patience
+    private let timeouts: ConnectionTimeouts
     private let waiting: WaitingOutput
     private let bodies: IncomingBodies
     /// The request's body among the ``bodies``.
@@ -21,10 +21,10 @@ struct HTTPExchange {
     private var mustClose = false
 
     init(
-        _ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ patience: Patience,
+        _ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ timeouts: ConnectionTimeouts,
         _ waiting: WaitingOutput, _ bodies: IncomingBodies
     ) {
-        self.patience = patience
+        self.timeouts = timeouts
         self.bodies = bodies
         self.waiting = waiting
         self.head = head
@@ -72,7 +72,7 @@ struct HTTPExchange {
     private mutating func count(_ bytes: Int) throws(IncomingBodies.NoRoom) {
         do throws(IncomingBodies.NoRoom) {
             guard let bodyKey else {
-                bodyKey = try bodies.add(bytes, close: patience.close)
+                bodyKey = try bodies.add(bytes, close: timeouts.close)
                 return
             }
             try bodies.grow(bodyKey, by: bytes)
@@ -100,7 +100,7 @@ struct HTTPExchange {
             continueDue = false
             try await outbound.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
         }
-        let end = patience.closing(after: \.body)
+        let end = timeouts.closing(after: \.body)
         defer { end.cancel() }
         switch try await inbound.next() {
         case .body(let part): return part
@@ -138,7 +138,7 @@ struct HTTPExchange {
         }
         fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
         let head = head(status, &fields)
-        let end = patience.closing(after: \.writing)
+        let end = timeouts.closing(after: \.writing)
         defer { end.cancel() }
         if self.head.method == .HEAD || body.isEmpty {
             try await outbound.write(contentsOf: [.head(head), .end(nil)])
@@ -162,8 +162,8 @@ struct HTTPExchange {
             return try await outbound.write(contentsOf: [.head(head), .end(nil)])
         }
         try await outbound.write(.head(head))
-        try await make { [patience, waiting] bytes in
-            try await Self.deliver(bytes, kept, patience, waiting)
+        try await make { [timeouts, waiting] bytes in
+            try await Self.deliver(bytes, kept, timeouts, waiting)
             await waiting.room()
         }
         try await outbound.write(.end(nil))
@@ -174,15 +174,15 @@ struct HTTPExchange {
 
     /// Returns when the connection has taken the bytes. All of them count as waiting until then: they stay in memory.
     private static func deliver(
-        _ bytes: [UInt8], _ kept: KeptBytes, _ patience: Patience, _ waiting: WaitingOutput
+        _ bytes: [UInt8], _ kept: KeptBytes, _ timeouts: ConnectionTimeouts, _ waiting: WaitingOutput
     ) async throws {
         guard !bytes.isEmpty else { return }
-        let key = waiting.add(bytes.count + kept.count, close: patience.close)
+        let key = waiting.add(bytes.count + kept.count, close: timeouts.close)
         defer { waiting.remove(key) }
         for start in stride(from: 0, to: bytes.count, by: pieceLimit) {
             let piece = bytes[start..<min(start + pieceLimit, bytes.count)]
             waiting.wait(key)
-            try await patience.deliver(.body(.byteBuffer(ByteBuffer(bytes: piece)))) { waiting.advance(key) }
+            try await timeouts.deliver(.body(.byteBuffer(ByteBuffer(bytes: piece)))) { waiting.advance(key) }
         }
     }
 

@@ -28,7 +28,7 @@ final class HTTPServer: Sendable {
     ///
     /// - Throws: `IOError` if the address can't be bound.
     static func start(
-        host: String, port: Int, limits: Patience.Limits = Patience.Limits(),
+        host: String, port: Int, limits: ConnectionTimeouts.Limits = ConnectionTimeouts.Limits(),
         waiting: WaitingOutput = WaitingOutput(), bodies: IncomingBodies = IncomingBodies(),
         respond: @escaping Respond
     ) async throws -> HTTPServer {
@@ -54,7 +54,8 @@ final class HTTPServer: Sendable {
     }
 
     private static func accept(
-        _ channel: any Channel, _ connections: Connections, _ patience: Patience.Limits, _ waiting: WaitingOutput,
+        _ channel: any Channel, _ connections: Connections, _ timeouts: ConnectionTimeouts.Limits,
+        _ waiting: WaitingOutput,
         _ bodies: IncomingBodies, _ respond: @escaping Respond
     ) throws {
         // Framing is set by HTTPExchange: the automatic one is wrong for HEAD.
@@ -68,19 +69,19 @@ final class HTTPServer: Sendable {
         let parts = try NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>(
             wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
         connections.add(channel) {
-            await serve(parts, Patience(channel, patience), waiting, bodies, respond)
+            await serve(parts, ConnectionTimeouts(channel, timeouts), waiting, bodies, respond)
         }
     }
 
     private static func serve(
-        _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ patience: Patience,
+        _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ timeouts: ConnectionTimeouts,
         _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
     ) async {
         // What is thrown here is a client that went away, or an answer that was cut: the connection ends either way.
         try? await channel.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
             do {
-                try await answerAll(&parts, outbound, patience, waiting, bodies, respond)
+                try await answerAll(&parts, outbound, timeouts, waiting, bodies, respond)
             } catch let fault as HTTPParserError {
                 try await refuse(fault, outbound)
             } catch is ConnectionCut {}
@@ -96,11 +97,11 @@ final class HTTPServer: Sendable {
     }
 
     private static func answerAll(
-        _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ patience: Patience,
+        _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ timeouts: ConnectionTimeouts,
         _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
     ) async throws {
-        while let head = try await nextHead(&parts, patience) {
-            var exchange = HTTPExchange(head, parts, outbound, patience, waiting, bodies)
+        while let head = try await nextHead(&parts, timeouts) {
+            var exchange = HTTPExchange(head, parts, outbound, timeouts, waiting, bodies)
             defer { exchange.releaseBody() }
             let answer: Answer
             do {
@@ -121,9 +122,9 @@ final class HTTPServer: Sendable {
     }
 
     private static func nextHead(
-        _ parts: inout HTTPExchange.Inbound, _ patience: Patience
+        _ parts: inout HTTPExchange.Inbound, _ timeouts: ConnectionTimeouts
     ) async throws -> HTTPRequestHead? {
-        let end = patience.closing(after: \.head)
+        let end = timeouts.closing(after: \.head)
         defer { end.cancel() }
         guard case .head(let head)? = try await parts.next() else { return nil }
         return head

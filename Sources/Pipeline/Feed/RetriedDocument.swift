@@ -2,7 +2,7 @@ package import GatewayClient
 package import LosslessJSON
 internal import Rules
 
-/// A document that was set aside, as it is now.
+/// A document that was dead-lettered, as it is now.
 package struct RetriedDocument: Sendable {
     package enum Content: Sendable {
         case document(RevisionID, JSONText)
@@ -14,10 +14,10 @@ package struct RetriedDocument: Sendable {
         case unknown
     }
 
-    package let document: SetAsideDocument
+    package let document: DeadLetteredDocument
     package let content: Content
 
-    package init(_ document: SetAsideDocument, _ content: Content) {
+    package init(_ document: DeadLetteredDocument, _ content: Content) {
         self.document = document
         self.content = content
     }
@@ -38,7 +38,7 @@ package struct RetriedDocument: Sendable {
     }
 }
 
-extension ChangeSieve {
+extension ChangeFilter {
     struct RetryResult {
         var candidates: [Candidate] = []
         /// Of documents that can't be read.
@@ -49,17 +49,17 @@ extension ChangeSieve {
         var untouched = 0
     }
 
-    func sift(_ documents: [RetriedDocument]) -> RetryResult {
+    func filter(_ documents: [RetriedDocument]) -> RetryResult {
         var result = RetryResult()
         for retried in documents {
             let document = retried.document
             switch retried.content {
             case .document(let revision, let text):
-                sift(document, revision, text.bytes, of: text.root, isDeleted: false, into: &result)
+                filter(document, revision, text.bytes, of: text.root, isDeleted: false, into: &result)
             case .tombstone(let revision):
                 let bytes = RetriedDocument.tombstone(document.id, revision)
                 guard let text = try? JSONText(bytes) else { continue }
-                sift(document, revision, bytes, of: text.root, isDeleted: true, into: &result)
+                filter(document, revision, bytes, of: text.root, isDeleted: true, into: &result)
             case .gone: result.settled += document.letters
             case .unreadable(let reason):
                 var letter = DeadLetter(
@@ -72,8 +72,8 @@ extension ChangeSieve {
         return result
     }
 
-    private func sift(
-        _ document: SetAsideDocument, _ revision: RevisionID, _ bytes: [UInt8], of root: JSONValue, isDeleted: Bool,
+    private func filter(
+        _ document: DeadLetteredDocument, _ revision: RevisionID, _ bytes: [UInt8], of root: JSONValue, isDeleted: Bool,
         into result: inout RetryResult
     ) {
         guard decider.mayFire(on: root, isDeleted: isDeleted) else {

@@ -39,7 +39,7 @@ package struct Candidate: Sendable {
     var content: ContentFingerprint?
     /// The rules whose `put` led to it, where that is known without asking the ledger.
     var chain: RuleChain?
-    /// The letters that are done with once it is written, or found to need nothing; replaced if it is set aside again.
+    /// The letters that are done with once it is written, or found to need nothing; replaced if it is dead-lettered again.
     package var letters: [Int] = []
 
     /// Of the document as it came, or is expected to.

@@ -1,6 +1,6 @@
 package import GatewayClient
 
-/// A change that was set aside, so that the feed could go on.
+/// A change that was dead-lettered, so that the feed could go on.
 package struct DeadLetter: Sendable, Equatable {
     package var sequence: SequenceID?
     package var id: DocumentID
@@ -23,7 +23,7 @@ package struct DeadLetter: Sendable, Equatable {
         /// Stays the same as long as the letter is there, and is not given again.
         package let number: Int
         /// UTC (RFC 3339).
-        package let setAsideAt: String
+        package let deadLetteredAt: String
         /// The rules that were in force; empty if that is not known.
         package let ruleSetHash: String
     }

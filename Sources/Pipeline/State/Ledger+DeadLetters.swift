@@ -3,15 +3,15 @@ internal import GRDB
 package import GatewayClient
 
 extension Ledger {
-    /// Keeps letters. One for a change that was set aside before takes the other's place and number; its attempts are
+    /// Keeps letters. One for a change that was dead-lettered before takes the other's place and number; its attempts are
     /// added up. The same goes for the letters that it says it replaces.
     ///
     /// - Returns: Their numbers.
     @discardableResult
-    package func setAside(_ letters: [DeadLetter]) async throws(StateError) -> [Int] {
+    package func keep(_ letters: [DeadLetter]) async throws(StateError) -> [Int] {
         guard !letters.isEmpty else { return [] }
         let numbers = try await write { [ruleSetHash] database in
-            try letters.map { try Self.setAside($0, ruleSetHash, database) }
+            try letters.map { try Self.keep($0, ruleSetHash, database) }
         }
         return numbers ?? []
     }
@@ -135,7 +135,7 @@ extension Ledger {
         }
     }
 
-    private static func setAside(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
+    private static func keep(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
         // Seen again after a crash, or tried again. A change without a revision is known by its sequence alone.
         let known = try Row.fetchAll(
             database,
@@ -184,6 +184,6 @@ extension DeadLetter {
             sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: DocumentID(text("id") ?? ""),
             revision: text("revision").map { RevisionID($0) }, rule: text("rule"), reason: text("reason") ?? "",
             attempts: row["attempts"])
-        filing = Filing(number: row["number"], setAsideAt: row["set_aside_at"], ruleSetHash: row["rule_set"])
+        filing = Filing(number: row["number"], deadLetteredAt: row["set_aside_at"], ruleSetHash: row["rule_set"])
     }
 }

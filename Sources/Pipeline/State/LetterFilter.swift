@@ -13,7 +13,7 @@ package struct LetterFilter: Sendable, Equatable {
     package var rule: RuleName?
     /// What the reason contains, byte for byte.
     package var reason: String?
-    /// Only those that were set aside then or later: seconds since 1970.
+    /// Only those that were dead-lettered then or later: seconds since 1970.
     package var since: Int?
 
     package init(rule: RuleName? = nil, reason: String? = nil, since: Int? = nil) {

@@ -17,24 +17,24 @@ extension BulkWriter {
     ///   - open: Emptied.
     ///   - undecided: Takes those that could not be decided now.
     func decide(
-        _ open: inout [Candidate], _ tools: inout Tools, _ undecided: inout [Candidate]
+        _ open: inout [Candidate], _ context: inout WriterContext, _ undecided: inout [Candidate]
     ) async throws -> Decided {
-        var plans = try await plan(open, tools.planner, &undecided)
+        var plans = try await plan(open, context.planner, &undecided)
         open = []
         CrashPoint.decided.pass()
         if settings.preview != nil || settings.changeLimit != nil {
             // What stands behind the last document that may be changed is not looked at.
-            plans = try await allowed(try await withoutIdle(plans, &tools))
+            plans = try await allowed(try await withoutIdle(plans, &context))
         }
         await count(&plans)
         if let preview = settings.preview {
-            return Decided(again: try await show(await admitted(plans), to: preview, &tools))
+            return Decided(again: try await show(await admitted(plans), to: preview, &context))
         }
         plans = try await withoutFaults(plans)
-        plans = try await withoutUndone(plans, &tools)
-        plans = try await withoutLongChains(plans, &tools)
+        plans = try await withoutUndone(plans, &context)
+        plans = try await withoutLongChains(plans, &context)
         plans = try await withoutBusy(plans)
-        return try await writeOthers(for: plans, &tools)
+        return try await writeOthers(for: plans, &context)
     }
 
     /// The plans with something to write, or to complain of. All others are answered for, but for those that could not be
@@ -128,8 +128,8 @@ extension BulkWriter {
     }
 
     /// Without plans that want nothing but other documents which are as they should be already.
-    private func withoutIdle(_ plans: [Planner.Plan], _ tools: inout Tools) async throws -> [Planner.Plan] {
-        let wanted = try await tools.others.wanted(try await orders(of: plans))
+    private func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
+        let wanted = try await context.others.wanted(try await orders(of: plans))
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         var idle: [Planner.Plan] = []
@@ -209,9 +209,9 @@ extension BulkWriter {
 
     /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of
     /// those can't be written, the change is dead-lettered whole.
-    private func writeOthers(for plans: [Planner.Plan], _ tools: inout Tools) async throws -> Decided {
+    private func writeOthers(for plans: [Planner.Plan], _ context: inout WriterContext) async throws -> Decided {
         var decided = Decided()
-        let result = try await settleOthers(for: plans, &tools)
+        let result = try await settleOthers(for: plans, &context)
         var settled = Settlement()
         var postponed: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
         for (index, plan) in plans.enumerated() {
@@ -253,7 +253,7 @@ extension BulkWriter {
     }
 
     private func settleOthers(
-        for plans: [Planner.Plan], _ tools: inout Tools
+        for plans: [Planner.Plan], _ context: inout WriterContext
     ) async throws -> OtherDocuments.Result {
         let orders = try await orders(of: plans)
         guard !orders.isEmpty else { return OtherDocuments.Result() }
@@ -262,12 +262,12 @@ extension BulkWriter {
         let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         await queue.hold(held)
         do {
-            var result = try await tools.others.settle(orders, triggers: triggers)
+            var result = try await context.others.settle(orders, triggers: triggers)
             // Its own write would show that a document has changed meanwhile. Where there is none, it is looked at.
             let unwritten = result.wrote.subtracting(result.ended).filter { !plans[$0].decision.isChanged }
-            result.moved.formUnion(try await tools.others.moved(among: unwritten, triggers))
+            result.moved.formUnion(try await context.others.moved(among: unwritten, triggers))
             for write in result.written { logWritten(write) }
-            await decideWritten(result.written.filter { $0.place.keyspace == nil }, tools.planner)
+            await decideWritten(result.written.filter { $0.place.keyspace == nil }, context.planner)
             await queue.release(held)
             return result
         } catch {

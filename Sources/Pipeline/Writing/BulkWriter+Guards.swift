@@ -5,7 +5,7 @@ internal import Rules
 // What ends loops, and slows down what is written again and again.
 extension BulkWriter {
     /// Without documents whose content has led to the same write too often: somebody undoes it each time.
-    func withoutUndone(_ plans: [Planner.Plan], _ tools: inout Tools) async throws -> [Planner.Plan] {
+    func withoutUndone(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
         guard let limits = settings.effectLimits else { return plans }
         let effects = plans.map { plan in
             Ledger.Effect(id: plan.candidate.id, content: plan.candidate.content ?? ContentFingerprint(bytes: []))
@@ -13,17 +13,17 @@ extension BulkWriter {
         let counts = try await ledger.effectCounts(of: effects, window: limits.window)
         var reasons: [Int: String] = [:]
         for (index, count) in counts.enumerated() { reasons[index] = limits.reason(count) }
-        return try await without(Set(reasons.keys), plans, &tools) { [reasons] plan in
+        return try await without(Set(reasons.keys), plans, &context) { [reasons] plan in
             plan.candidate.deadLetter(reason: reasons[plan.index] ?? "")
         }
     }
 
     /// Without documents that rules led to which led to each other for too long.
-    func withoutLongChains(_ plans: [Planner.Plan], _ tools: inout Tools) async throws -> [Planner.Plan] {
+    func withoutLongChains(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
         let long = try await orders(of: plans).filter(\.chain.isTooLong)
         guard !long.isEmpty else { return plans }
         let chains = Dictionary(long.map { ($0.plan, $0.chain) }) { first, _ in first }
-        return try await without(Set(chains.keys), plans, &tools) { [names = shared.ruleSet.names] plan in
+        return try await without(Set(chains.keys), plans, &context) { [names = shared.ruleSet.names] plan in
             let chain = chains[plan.index]
             return plan.candidate.deadLetter(
                 rule: plan.plan.decision.puts.last.map { names[$0.rule] }, reason: chain?.reason ?? "")
@@ -39,10 +39,10 @@ extension BulkWriter {
 
     /// Dead-letters those of the plans that would write something; the others have nothing to do.
     private func without(
-        _ suspects: Set<Int>, _ plans: [Planner.Plan], _ tools: inout Tools, letter: (Suspect) -> DeadLetter
+        _ suspects: Set<Int>, _ plans: [Planner.Plan], _ context: inout WriterContext, letter: (Suspect) -> DeadLetter
     ) async throws -> [Planner.Plan] {
         guard !suspects.isEmpty else { return plans }
-        let wanted = try await tools.others.wanted(try await orders(of: plans).filter { suspects.contains($0.plan) })
+        let wanted = try await context.others.wanted(try await orders(of: plans).filter { suspects.contains($0.plan) })
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {

@@ -30,17 +30,17 @@ extension BulkWriter {
     ///
     /// - Returns: Documents that would have been put and that rules may fire on.
     func show(
-        _ plans: [Planner.Plan], to preview: Preview, _ tools: inout Tools
+        _ plans: [Planner.Plan], to preview: Preview, _ context: inout WriterContext
     ) async throws -> [Candidate] {
         let orders = try await orders(of: plans)
-        let lookups = try await tools.others.lookUp(orders)
+        let lookups = try await context.others.lookUp(orders)
         var settled = Settlement()
         var again: [Candidate] = []
         // One write does it for all that a batch wants of a document.
         var places: Set<DocumentPlace> = []
         for (index, plan) in plans.enumerated() {
             let home = DocumentPlace(keyspace: nil, id: plan.candidate.id)
-            if tools.previewed.handedOut.contains(plan.candidate.id), plan.candidate.chain == nil {
+            if context.previewed.handedOut.contains(plan.candidate.id), plan.candidate.chain == nil {
                 // Decided already, as it would be after the put.
                 settled.passedOver.append(plan.candidate)
                 continue
@@ -53,11 +53,11 @@ extension BulkWriter {
             }
             var puts: [PutOrder] = []
             for order in orders where order.plan == index {
-                guard let document = tools.previewed.put(order, lookups[order.place]) else { continue }
+                guard let document = context.previewed.put(order, lookups[order.place]) else { continue }
                 puts.append(order)
-                if let candidate = candidate(order, document, tools.planner) {
+                if let candidate = candidate(order, document, context.planner) {
                     again.append(candidate)
-                    tools.previewed.handOut(candidate.id)
+                    context.previewed.handOut(candidate.id)
                 }
             }
             guard plan.decision.isChanged || !puts.isEmpty else {
@@ -68,7 +68,7 @@ extension BulkWriter {
                 settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: order.chain.reason))
                 continue
             }
-            if plan.decision.isChanged, tools.mayPut { tools.previewed.note(home, plan.decision.document) }
+            if plan.decision.isChanged, context.mayPut { context.previewed.note(home, plan.decision.document) }
             try await preview.show(plan.report)
             settled.shown += puts.count { places.insert($0.place).inserted } + (plan.decision.isChanged ? 1 : 0)
             if plan.decision.isDeletion { settled.shownDeletions += 1 }

@@ -38,7 +38,7 @@ package struct BulkWriter: Sendable {
         let budget: MemoryBudget
         let allowance: ChangeAllowance
         let pace: WritePace
-        let turns: Turns<DocumentPlace>
+        let locks: KeyedLock<DocumentPlace>
         let busy: BusyDocuments
         let lettered: DocumentsWithLetters
         let letterLog: DeadLetterLog
@@ -59,7 +59,7 @@ package struct BulkWriter: Sendable {
     var limits: Limits { shared.settings.limits }
 
     /// What one run of ``run()`` works with.
-    struct Tools {
+    struct WriterContext {
         let planner: Planner
         var sender: BulkSender
         var others: OtherDocuments
@@ -92,19 +92,19 @@ package struct BulkWriter: Sendable {
     ///
     /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
     func run() async throws {
-        var tools = makeTools()
+        var context = makeContext()
         do {
             while true {
                 var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
                 if open.isEmpty { return }
-                while !open.isEmpty { open = try await settle(&open, &tools) }
+                while !open.isEmpty { open = try await settle(&open, &context) }
             }
         } catch is RunIsStopping {
             await queue.abort()
         }
     }
 
-    private func makeTools() -> Tools {
+    private func makeContext() -> WriterContext {
         let policy = RetryPolicy(settings.retries, hasSucceeded: true)
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
@@ -113,13 +113,13 @@ package struct BulkWriter: Sendable {
         }
         var senders: [String?: BulkSender] = [nil: sender(shared.gateway)]
         for (keyspace, sibling) in shared.siblings { senders[keyspace] = sender(sibling) }
-        return Tools(
+        return WriterContext(
             planner: Planner(
                 ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
                 interruptions: shared.interruptions, note: shared.interruptions.makeNote(number), now: settings.now),
             sender: sender(shared.gateway),
             others: OtherDocuments(
-                ledger: ledger, progress: progress, limits: limits, senders: senders, turns: shared.turns,
+                ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
                 busy: shared.busy),
             retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
                 await progress.count { $0.retries += 1 }
@@ -129,27 +129,28 @@ package struct BulkWriter: Sendable {
     /// Decides about candidates and writes them. Empties `open`: what was read is let go before anything is sent.
     ///
     /// - Returns: Those that have not found their end yet, to be settled again.
-    private func settle(_ open: inout [Candidate], _ tools: inout Tools) async throws -> [Candidate] {
+    private func settle(_ open: inout [Candidate], _ context: inout WriterContext) async throws -> [Candidate] {
         let unread = open.filter(\.isUnread)
         if !unread.isEmpty {
             open.removeAll(where: \.isUnread)
-            open += try await readAgain(unread, sender: &tools.sender)
+            open += try await readAgain(unread, sender: &context.sender)
         }
         var undecided: [Candidate] = []
-        let decided = try await decide(&open, &tools, &undecided)
-        let again = try await write(decided.writes, &tools)
+        let decided = try await decide(&open, &context, &undecided)
+        let again = try await write(decided.writes, &context)
         if !undecided.isEmpty {
             logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(undecided.count)"])
         }
-        try await tools.pause(before: undecided)
+        try await context.pause(before: undecided)
         return again + decided.again + undecided
     }
 
     /// Returns the candidates to be decided again; their documents are to be read.
-    private func write(_ writes: [PlannedWrite<Candidate>], _ tools: inout Tools) async throws -> [Candidate] {
+    private func write(_ writes: [PlannedWrite<Candidate>], _ context: inout WriterContext) async throws -> [Candidate]
+    {
         var again: [Candidate] = []
         for request in limits.requests(writes) {
-            try await tools.sender.send(request) { writes, outcomes in
+            try await context.sender.send(request) { writes, outcomes in
                 CrashPoint.written.pass()
                 var settled = Settlement()
                 for (write, outcome) in zip(writes, outcomes) {
@@ -198,7 +199,7 @@ package struct BulkWriter: Sendable {
         let letters = settled.deadLetters
         shared.letterLog.report(letters)
         try await dropLetters(ofMended: settled.decided)
-        let filed = try await ledger.setAside(letters)
+        let filed = try await ledger.keep(letters)
         shared.lettered.insert(letters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
         let effects = settings.effectLimits == nil ? [] : settled.effects

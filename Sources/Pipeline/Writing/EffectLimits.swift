@@ -1,6 +1,6 @@
 /// When a bot stops, or slows down, what it does to one document again and again.
 ///
-/// How often a document *changes* is no matter: a document that people change often is never set aside.
+/// How often a document *changes* is no matter: a document that people change often is never dead-lettered.
 package struct EffectLimits: Sendable {
     /// The write that is not made any more: as often in a row, the same content of a document has led to a write within
     /// ``window``, and somebody has undone it.

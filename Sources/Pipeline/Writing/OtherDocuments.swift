@@ -64,7 +64,7 @@ struct OtherDocuments {
     /// One for the followed keyspace (nil) and one for each other that rules name.
     var senders: [String?: BulkSender]
     /// Of all writers: one that is beaten by another of the same run would have to begin anew.
-    let turns: Turns<DocumentPlace>
+    let locks: KeyedLock<DocumentPlace>
     let busy: BusyDocuments
 
     /// Writes what is wanted.
@@ -99,22 +99,22 @@ struct OtherDocuments {
         _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ result: inout Result
     ) async throws -> [PutTarget] {
         var held = Set(targets.map(\.place))
-        await turns.take(held)
+        await locks.lock(held)
         let again: [PutTarget]
         do { again = try await settle(targets, in: keyspace, triggers, &held, &result) } catch {
-            await turns.giveBack(held)
+            await locks.unlock(held)
             throw error
         }
-        await turns.giveBack(held)
+        await locks.unlock(held)
         return again
     }
 
     /// Others need not wait for those that are done with.
-    private static func letGo(
-        _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ turns: Turns<DocumentPlace>
+    private static func unlock(
+        _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ locks: KeyedLock<DocumentPlace>
     ) async {
         held.subtract(places)
-        await turns.giveBack(places)
+        await locks.unlock(places)
     }
 
     private struct Write: Sendable {
@@ -158,13 +158,13 @@ struct OtherDocuments {
                     subject: write, document: BulkDocument(id: write.target.place.id, segments: [document.bytes])))
         }
         writes = try await withoutBusy(writes, &result)
-        let turns = turns
-        await Self.letGo(held.subtracting(writes.map(\.subject.target.place)), &held, turns)
+        let locks = locks
+        await Self.unlock(held.subtracting(writes.map(\.subject.target.place)), &held, locks)
         for request in limits.requests(writes) {
             var answers: [(write: Write, outcome: BulkOutcome)] = []
             try await senders[keyspace]?.send(request) { writes, outcomes in
                 answers += zip(writes, outcomes).map { ($0.subject, $1) }
-                await Self.letGo(Set(writes.map(\.subject.target.place)), &held, turns)
+                await Self.unlock(Set(writes.map(\.subject.target.place)), &held, locks)
             }
             again += try await book(answers, in: keyspace, &result)
         }
@@ -238,7 +238,7 @@ struct OtherDocuments {
                 target.splitUp()
                 again.append(target)
             case .rejected:
-                Self.fail(write, outcome.words, &result)
+                Self.fail(write, outcome.explanation, &result)
                 again.append(target)
             case .conflict:
                 target.conflicts += 1
@@ -266,7 +266,7 @@ struct OtherDocuments {
         _ result: inout Result
     ) {
         if tries >= limits.attempts {
-            Self.fail(write, "not accepted \(tries) times: \(outcome.words)", &result)
+            Self.fail(write, "not accepted \(tries) times: \(outcome.explanation)", &result)
             again.append(target)
         } else if target.conflicts >= Self.conflictsBeforeWaiting, target.refusals == 0 {
             Self.postpone(write, until: .now + Self.waitAfterManyConflicts, &result)

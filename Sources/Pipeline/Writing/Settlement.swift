@@ -77,7 +77,7 @@ struct Settlement {
         case .failed where candidate.attempts < attemptLimit: return .decideAgain(candidate)
         case .failed, .rejected:
             rejected += 1
-            deadLetter(candidate, candidate.deadLetter(reason: outcome.words))
+            deadLetter(candidate, candidate.deadLetter(reason: outcome.explanation))
         case .undecided: return .decideAgain(candidate)
         case .conflict, .unmentioned:
             if outcome == .conflict { conflicts += 1 }
@@ -85,7 +85,7 @@ struct Settlement {
             guard candidate.refusals >= attemptLimit else { return .decideAgain(candidate) }
             deadLetter(
                 candidate,
-                candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome.words)"))
+                candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome.explanation)"))
         }
         return .settled
     }

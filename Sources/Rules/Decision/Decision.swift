@@ -2,7 +2,7 @@ package import LosslessJSON
 
 /// What the rules want of one document.
 package struct Decision: Sendable {
-    /// Why there is no decision. The document is to be set aside, not written.
+    /// Why there is no decision. The document is to be dead-lettered, not written.
     package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
         /// The rule that could not be carried out; nil if it is none in particular.
         package let rule: String?

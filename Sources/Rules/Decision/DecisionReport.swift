@@ -21,7 +21,7 @@ package struct DecisionReport: Sendable {
     }
 
     /// From the document as it came to the one that is to be written, attachments left out. Empty where the document
-    /// is deleted, left alone or set aside.
+    /// is deleted, left alone or dead-lettered.
     package var patch: JSONPatch {
         guard decision.isChanged, !decision.isDeletion else { return JSONPatch(operations: []) }
         return JSONPatch.difference(

@@ -9,7 +9,7 @@ extension DocumentDiff {
         rules = report.fired
         before = report.document
         if let fault = decision.fault {
-            outcome = .setAside(reason: fault.description)
+            outcome = .deadLettered(reason: fault.description)
         } else {
             outcome = decision.isDeletion ? .deleted : .written(decision.document)
         }

@@ -24,7 +24,7 @@ struct DocumentDiff {
         case written(JSONText)
         case deleted
         /// Rules could not be applied, and why.
-        case setAside(reason: String)
+        case deadLettered(reason: String)
     }
 
     let id: String
@@ -54,7 +54,7 @@ struct DocumentDiff {
     private func body(_ style: TerminalStyle) -> [VisibleLine] {
         switch outcome {
         case .deleted: [style.red("- (deleted)")] + Self.indentedLines(before).map { style.red("- " + $0) }
-        case .setAside(let reason): [style.yellow("! dead-lettered: \(reason)")]
+        case .deadLettered(let reason): [style.yellow("! dead-lettered: \(reason)")]
         case .written(let after):
             LineDiff(Self.indentedLines(before), Self.indentedLines(after)).lines(style)
         }

@@ -9,7 +9,7 @@ internal import Rules
 /// The exit codes of the contract; the README has the same table.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
-    /// Went through the whole input, but some documents were rejected or set aside.
+    /// Went through the whole input, but some documents were rejected or dead-lettered.
     case incomplete = 1
     case usage = 64
     case invalidData = 65

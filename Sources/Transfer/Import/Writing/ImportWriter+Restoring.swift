@@ -79,7 +79,7 @@ extension ImportWriter {
             case .conflict:
                 outcomes[open.index] = .rejected(
                     reason: "the gateway keeps one leaf of a document only, and has another")
-            case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
+            case .rejected: outcomes[open.index] = .rejected(reason: outcome.explanation)
             case .undecided, .unmentioned, .failed:
                 if let open = open.after(outcome) {
                     again.append(open)

@@ -155,7 +155,7 @@ struct ImportWriter: Sendable {
             case .written: outcomes[open.index] = wanted
             case .conflict where settings.mode == .insert && !isTolerant(open.document, lost):
                 outcomes[open.index] = Self.isThere
-            case .rejected: outcomes[open.index] = .rejected(reason: outcome.words)
+            case .rejected: outcomes[open.index] = .rejected(reason: outcome.explanation)
             case .conflict, .undecided, .unmentioned, .failed:
                 guard let next = open.after(outcome) else {
                     outcomes[open.index] = Self.notAccepted(outcome)
@@ -177,7 +177,7 @@ struct ImportWriter: Sendable {
     }
 
     static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
-        .rejected(reason: "not accepted \(attemptLimit) times: \(outcome.words)")
+        .rejected(reason: "not accepted \(attemptLimit) times: \(outcome.explanation)")
     }
 
     /// Documents that met another revision were there already.

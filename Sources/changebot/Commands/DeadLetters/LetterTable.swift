@@ -35,7 +35,7 @@ struct LetterTable {
             letter.reason.prefix(reasonLimit + 1).count > reasonLimit
             ? letter.reason.prefix(reasonLimit) + "…" : letter.reason[...]
         return [
-            letter.filing.map { "\($0.number)" } ?? "", letter.filing?.setAsideAt ?? "", letter.id.text.visible,
+            letter.filing.map { "\($0.number)" } ?? "", letter.filing?.deadLetteredAt ?? "", letter.id.text.visible,
             (letter.revision?.text ?? "-").visible, (letter.rule ?? "-").visible, String(reason).visible,
         ]
     }

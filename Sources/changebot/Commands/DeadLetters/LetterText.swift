@@ -14,7 +14,7 @@ enum LetterText {
             writer.member("rule", optional: letter.rule)
             writer.member("reason", string: letter.reason)
             writer.member("attempts", integer: letter.attempts)
-            writer.member("set_aside_at", optional: letter.filing?.setAsideAt)
+            writer.member("set_aside_at", optional: letter.filing?.deadLetteredAt)
             writer.member("number", integer: letter.filing?.number ?? 0)
             writer.member("rule_set", optional: letter.filing.flatMap { $0.ruleSetHash.isEmpty ? nil : $0.ruleSetHash })
         }
@@ -28,7 +28,7 @@ enum LetterText {
             ("revision        ", letter.revision?.text), ("sequence        ", letter.sequence?.description),
             ("rule            ", letter.rule), ("reason          ", letter.reason),
             ("attempts        ", "\(letter.attempts)"),
-            ("dead-lettered at", letter.filing?.setAsideAt), ("rule set        ", letter.filing?.ruleSetHash),
+            ("dead-lettered at", letter.filing?.deadLetteredAt), ("rule set        ", letter.filing?.ruleSetHash),
         ]
         return facts.compactMap { fact in
             guard let value = fact.value, !value.isEmpty else { return nil }

@@ -1,19 +1,19 @@
 /// Lets tasks work on the same things one after the other, and on different things at the same time.
 ///
 /// A task takes all that it needs at once, so no two wait for each other. Those that want the same come in order.
-actor Turns<Thing: Hashable & Sendable> {
+actor KeyedLock<Thing: Hashable & Sendable> {
     private var taken: Set<Thing> = []
     private var waiting: [(things: Set<Thing>, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Returns once nobody else has any of these. Does not heed cancellation: whoever has them is to give them back soon.
-    func take(_ things: Set<Thing>) async {
+    /// Returns once nobody else has any of these. Does not heed cancellation: whoever has them unlocks them soon.
+    func lock(_ things: Set<Thing>) async {
         guard !isFree(things) || waiting.contains(where: { !$0.things.isDisjoint(with: things) }) else {
             return taken.formUnion(things)
         }
         await withCheckedContinuation { waiting.append((things, $0)) }
     }
 
-    func giveBack(_ things: Set<Thing>) {
+    func unlock(_ things: Set<Thing>) {
         taken.subtract(things)
         var wanted: Set<Thing> = []
         waiting.removeAll { waiter in

@@ -3,11 +3,11 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Picks out of a stretch of the feed, or of a full pass, the documents that some rule may fire on. All others cost a
+/// Finds in a stretch of the feed, or of a full pass, the documents that some rule may fire on. All others cost a
 /// look and no more.
-struct ChangeSieve {
+struct ChangeFilter {
     /// A document that needs work; of a feed, with the sequence of the row before it if that one needs none.
-    struct Pick {
+    struct Match {
         var preceding: SequenceID?
         var sequence: SequenceID?
         let id: DocumentID
@@ -23,7 +23,7 @@ struct ChangeSieve {
     }
 
     struct Result {
-        var picks: [Pick] = []
+        var matches: [Match] = []
         /// Documents that are not JSON: nothing can be decided about them.
         var deadLetters: [DeadLetter] = []
     }
@@ -43,13 +43,13 @@ struct ChangeSieve {
         return decider.mayFire(on: document, isDeleted: isDeleted) || lettered.mayContain(id)
     }
 
-    func sift(_ rows: ChangesBatch.SubSequence) -> Result {
+    func filter(_ rows: ChangesBatch.SubSequence) -> Result {
         var result = Result()
         var preceding: Change?
         for change in rows {
             if isToBeRead(change), let sequence = change.sequence {
-                result.picks.append(
-                    Pick(
+                result.matches.append(
+                    Match(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, document: []))
                 preceding = nil
@@ -64,8 +64,8 @@ struct ChangeSieve {
                 continue
             }
             if let document = document(toDecide: change), let sequence = change.sequence {
-                result.picks.append(
-                    Pick(
+                result.matches.append(
+                    Match(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, isDeleted: change.kind == .tombstone,
                         document: document.bytesWithoutVersion))
@@ -96,7 +96,7 @@ struct ChangeSieve {
         return document
     }
 
-    func sift(_ documents: DocumentBatch) -> Result {
+    func filter(_ documents: DocumentBatch) -> Result {
         var result = Result()
         for document in documents {
             switch document.kind {
@@ -110,8 +110,8 @@ struct ChangeSieve {
                     continue
                 }
                 guard isWanted(body, document.id, document.revision, isDeleted: false) else { continue }
-                result.picks.append(
-                    Pick(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
+                result.matches.append(
+                    Match(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
             case .malformed(let fault):
                 result.deadLetters.append(
                     DeadLetter(

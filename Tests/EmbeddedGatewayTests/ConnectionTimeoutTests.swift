@@ -4,9 +4,9 @@ import Testing
 @testable import EmbeddedGateway
 
 /// Connections on which nothing goes on.
-@Suite(.timeLimit(.minutes(5))) struct PatienceTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTimeoutTests {
     private func withServer(
-        _ limits: Patience.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
+        _ limits: ConnectionTimeouts.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
         _ body: (HTTPServer) async throws -> Void
     ) async throws {
         let server = try await HTTPServer.start(host: "127.0.0.1", port: 0, limits: limits, respond: respond)
@@ -17,8 +17,8 @@ import Testing
         await server.stop()
     }
 
-    private static var short: Patience.Limits {
-        Patience.Limits(head: .milliseconds(20), body: .milliseconds(20), writing: .milliseconds(20))
+    private static var short: ConnectionTimeouts.Limits {
+        ConnectionTimeouts.Limits(head: .milliseconds(20), body: .milliseconds(20), writing: .milliseconds(20))
     }
 
     @Test(arguments: [
@@ -46,7 +46,7 @@ import Testing
                     while true { try await send([UInt8](repeating: 0, count: 1 << 20)) }
                 })
         }
-        try await withServer(Patience.Limits(writing: .milliseconds(20)), respond: endless) { server in
+        try await withServer(ConnectionTimeouts.Limits(writing: .milliseconds(20)), respond: endless) { server in
             try await RawConnection.with(port: server.port) { connection in
                 try await connection.get("/")
                 for await _ in ends {}
@@ -59,7 +59,7 @@ import Testing
     @Test func aFeedMayBeSilentForLonger() async throws {
         let gateway = try TestGateway(database: "todo")
         let router = gateway.router
-        let limits = Patience.Limits(writing: .milliseconds(20))
+        let limits = ConnectionTimeouts.Limits(writing: .milliseconds(20))
         let respond: HTTPServer.Respond = { await router.answer($0) }
         try await withServer(limits, respond: respond) { server in
             try await RawConnection.with(port: server.port) { feed in

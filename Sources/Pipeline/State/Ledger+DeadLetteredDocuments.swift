@@ -2,7 +2,7 @@ internal import GRDB
 package import GatewayClient
 
 /// A document that letters are about.
-package struct SetAsideDocument: Sendable, Equatable {
+package struct DeadLetteredDocument: Sendable, Equatable {
     package let id: DocumentID
     /// Their numbers.
     package let letters: [Int]
@@ -12,7 +12,7 @@ package struct SetAsideDocument: Sendable, Equatable {
 
 extension Ledger {
     /// The documents of these letters, each once; letters that are not there are left out.
-    package func setAsideDocuments(_ numbers: [Int]) throws(StateError) -> [SetAsideDocument] {
+    package func deadLetteredDocuments(_ numbers: [Int]) throws(StateError) -> [DeadLetteredDocument] {
         var order: [DocumentID] = []
         var letters: [DocumentID: [DeadLetter]] = [:]
         for number in Set(numbers).sorted() {
@@ -22,7 +22,7 @@ extension Ledger {
         }
         return order.map { id in
             let letters = letters[id] ?? []
-            return SetAsideDocument(
+            return DeadLetteredDocument(
                 id: id, letters: letters.compactMap(\.filing?.number), sequence: letters.last?.sequence)
         }
     }
@@ -34,9 +34,9 @@ extension Ledger {
     ///   - last: Letters with higher numbers don't count.
     ///   - limit: At most so many.
     ///   - filter: Letters that it holds back don't count.
-    package func setAsideDocuments(
+    package func deadLetteredDocuments(
         after number: Int, upTo last: Int, limit: Int, filter: LetterFilter = LetterFilter()
-    ) throws(StateError) -> [SetAsideDocument] {
+    ) throws(StateError) -> [DeadLetteredDocument] {
         let (any, earlier) = (filter.condition(on: "letter"), filter.condition(on: "earlier"))
         return try read { database in
             let firsts = try WholeText.fetchAll(
@@ -56,7 +56,7 @@ extension Ledger {
                         WHERE id = ? AND number <= ? AND \(any.sql) ORDER BY number
                         """,
                     arguments: [id, last] + any.arguments)
-                return SetAsideDocument(
+                return DeadLetteredDocument(
                     id: DocumentID(id.text), letters: rows.map { $0["number"] },
                     sequence: (rows.last?["sequence"] as String?).flatMap { SequenceID($0) })
             }

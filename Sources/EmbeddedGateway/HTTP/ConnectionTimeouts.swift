@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOHTTP1
 
 /// How long a connection may make no headway before it is closed.
-struct Patience: Sendable {
+struct ConnectionTimeouts: Sendable {
     /// - Note: Source: the first is `idle_timeout` of Sync Gateway. It has no others by default; these only end what
     ///   will never go on, or hold memory for nobody.
     struct Limits: Sendable {

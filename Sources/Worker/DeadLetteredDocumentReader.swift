@@ -5,8 +5,8 @@ internal import LosslessJSON
 internal import Pipeline
 internal import Rules
 
-/// Reads documents that were set aside, as they are now.
-struct SetAsideDocumentReader {
+/// Reads documents that were dead-lettered, as they are now.
+struct DeadLetteredDocumentReader {
     /// Answers about a deleted document that are no JSON, after which it is taken for unreadable.
     private static let failuresBeforeGivingUp = 3
 
@@ -31,7 +31,7 @@ struct SetAsideDocumentReader {
     ///
     /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `take` throws.
     mutating func read(
-        _ documents: ArraySlice<SetAsideDocument>, take: ([RetriedDocument]) async throws -> Void
+        _ documents: ArraySlice<DeadLetteredDocument>, take: ([RetriedDocument]) async throws -> Void
     ) async throws {
         let unknown = documents.filter { $0.id.text.isEmpty }
         if !unknown.isEmpty { try await take(unknown.map { RetriedDocument($0, .unknown) }) }

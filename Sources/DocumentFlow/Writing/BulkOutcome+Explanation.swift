@@ -2,7 +2,7 @@ package import GatewayClient
 
 extension BulkOutcome {
     /// Why a document was not written, for people.
-    package var words: String {
+    package var explanation: String {
         switch self {
         case .written: "it was written"
         case .conflict: "somebody else writes it all the time"
