@@ -77,7 +77,8 @@ let package = Package(
             name: "Rules", dependencies: ["Compression", "JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
             swiftSettings: settings),
         .target(
-            name: "DocumentFlow", dependencies: ["GatewayClient", "LosslessJSON", .logging, .serviceLifecycle],
+            name: "DocumentFlow",
+            dependencies: ["GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
             name: "Pipeline",
@@ -96,8 +97,7 @@ let package = Package(
             name: "Transfer",
             dependencies: [
                 "CCrypto", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules",
-                "TodoData",
-                .logging, .serviceLifecycle,
+                "TodoData", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(name: "TodoData", dependencies: ["LosslessJSON"], swiftSettings: settings),

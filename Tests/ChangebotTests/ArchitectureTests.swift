@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// The arrows between the targets: each imports only what stands below it, and what the manifest names.
+@Suite struct ArchitectureTests {
+    /// From the lowest layer to the highest. A target may import those of lower layers only.
+    private static let layers = [
+        ["Locking", "Compression", "LosslessJSON"],
+        ["HTTPTransport", "JQ", "TodoData", "EmbeddedGateway"],
+        ["GatewayClient", "Rules"],
+        ["DocumentFlow"],
+        ["Pipeline", "Transfer"],
+        ["Worker"],
+        ["changebot"],
+    ]
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The modules of this project that a target's files import.
+    private static func imports(of target: String) throws -> Set<String> {
+        let folder = root.appending(path: "Sources/\(target)")
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        var modules: Set<String> = []
+        for case let file as URL in files where file.pathExtension == "swift" {
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                guard let match = line.prefixMatch(of: /(?:public |package |internal )?import (\w+)/) else { continue }
+                modules.insert(String(match.1))
+            }
+        }
+        return modules.intersection(layers.joined())
+    }
+
+    /// The dependencies that the manifest names for a target.
+    private static func dependencies(of target: String) throws -> Set<String> {
+        let manifest = try text("Package.swift")
+        let name = try #require(manifest.firstRange(of: Regex("arget\\(\\s*name: \"\(target)\"")))
+        let rest = manifest[name.upperBound...]
+        let end = try #require(rest.firstRange(of: "swiftSettings"))
+        let names = rest[..<end.lowerBound].matches(of: /"(\w+)"/).map { String($0.1) }
+        return Set(names).intersection(layers.joined())
+    }
+
+    @Test(arguments: layers.joined().map(\.self)) func whatATargetImportsStandsBelowIt(target: String) throws {
+        let layer = try #require(Self.layers.firstIndex { $0.contains(target) })
+        let below = Set(Self.layers[..<layer].joined())
+        let imports = try Self.imports(of: target)
+        #expect(imports.isSubset(of: below), "\(imports.subtracting(below).sorted())")
+        let dependencies = try Self.dependencies(of: target)
+        #expect(imports == dependencies, "imported \(imports.sorted()), named \(dependencies.sorted())")
+    }
+
+    @Test func everyTargetHasALayer() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+        let targets = folders.filter { !$0.hasPrefix("C") || $0 == "Compression" }
+        let tools = ["TestKit", "changebot-bench", "changebot-soak"]
+        #expect(Set(targets).subtracting(tools) == Set(Self.layers.joined()))
+    }
+
+    @Test func theMapNamesEveryTarget() throws {
+        let readme = try Self.text("README.md")
+        for target in try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+        where target != "CAllocationCounter" {
+            #expect(readme.contains("`\(target)`"), "\(target)")
+        }
+    }
+}
