@@ -140,7 +140,9 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "Compression", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", .logging,
+                "Compression", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON",
+                "TestKit",
+                .logging,
             ],
             swiftSettings: settings),
         .testTarget(

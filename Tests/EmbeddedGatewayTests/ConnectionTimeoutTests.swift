@@ -28,8 +28,8 @@ import Testing
     func aRequestThatDoesNotGoOnEndsItsConnection(text: String) async throws {
         try await withServer(Self.short) { server in
             try await RawConnection.with(port: server.port) { connection in
-                if !text.isEmpty { try await connection.send(text) }
-                // A reset is an end too.
+                // A reset is an end too; on a busy machine it may come first.
+                if !text.isEmpty { try? await connection.send(text) }
                 let answer = try? await connection.readToEnd()
                 #expect(answer ?? "" == "")
             }

@@ -2,6 +2,7 @@ import Foundation
 import GatewayClient
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// The server that `CHANGEBOT_TEST_GATEWAY` names: the URL of a keyspace that is there for tests alone.
@@ -12,8 +13,6 @@ import Testing
 struct RealServer {
     let url: GatewayURL
     let settings: GatewaySettings
-
-    private static let turns = Turns()
 
     static func fromEnvironment() throws -> RealServer? {
         let environment = ProcessInfo.processInfo.environment
@@ -30,7 +29,7 @@ struct RealServer {
     /// A keyspace with nothing in it, for one test.
     func withKeyspace(_ body: (GatewayURL) async throws -> Void) async throws {
         if try await withDatabase(body) { return }
-        try await Self.turns.take {
+        try await SharedKeyspace.ofTests.alone {
             try await empty()
             try await body(url)
         }
@@ -84,32 +83,5 @@ struct RealServer {
             }
         }
         await gateway.shutdown()
-    }
-}
-
-/// Lets one in after the other.
-private actor Turns {
-    private var isTaken = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    nonisolated func take(_ body: () async throws -> Void) async throws {
-        await begin()
-        do { try await body() } catch {
-            await end()
-            throw error
-        }
-        await end()
-    }
-
-    private func begin() async {
-        guard isTaken else {
-            isTaken = true
-            return
-        }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    private func end() {
-        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
     }
 }

@@ -2,6 +2,7 @@ import GatewayClient
 import HTTPTransport
 import Locking
 import LosslessJSON
+import TestKit
 
 /// A place for one case: a database of its own where the server lets this user make one, else the keyspace that was
 /// named, in which the case keeps to documents of a prefix of its own. What it made is gone afterwards.
@@ -31,7 +32,14 @@ final class Workspace: Sendable {
 
     /// Runs a case and cleans up behind it, however it ended.
     static func with(_ body: (Workspace) async throws -> Void) async throws {
-        let workspace = try await Workspace(on: .shared())
+        let server = try await ConformanceServer.shared()
+        guard server.kind != .embedded else { return try await run(on: server, body) }
+        // Other suites empty the keyspace of a real server.
+        try await SharedKeyspace.ofTests.together { try await run(on: server, body) }
+    }
+
+    private static func run(on server: ConformanceServer, _ body: (Workspace) async throws -> Void) async throws {
+        let workspace = try await Workspace(on: server)
         do { try await body(workspace) } catch {
             await workspace.remove()
             throw error
