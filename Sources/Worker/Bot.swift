@@ -127,6 +127,11 @@ package struct Bot: Service {
             info = try await contact.make(needsNewest: true, wasThere: true)
         }
         let start = try startSequence(info, state.ledger, copy: copy)
+        if let newest = info.updateSequence, newest.hasPassed(start) == false {
+            logger.warning(
+                "the database has not reached this sequence: changes are passed over until it does; 'changebot checkpoint reset' starts at the beginning",
+                metadata: ["since": "\(start)", "newest": "\(newest)"])
+        }
         return Beginning(info: info, start: start, state: state, watch: watch)
     }
 

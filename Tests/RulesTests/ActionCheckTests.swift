@@ -25,6 +25,13 @@ import Testing
         ("when: {}, if: 'input', then: []", "no further input"),
         ("when: {}, then: [put: {id: x, document: {at: {jq: now}}}]", "'now' is the same as $now here; write $now"),
         ("when: {}, if: 'if .a then halt else . end', then: []", "use empty to do nothing"),
+        (
+            "when: {}, then: [merge: {a: {jq:.b}}]",
+            "'jq:.b' is read as the name of a field; write a space after the colon"
+        ),
+        ("when: {}, then: [put: {id: x, document: {type:task}}]", "write a space after the colon: type: task"),
+        ("when: {}, then: [merge: {a: {jg: .b}}]", "'jg' is read as the name of a field; did you mean jq?"),
+        ("when: {}, then: [merge: {done: yes}]", "yes is a text here; write true for the boolean"),
     ])
     func warnsOf(rule: String, message: String) throws {
         let found = try messages("name: a, " + rule)
@@ -37,6 +44,7 @@ import Testing
         "when: {}, if: '$now > .input # now halt', then: [merge: {price: $5}]",
         "when: {}, then: [merge: {a: {jq: $now}}, detach: now]",
         "when: {}, on: [change, delete], then: [merge: {a: 1}]",
+        "when: {}, then: [merge: {done: 'yes', 'a:b': 1, a: null}]",
         "when: {}, on: [delete], then: [put: {id: x, document: {}}]",
     ])
     func isSilentAbout(rule: String) throws {

@@ -14,7 +14,7 @@ import Testing
         ("{a: {$elemMatch: {b: 'x '}}}", "white space around a text counts"),
         ("{a: no}", "3:24: warning: rule 'a': no is a text here; write false for the boolean"),
         ("{a: {$ne: Yes}}", "write true for the boolean"), ("{a: {$in: [x, off]}}", "write false for the boolean"),
-        ("{type:task}", "'type:task' is read as the name of a field; write a space behind the colon: type: task"),
+        ("{type:task}", "'type:task' is read as the name of a field; write a space after the colon: type: task"),
         ("{a.$exists: true}", "'a.$exists' is read as the name of a field; write a: { $exists: … }"),
     ])
     func slips(when: String, warning: String) throws {

@@ -13,8 +13,13 @@ enum ActionCheck {
                 if let (code, message) = message(action, of: rule) { warn(element.position, code, message) }
             }
         }
-        for text in texts(in: rule.source.member("then")) {
-            if let message = uncomputed(text.text) { warn(text.position, .notAProgram, message) }
+        for node in texts(in: rule.source.member("then")) {
+            if let message = node.text.flatMap(uncomputed) { warn(node.position, .notAProgram, message) }
+            if let message = LiteralCheck.oldBoolean(node) { warn(node.position, .mixedTypes, message) }
+        }
+        for member in members(in: rule.source.member("then")) {
+            if let message = LiteralCheck.missingSpace(member) { warn(member.position, .fieldName, message) }
+            if let message = mistypedProgram(member) { warn(member.position, .notAProgram, message) }
         }
         for program in programs(in: rule.source) {
             for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
@@ -60,13 +65,30 @@ enum ActionCheck {
     }
 
     /// Texts that are not programs.
-    private static func texts(in node: SourceNode?) -> [(text: String, position: SourcePosition)] {
+    private static func texts(in node: SourceNode?) -> [SourceNode] {
         switch node?.content {
-        case .string(let text): return node.map { [(text, $0.position)] } ?? []
+        case .string: return node.map { [$0] } ?? []
         case .list(let elements): return elements.flatMap { texts(in: $0) }
         case .object(let members): return node?.isComputed == true ? [] : members.flatMap { texts(in: $0.value) }
         default: return []
         }
+    }
+
+    /// All members of objects that are no programs.
+    private static func members(in node: SourceNode?) -> [SourceNode.Member] {
+        switch node?.content {
+        case .list(let elements): return elements.flatMap { members(in: $0) }
+        case .object(let own): return node?.isComputed == true ? [] : own + own.flatMap { members(in: $0.value) }
+        default: return []
+        }
+    }
+
+    /// `{ jg: .total }`.
+    private static func mistypedProgram(_ member: SourceNode.Member) -> String? {
+        guard ["jg", "qj", "jp", "hq"].contains(member.name.lowercased()) || ["JQ", "Jq", "jQ"].contains(member.name),
+            let text = member.value.text, text.hasPrefix(".") || text.hasPrefix("$")
+        else { return nil }
+        return "'\(DisplayText.plain(member.name))' is read as the name of a field; did you mean jq?"
     }
 
     private static func programs(in node: SourceNode) -> [(text: String, position: SourcePosition)] {

@@ -28,14 +28,14 @@ enum LiteralCheck {
     }
 
     /// `{ type:task }`: a name without a value, in YAML.
-    private static func missingSpace(_ member: SourceNode.Member) -> String? {
+    static func missingSpace(_ member: SourceNode.Member) -> String? {
         guard case .null = member.value.content, member.value.isPlain,
             let colon = member.name.firstIndex(of: ":"), colon > member.name.startIndex
         else { return nil }
         let rest = member.name[colon...].dropFirst()
         guard !rest.isEmpty else { return nil }
         let (name, value) = (DisplayText.plain(String(member.name[..<colon])), DisplayText.plain(String(rest)))
-        return "'\(name):\(value)' is read as the name of a field; write a space behind the colon: \(name): \(value)"
+        return "'\(name):\(value)' is read as the name of a field; write a space after the colon: \(name): \(value)"
     }
 
     /// `{ regex: a }`: a field, most likely meant as an operator. Not for words that fields are named by.
@@ -108,14 +108,15 @@ enum LiteralCheck {
 
     /// `complete: no`, which was false in YAML 1.1.
     private static func oldBoolean(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        oldBoolean(node).map { [rule.warning(at: node.position, .mixedTypes, $0)] } ?? []
+    }
+
+    /// What is wrong with a value that is one in YAML 1.1 only.
+    static func oldBoolean(_ node: SourceNode) -> String? {
         guard case .string(let text) = node.content, node.isPlain,
             let meaning = ["yes": "true", "on": "true", "no": "false", "off": "false"][text.lowercased()]
-        else { return [] }
-        return [
-            rule.warning(
-                at: node.position, .mixedTypes,
-                "\(text) is a text here; write \(meaning) for the boolean, or put the text in quotes")
-        ]
+        else { return nil }
+        return "\(text) is a text here; write \(meaning) for the boolean, or put the text in quotes"
     }
 
     private static func whiteSpace(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {

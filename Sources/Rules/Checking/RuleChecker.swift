@@ -14,7 +14,7 @@ struct RuleChecker {
         var live: [CheckedRule] = []
         for rule in rules {
             let firing = FiringCheck(rule)
-            found[rule.rule.name] = selectors(rule) + firing.warnings
+            found[rule.rule.name] = Self.literals(rule) + firing.warnings
             guard !firing.isDead else { continue }
             live.append(rule)
             found[rule.rule.name, default: []] += RepeatedFiringCheck.warnings(rule)
@@ -23,7 +23,8 @@ struct RuleChecker {
         return rules.flatMap { Self.sorted(found[$0.rule.name] ?? []) }
     }
 
-    private func selectors(_ rule: CheckedRule) -> [RuleWarning] {
+    /// What looks like a slip in the selectors.
+    static func literals(_ rule: CheckedRule) -> [RuleWarning] {
         ["when", "unless"].compactMap(rule.rule.source.member).flatMap { node in
             LiteralCheck.warnings(rule, SelectorOutline(node))
         }

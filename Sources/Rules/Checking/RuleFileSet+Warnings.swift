@@ -8,11 +8,26 @@ extension RuleFileSet {
                 byRule[warning.rule, default: []].append(warning)
             }
         }
-        for rule in rules { byRule[rule.name, default: []] += ActionCheck.warnings(rule) }
+        for rule in rules {
+            let slips = ActionCheck.warnings(rule)
+            // What a rule does is not what its author means: conclusions from it would mislead.
+            if slips.contains(where: \.isSlip) {
+                byRule[rule.name]?.removeAll { [.firesAgain, .neverRests].contains($0.code) }
+            }
+            byRule[rule.name, default: []] += slips
+        }
         return rules.flatMap { rule in
             rule.unaccepted(byRule[rule.name] ?? []).sorted {
                 ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
             }
+        }
+    }
+
+    /// Names and values that most likely are slips of the pen. Cheap, however many rules there are.
+    package func slips() -> [RuleWarning] {
+        files.flatMap(\.rules).flatMap { rule in
+            let literals = RuleChecker.literals(CheckedRule(rule, RuleOutlook(of: rule)))
+            return rule.unaccepted(literals + ActionCheck.warnings(rule)).filter(\.isSlip)
         }
     }
 

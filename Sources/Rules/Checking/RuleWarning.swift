@@ -34,6 +34,9 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
     /// What is wrong and what to do.
     package let message: String
 
+    /// Whether something is most likely misspelt, so that the rule means another thing than its author.
+    var isSlip: Bool { [.fieldName, .notAProgram].contains(code) }
+
     package var description: String {
         "\(path):\(position.line):\(position.column): warning: rule '\(rule)': \(message) [\(code.rawValue)]"
     }

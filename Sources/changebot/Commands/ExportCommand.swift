@@ -92,6 +92,7 @@ struct ExportCommand: AsyncParsableCommand {
         let place = ExportPlace(path(environment))
         let choice = try gateway.choice(environment)
         try checkFiles(place, choice, environment)
+        try choice.requireFile()
         let settings = try settings(environment)
         guard !settings.isResuming || place.canResume else {
             throw CommandFailure(

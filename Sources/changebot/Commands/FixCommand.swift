@@ -50,7 +50,7 @@ struct FixCommand: AsyncParsableCommand {
         let choice = try gateway.choice(environment)
         let name = "fix-" + (try state.botName(environment))
         let files = try job.loadRules(
-            paths, gateway, choice, state: state.directory(environment), environment)
+            paths, gateway, choice, state: state.directory(environment), environment, logger)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")

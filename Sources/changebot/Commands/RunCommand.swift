@@ -58,7 +58,7 @@ struct RunCommand: AsyncParsableCommand {
         settings.delivery = try job.deliverySettings(environment, isDaemon: !settings.isOneShot)
         let choice = try gateway.choice(environment)
         let files = try job.loadRules(
-            paths, gateway, choice, state: state.directory(environment), environment)
+            paths, gateway, choice, state: state.directory(environment), environment, logger)
         let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger,

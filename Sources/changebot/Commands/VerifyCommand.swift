@@ -54,6 +54,7 @@ struct VerifyCommand: AsyncParsableCommand {
             try GatewayChoice(text, option: "--against")
         }
         let retries = try environment.retries(retryFor: retryFor)
+        try choice?.requireFile()
         let export = try export(isCompared: choice != nil)
         if choice != nil, export.manifest.options.format == .csv {
             throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")

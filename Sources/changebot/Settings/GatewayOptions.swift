@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import GatewayClient
 
 /// Which gateway, as whom, and how it is trusted: the options of every command that is about one.
@@ -53,6 +54,14 @@ enum GatewayChoice: Equatable {
         do throws(GatewayURLFault) { self = .remote(try GatewayURL(text)) } catch {
             throw CommandFailure(.usage, "\(option): \(error)")
         }
+    }
+
+    /// For commands that only read: a mistyped name must not make an empty database.
+    ///
+    /// - Throws: ``CommandFailure`` with 66 if the file of an embedded gateway is not there.
+    func requireFile() throws(CommandFailure) {
+        guard case .embedded(let file?) = self, !FileManager.default.fileExists(atPath: file) else { return }
+        throw CommandFailure(.missingInput, "\(file.visible): there is no such file; correct the name of the database")
     }
 }
 

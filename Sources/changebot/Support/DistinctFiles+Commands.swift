@@ -1,3 +1,4 @@
+internal import Logging
 internal import Pipeline
 internal import Rules
 
@@ -29,7 +30,7 @@ extension JobOptions {
     ///   if it can't be written.
     func loadRules(
         _ paths: [String], _ gateway: GatewayOptions, _ choice: GatewayChoice, state directory: String,
-        _ environment: Environment
+        _ environment: Environment, _ logger: Logger
     ) throws -> RuleFileSet {
         var files = DistinctFiles(outputs: [("--summary", common.summaryPath(environment))])
         files.read(rules: paths, "--rules")
@@ -40,6 +41,14 @@ extension JobOptions {
         files.read(ruleFiles.attached)
         try files.check()
         if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }
+        for slip in ruleFiles.slips() {
+            logger.warning(
+                "a rule looks misspelt; 'changebot rules check' shows all warnings",
+                metadata: [
+                    "file": "\(slip.path):\(slip.position.line):\(slip.position.column)", "rule": "\(slip.rule)",
+                    "reason": "\(slip.message)",
+                ])
+        }
         return ruleFiles
     }
 }

@@ -76,8 +76,7 @@ struct Job {
         let advice =
             isDryRun || place.isTemporary
             ? "without --quiet the log names each"
-            : "see them with: changebot dead-letters list --state \(place.catalogue.directory.shellWord) "
-                + "--name \(place.catalogue.name.shellWord)"
+            : "see them with: changebot dead-letters list \(place.catalogue.options)"
         return CommandFailure(.incomplete, "\(letters); \(advice)")
     }
 

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GatewayClient
 internal import Pipeline
+internal import Transfer
 internal import Worker
 
 /// Where a run keeps its state, and by which address it knows its database.
@@ -39,4 +40,9 @@ extension GatewayChoice {
         case .embedded(nil): "embedded:"
         }
     }
+}
+
+extension StateCatalogue {
+    /// The options by which other commands find this state.
+    var options: String { "--state \(directory.shellWord) --name \(name.shellWord)" }
 }

@@ -33,7 +33,8 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             try await ledger.resetCheckpoint(reason: "reset by hand")
             try notes.note(
                 "'\(state.name)' starts at the beginning, or at --since; "
-                    + "to undo this: changebot checkpoint set '\(before.queryValue.visible)'")
+                    + "to undo this: changebot checkpoint set '\(before.queryValue.visible)' \(state.catalogue.options)"
+            )
         }
     }
 }

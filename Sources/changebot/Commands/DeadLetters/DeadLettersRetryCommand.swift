@@ -34,7 +34,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
         let files = try job.loadRules(
-            paths, gateway, choice, state: state.directory(environment), environment)
+            paths, gateway, choice, state: state.directory(environment), environment, logger)
         let name = try state.botName(environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let settings = try deliverySettings(environment)
@@ -78,7 +78,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "\(Quantity.count(outcome.left)) of \(before) dead letters are left; "
-                    + "'changebot dead-letters list' says why")
+                    + "see why with: changebot dead-letters list \(place.catalogue.options)")
         }
     }
 

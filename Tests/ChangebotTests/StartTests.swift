@@ -1,0 +1,42 @@
+import Foundation
+import TestKit
+import Testing
+
+/// What is told at the start of a run, since nobody else would tell it.
+@Suite(.timeLimit(.minutes(5))) struct StartTests {
+    private func run(_ rules: String, _ options: String...) async throws -> Program.Result {
+        try await Program.withDirectory { folder in
+            let path = folder + "/r.yaml"
+            try rules.write(toFile: path, atomically: true, encoding: .utf8)
+            return try await Program.run(
+                ["run", "--once", "--gateway", "embedded:", "--state", folder, "--rules", path] + options)
+        }
+    }
+
+    @Test func namesThatLookMisspeltAreTold() async throws {
+        let result = try await run("version: 1\nrules:\n  - { name: a, when: { type:task }, then: [] }\n")
+        #expect(result.code == 0)
+        #expect(result.errors.contains("r.yaml:3:24"), "\(result.errors)")
+        #expect(result.errors.contains("write a space after the colon: type: task"), "\(result.errors)")
+    }
+
+    @Test func aSequenceThatTheDatabaseHasNotReachedIsTold() async throws {
+        let rules = "version: 1\nrules:\n  - { name: a, when: { type: task }, then: [] }\n"
+        let ahead = try await run(rules, "--since", "99999")
+        #expect(ahead.errors.contains("the database has not reached this sequence"), "\(ahead.errors)")
+        let start = try await run(rules, "--since", "0")
+        #expect(!start.errors.contains("the database has not reached"), "\(start.errors)")
+    }
+
+    /// A mistyped name would be an empty database, and the command would succeed.
+    @Test func whatOnlyReadsMakesNoDatabase() async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/none.sqlite"
+            let result = try await Program.run([
+                "export", "--gateway", "embedded:\(file)", "--output", folder + "/x.ndjson",
+            ])
+            #expect(result.code == 66, "\(result.errors)")
+            #expect(!FileManager.default.fileExists(atPath: file))
+        }
+    }
+}
