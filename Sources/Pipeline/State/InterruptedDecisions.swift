@@ -44,10 +44,10 @@ package final class InterruptedDecisions: Sendable {
         file = DecisionNoteFile(path)
     }
 
-    /// Whether a revision must not be decided.
-    func isPoisonous(_ id: DocumentID, _ revision: RevisionID?) -> Bool {
+    /// Whether a revision must not be decided. Names of documents are made only if there are any such.
+    func isPoisonous(_ id: @autoclosure () -> DocumentID, _ revision: @autoclosure () -> RevisionID?) -> Bool {
         guard !poisonous.isEmpty else { return false }
-        return poisonous.contains(Key(id: id, revision: revision?.text ?? ""))
+        return poisonous.contains(Key(id: id(), revision: revision()?.text ?? ""))
     }
 
     /// Whether the process has died over a revision of this document.
