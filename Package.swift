@@ -168,7 +168,8 @@ let package = Package(
             name: "PipelineTests", dependencies: ["DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", .grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient"], swiftSettings: settings),
+            name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "TestKit"],
+            swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
             swiftSettings: settings),

@@ -1,5 +1,6 @@
 import DocumentFlow
 import GatewayClient
+import TestKit
 import Testing
 
 @Suite struct SafeSequenceTrackerTests {
@@ -45,7 +46,7 @@ import Testing
     /// Whatever the order of completions, the safe sequence never passes unfinished work and ends at the end.
     @Test(arguments: 0..<50)
     func noOrderOfCompletionsPassesUnfinishedWork(seed: UInt64) {
-        var random = SplitMix(seed: seed)
+        var random = SplitMix64(seed: seed)
         var tracker = SafeSequenceTracker(start: sequence(0))
         var open: [(number: Int, ticket: SafeSequenceTracker.Ticket)] = []
         for number in 1...2000 {
