@@ -39,4 +39,18 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: file))
         }
     }
+
+    @Test func anImportThatCanNotKeepItsProgressSaysSo() async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/t.ndjson"
+            try #"{"_id":"a"}"#.write(toFile: file, atomically: true, encoding: .utf8)
+            let arguments = ["import", "--gateway", "embedded:\(folder)/g.sqlite", file, "--mode", "upsert"]
+            let good = try await Program.run(arguments)
+            #expect(good.code == 0 && !good.errors.contains("--progress-file"), "\(good.errors)")
+            try FileManager.default.createDirectory(
+                atPath: file + ".import-progress", withIntermediateDirectories: false)
+            let told = try await Program.run(arguments)
+            #expect(told.code == 0 && told.errors.contains("name a file with --progress-file"), "\(told.errors)")
+        }
+    }
 }

@@ -47,6 +47,11 @@ struct ImportCommand: AsyncParsableCommand {
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         var settings = try choices.settings(for: file, files, environment)
         if let summary { try OutputFile.check(summary) }
+        if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
+            logger.warning(
+                "progress can't be kept beside the input: an interrupted import starts over; name a file with --progress-file"
+            )
+        }
         settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
         settings.mapping = try await choices.mapping(environment, slurps)

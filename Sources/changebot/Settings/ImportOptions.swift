@@ -126,13 +126,17 @@ struct ImportOptions: ParsableArguments {
         }
     }
 
+    /// Not stdin, and no pipe.
+    static func canBeReadAgain(_ file: String) -> Bool {
+        var information = stat()
+        return file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
+    }
+
     /// Nil for what can't be read again.
     private func usable(
         _ path: String, for file: String, _ isResuming: Bool
     ) throws(CommandFailure) -> String? {
-        var information = stat()
-        let isFile = file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
-        guard isFile else {
+        guard Self.canBeReadAgain(file) else {
             guard !isResuming, progressFile == nil else {
                 let option = isResuming ? "--resume" : "--progress-file"
                 throw CommandFailure(.usage, "\(option): stdin and pipes can't be read again; import from a file")
