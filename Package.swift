@@ -64,17 +64,19 @@ let package = Package(
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
+        .target(name: "Encodings", dependencies: ["CCrypto"], swiftSettings: settings),
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
-        .target(name: "HTTPTransport", dependencies: ["CCurl", "Locking"], swiftSettings: settings),
+        .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
         .target(name: "JQ", dependencies: ["CJQ", "LosslessJSON", "Locking"], swiftSettings: settings),
         .target(
             name: "GatewayClient",
-            dependencies: ["CCrypto", "Compression", "HTTPTransport", "Locking", "LosslessJSON"],
+            dependencies: ["Compression", "Encodings", "HTTPTransport", "Locking", "LosslessJSON"],
             swiftSettings: settings),
         .target(
-            name: "Rules", dependencies: ["Compression", "JQ", "LosslessJSON", "Locking", "CPCRE2", "CCrypto", .yams],
+            name: "Rules",
+            dependencies: ["Compression", "CPCRE2", "Encodings", "JQ", "LosslessJSON", "Locking", .yams],
             swiftSettings: settings),
         .target(
             name: "DocumentFlow",
@@ -83,20 +85,20 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging,
+                "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging,
             ],
             swiftSettings: settings),
         .target(
             name: "Worker",
             dependencies: [
-                "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging,
+                "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(
             name: "Transfer",
             dependencies: [
-                "CCrypto", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
                 "TodoData", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -104,14 +106,16 @@ let package = Package(
         .target(
             name: "EmbeddedGateway",
             dependencies: [
-                "Compression", "LosslessJSON", "CCrypto", .grdb, .logging, .nioConcurrencyHelpers, .nioCore, .nioHTTP1,
+                "CCrypto", "Compression", "Encodings", "LosslessJSON", .grdb, .logging, .nioConcurrencyHelpers,
+                .nioCore, .nioHTTP1,
                 .nioPosix,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CDemoFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "JQ", "Locking",
+                "CDemoFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings", "GatewayClient", "JQ",
+                "Locking",
                 "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,
             ],
@@ -145,19 +149,24 @@ let package = Package(
                 .logging,
             ],
             swiftSettings: settings),
+        .testTarget(name: "EncodingsTests", dependencies: ["Encodings"], swiftSettings: settings),
         .testTarget(
             name: "EmbeddedGatewayTests",
-            dependencies: ["Compression", "EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix],
+            dependencies: [
+                "Encodings", "Compression", "EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix,
+            ],
             swiftSettings: settings),
         .testTarget(
-            name: "GatewayClientTests", dependencies: ["GatewayClient", "LosslessJSON", "TestKit"],
+            name: "GatewayClientTests", dependencies: ["Encodings", "GatewayClient", "LosslessJSON", "TestKit"],
             swiftSettings: settings),
         .testTarget(
-            name: "HTTPTransportTests", dependencies: ["HTTPTransport", "CCurl", "TestKit"], swiftSettings: settings),
+            name: "HTTPTransportTests", dependencies: ["Encodings", "HTTPTransport", "CCurl", "TestKit"],
+            swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ", "Locking",
+                "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
+                "Locking",
                 "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -165,7 +174,8 @@ let package = Package(
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
-            name: "PipelineTests", dependencies: ["DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", .grdb],
+            name: "PipelineTests",
+            dependencies: ["Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", .grdb],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "TestKit"],
@@ -176,12 +186,13 @@ let package = Package(
         .testTarget(
             name: "TransferTests",
             dependencies: [
-                "Transfer", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "TestKit",
+                "Encodings", "Transfer", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON",
+                "TestKit",
                 .logging,
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "RulesTests", dependencies: ["JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
+            name: "RulesTests", dependencies: ["Encodings", "JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
             swiftSettings: settings),
     ]
 )

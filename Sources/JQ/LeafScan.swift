@@ -1,3 +1,5 @@
+internal import LosslessJSON
+
 /// Finds the numbers of a JSON text, and the halves of surrogate pairs in its strings.
 struct LeafScan {
     enum Leaf {
@@ -39,28 +41,17 @@ struct LeafScan {
             isInString = false
             at += 1
         case UInt8(ascii: "\\"):
-            guard let unit = codeUnit(at: at) else {
-                at += 2
-                return nil
-            }
             let start = at
-            at += 6
-            guard 0xD800...0xDFFF ~= unit else { return nil }
-            if unit < 0xDC00, let low = codeUnit(at: at), 0xDC00...0xDFFF ~= low {
-                at += 6
-                return nil
+            switch UnicodeEscape(bytes[...], at: at) {
+            case .scalar(_, let end)?: at = end
+            case .loneSurrogate(_, let end)?:
+                at = end
+                return .halfOfPair(start..<end)
+            case nil: at += 2
             }
-            return .halfOfPair(start..<start + 6)
         default: at += 1
         }
         return nil
-    }
-
-    /// The code unit of `\uXXXX`; nil if something else stands at `index`.
-    private func codeUnit(at index: Int) -> UInt16? {
-        guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u")
-        else { return nil }
-        return UInt16(String(decoding: bytes[index + 2..<index + 6], as: UTF8.self), radix: 16)
     }
 
     private static func isPartOfNumber(_ byte: UInt8) -> Bool {

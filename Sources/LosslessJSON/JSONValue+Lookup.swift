@@ -51,10 +51,12 @@ extension JSONValue {
     }
 
     /// Calls `body` with what stands between a string's quotes, escapes not resolved.
-    package func withRawContent<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    package func withRawContent<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let range = range
         let content = text.bytes
-        return body(content.span.extracting(range.lowerBound + 1..<range.upperBound - 1))
+        return try body(content.span.extracting(range.lowerBound + 1..<range.upperBound - 1))
     }
 
     /// The first name that two members of one object have, at any depth; nil if there is none. Does not recurse.

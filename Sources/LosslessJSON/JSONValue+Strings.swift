@@ -68,42 +68,23 @@ extension JSONValue {
             case UInt8(ascii: "r"): result.append(0x0D)
             case UInt8(ascii: "t"): result.append(0x09)
             case UInt8(ascii: "u"):
-                let (scalar, end) = Self.unicodeEscape(in: content, at: at)
-                if let scalar {
+                switch UnicodeEscape(content, at: at) {
+                case .scalar(let scalar, let end)?:
                     result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-                } else if keepingHalves {
-                    let unit = Self.codeUnit(in: content, at: at + 2)
+                    at = end
+                case .loneSurrogate(let unit, let end)? where keepingHalves:
                     result += [0xED, UInt8(0x80 | unit >> 6 & 0x3F), UInt8(0x80 | unit & 0x3F)]
-                } else {
+                    at = end
+                case .loneSurrogate(_, let end)?:
                     result.append(contentsOf: UTF8.encodedReplacementCharacter)
+                    at = end
+                case nil: at += 2
                 }
-                at = end
                 continue
             case let byte: result.append(byte)
             }
             at += 2
         }
         return result
-    }
-
-    /// The scalar of `\uXXXX`, or of a surrogate pair of two, nil for a lone surrogate; and the index behind it.
-    private static func unicodeEscape(in content: ArraySlice<UInt8>, at start: Int) -> (Unicode.Scalar?, end: Int) {
-        let unit = codeUnit(in: content, at: start + 2)
-        let end = start + 6
-        if let scalar = Unicode.Scalar(unit) { return (scalar, end) }
-        if unit < 0xDC00, end + 6 <= content.endIndex, content[end] == UInt8(ascii: "\\"),
-            content[end + 1] == UInt8(ascii: "u")
-        {
-            let low = codeUnit(in: content, at: end + 2)
-            if (0xDC00...0xDFFF).contains(low) {
-                let value = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
-                return (Unicode.Scalar(value), end + 6)
-            }
-        }
-        return (nil, end)
-    }
-
-    private static func codeUnit(in content: ArraySlice<UInt8>, at start: Int) -> UInt16 {
-        content[start..<start + 4].reduce(0) { $0 << 4 | UInt16($1.hexDigitValue ?? 0) }
     }
 }

@@ -1,4 +1,5 @@
 package import DocumentFlow
+internal import Encodings
 package import GatewayClient
 package import Logging
 package import Rules

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ArchitectureTests {
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
-        ["Locking", "Compression", "LosslessJSON"],
+        ["Locking", "Compression", "Encodings", "LosslessJSON"],
         ["HTTPTransport", "JQ", "TodoData", "EmbeddedGateway"],
         ["GatewayClient", "Rules"],
         ["DocumentFlow"],

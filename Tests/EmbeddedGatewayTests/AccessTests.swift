@@ -1,3 +1,4 @@
+import Encodings
 import LosslessJSON
 import Synchronization
 import Testing
@@ -17,7 +18,7 @@ import Testing
 
     /// `name:pass` as a field of the head.
     private static func basic(_ name: String, _ password: String = "pass") -> [HTTPField] {
-        let text = String(decoding: Base64.encode(Array("\(name):\(password)".utf8)), as: UTF8.self)
+        let text = Base64.text(Array("\(name):\(password)".utf8))
         return [.json, HTTPField("Authorization", "Basic \(text)")]
     }
 

@@ -79,27 +79,6 @@ import Testing
         #expect(document.canonicalBody == Array(deep.utf8))
     }
 
-    @Test(
-        arguments: [
-            ("", []), ("QQ==", [0x41]), ("QUI=", [0x41, 0x42]), ("QUJD", [0x41, 0x42, 0x43]),
-            ("QU\nJD", [0x41, 0x42, 0x43]),
-        ] as [(String, [UInt8])])
-    func base64IsRead(text: String, bytes: [UInt8]) throws {
-        #expect(try Base64.decode(Array(text.utf8)).get() == bytes)
-    }
-
-    @Test(arguments: [("***", 0), ("QUI", 3), ("Q===", 1), ("QQ==QQ", 4), ("QU!D", 2), ("=", 0)])
-    func badBase64IsRefusedWithItsPlace(text: String, offset: Int) {
-        #expect(throws: Base64Fault(offset: offset)) { try Base64.decode(Array(text.utf8)).get() }
-    }
-
-    @Test func base64GoesThereAndBack() throws {
-        for count in 0..<70 {
-            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
-            #expect(try Base64.decode(Base64.encode(bytes)).get() == bytes)
-        }
-    }
-
     @Test(arguments: ["", "1", "0-a", "-1-a", "1-", "x-a", "99999999999-a"])
     func whatIsNoRevisionIsNone(text: String) {
         #expect(RevisionID(text) == nil)

@@ -1,4 +1,5 @@
 import Compression
+import Encodings
 import GRDB
 import LosslessJSON
 import Testing
@@ -18,7 +19,7 @@ import Testing
     private func gateway(_ lengths: [Int], body: String = #""v":1"#) async throws -> (TestGateway, String) {
         let gateway = try TestGateway()
         let entries = lengths.enumerated().map { number, length in
-            #""x\#(number)":{"data":"\#(String(decoding: Base64.encode(Self.content(length)), as: UTF8.self))"}"#
+            #""x\#(number)":{"data":"\#(Base64.text(Self.content(length)))"}"#
         }
         let answer = try await gateway.put("a", "{\"_attachments\":{\(entries.joined(separator: ","))},\(body)}")
         return (gateway, try #require(JSONText(answer.bytes).root["rev"]?.string))
@@ -48,7 +49,7 @@ import Testing
 
     private func stub(_ number: Int, _ length: Int, _ member: String) -> String {
         let content = Self.content(length)
-        let digest = ContentDigest.attachment(content)
+        let digest = Digest.sha1.attachmentName(content)
         return member.hasPrefix("\"data")
             ? #""x\#(number)":{\#(member),"digest":"\#(digest)","length":\#(length),"revpos":1}"#
             : #""x\#(number)":{"digest":"\#(digest)",\#(member),"length":\#(length),"revpos":1}"#
@@ -56,7 +57,7 @@ import Testing
 
     private func document(_ lengths: [Int], _ revision: String, _ version: String) -> String {
         let entries = lengths.enumerated().map { number, length in
-            stub(number, length, #""data":"\#(String(decoding: Base64.encode(Self.content(length)), as: UTF8.self))""#)
+            stub(number, length, #""data":"\#(Base64.text(Self.content(length)))""#)
         }
         return #"{"_attachments":{\#(entries.joined(separator: ","))},"#
             + #""_cv":"\#(version)","_id":"a","_rev":"\#(revision)","v":1}"#
@@ -107,7 +108,7 @@ import Testing
                 let part = following.popFirst()
                 #expect(part?.content.elementsEqual(Self.content(length)) == true)
             } else {
-                #expect(entry["data"]?.string == String(decoding: Base64.encode(Self.content(length)), as: UTF8.self))
+                #expect(entry["data"]?.string == Base64.text(Self.content(length)))
             }
         }
         #expect(following.isEmpty)

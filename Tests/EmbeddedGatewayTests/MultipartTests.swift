@@ -1,4 +1,5 @@
 import Compression
+import Encodings
 import LosslessJSON
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
 
     private func gateway() async throws -> TestGateway {
         let gateway = try TestGateway()
-        let data = String(decoding: Base64.encode(Array(Self.long.utf8)), as: UTF8.self)
+        let data = Base64.text(Array(Self.long.utf8))
         let body = #"""
             {"v":1,"_attachments":{"big \"1\"":{"content_type":"text/plain","data":"\#(data)"},"small":{"data":"eHl6"}}}
             """#

@@ -1,4 +1,5 @@
 @testable import EmbeddedGateway
+import Encodings
 
 /// What of a recording the embedded gateway does not repeat, with the reasons.
 struct ReplayExceptions {
@@ -33,7 +34,7 @@ struct ReplayExceptions {
     ]
 
     private static func attached(_ count: Int) -> String {
-        let data = String(decoding: Base64.encode([UInt8](repeating: 0x78, count: count)), as: UTF8.self)
+        let data = Base64.text([UInt8](repeating: 0x78, count: count))
         return "{\"_attachments\": {\"x\": {\"data\": \"\(data)\"}}}"
     }
 

@@ -1,3 +1,4 @@
+import Encodings
 import LosslessJSON
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     private static let pass = PasswordHash("pass")
 
     private func fields(_ name: String) -> [HTTPField] {
-        let text = String(decoding: Base64.encode(Array("\(name):pass".utf8)), as: UTF8.self)
+        let text = Base64.text(Array("\(name):pass".utf8))
         return [.json, HTTPField("Authorization", "Basic \(text)")]
     }
 

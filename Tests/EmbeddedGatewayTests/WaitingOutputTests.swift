@@ -1,4 +1,5 @@
 import Compression
+import Encodings
 import LosslessJSON
 import NIOCore
 import NIOPosix
@@ -110,7 +111,7 @@ import Testing
 
     private func withAttachment(_ body: (TestGateway) async throws -> Void) async throws {
         let gateway = try TestGateway()
-        let data = String(decoding: Base64.encode(Self.content), as: UTF8.self)
+        let data = Base64.text(Self.content)
         try await gateway.put("a", #"{"_attachments":{"x":{"content_type":"text/plain","data":"\#(data)"}}}"#)
         try await body(gateway)
     }

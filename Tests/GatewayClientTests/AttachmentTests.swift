@@ -3,40 +3,6 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite struct BlockDigestTests {
-    private func digest(_ algorithm: BlockDigest.Algorithm, _ pieces: [[UInt8]]) -> String {
-        var digest = BlockDigest(algorithm)
-        for piece in pieces { digest.update(piece) }
-        return digest.finish().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    /// From RFC 3174, section 7.3, and RFC 1321, section A.5.
-    @Test(arguments: [
-        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709", "d41d8cd98f00b204e9800998ecf8427e"),
-        ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d", "900150983cd24fb0d6963f7d28e17f72"),
-        (
-            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "84983e441c3bd26ebaae4aa1f95129e5e54670f1",
-            "8215ef0796a20bcaaae116d3876c664a"
-        ),
-        (
-            "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
-            "50abf5706a150990a08b2c5ea40fa0e585554732", "57edf4a22be3c955ac49da2e2107b67a"
-        ),
-    ])
-    func knownDigests(text: String, sha1: String, md5: String) {
-        let bytes = Array(text.utf8)
-        #expect(digest(.sha1, [bytes]) == sha1)
-        #expect(digest(.md5, [bytes]) == md5)
-        #expect(digest(.sha1, bytes.map { [$0] }) == sha1)
-        #expect(digest(.md5, bytes.map { [$0] }) == md5)
-    }
-
-    @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-    func base64IsThatOfRFC4648(text: String, base64: String) {
-        #expect(Array(text.utf8).base64 == base64)
-    }
-}
-
 @Suite(.timeLimit(.minutes(5))) struct AttachmentTests {
     private static let hello = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
 

@@ -1,5 +1,6 @@
 import Compression
 import DocumentFlow
+import Encodings
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -187,7 +188,7 @@ import Transfer
     private func loadPictures(_ bench: BotBench) async throws -> [[UInt8]] {
         let pictures = (0..<3).map { number in [UInt8](repeating: UInt8(number), count: 100_001 + number) }
         for number in 0..<9 {
-            let data = String(decoding: Base64.encode(pictures[number % 3]), as: UTF8.self)
+            let data = Base64.text(pictures[number % 3])
             let body =
                 #"{"n":12345678901234567890123,"_attachments":{"a/\u00e9":{"content_type":"image/png","data":"\#(data)"}}}"#
             try await bench.phone.put(Self.id(number), body: Array(body.utf8))

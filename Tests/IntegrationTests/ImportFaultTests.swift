@@ -1,5 +1,6 @@
 import DocumentFlow
 import EmbeddedGateway
+import Encodings
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -100,7 +101,7 @@ import Transfer
     func streamedAttachmentsComeWhole(trouble: String) async throws {
         try await BotBench.withTrouble { bench, embedded in
             let data = (0..<90_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) }
-            let text = String(decoding: Base64.encode(data), as: UTF8.self)
+            let text = Base64.text(data)
             let lines = (0..<12).map {
                 #"{"_id":"d\#($0)","_attachments":{"x":{"content_type":"image/png","data":"\#(text)"}}}"#
             }

@@ -54,11 +54,4 @@ import Testing
             #expect(counts.map(\.count) == [2, 1])
         }
     }
-
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00Z"), (-62_167_219_200, "0000-01-01T00:00:00Z"), (.max, "9999-12-31T23:59:59Z"),
-    ])
-    func timesHaveFourDigitsForTheYear(seconds: Int, text: String) {
-        #expect(Timestamp.text(seconds) == text)
-    }
 }

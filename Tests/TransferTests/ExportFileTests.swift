@@ -1,4 +1,5 @@
 import Compression
+import Encodings
 import Foundation
 import LosslessJSON
 import Testing
@@ -17,7 +18,7 @@ import Testing
     private func bytes(_ path: String) -> [UInt8] { Array(FileManager.default.contents(atPath: path) ?? Data()) }
 
     @Test func aDigestCanBeAskedForInBetween() {
-        let digest = RunningDigest()
+        var digest = RunningDigest(.sha256)
         #expect(digest.hex == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         digest.update(Array("ab".utf8))
         _ = digest.hex
@@ -74,7 +75,7 @@ import Testing
             #expect(end.byteCount == written.count)
             let text = isPacked ? try Gzip.unpack(written, limit: 1 << 20) : written
             #expect(String(decoding: text, as: UTF8.self) == "one\ntwo\n")
-            let whole = RunningDigest()
+            var whole = RunningDigest(.sha256)
             whole.update(written)
             #expect(end.sha256 == whole.hex)
         }

@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// Reads a body piece by piece: no more of its contents is in memory than one piece.
 struct BodyPieces: Sendable {
     /// Longest piece, unless bytes that are in memory already are longer.

@@ -1,3 +1,5 @@
+internal import Encodings
+
 enum DocumentID {
     /// - Note: Source: recorded, 250 bytes pass and 251 do not.
     static func isValid(_ id: String) -> Bool {

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// One entry of a document's `_attachments`, as a client sent it.
@@ -25,7 +26,7 @@ struct IncomingAttachment: Sendable {
         self.name = name
         self.contentType = contentType
         encoding = nil
-        content = .bytes(bytes, digest: ContentDigest.attachment(bytes))
+        content = .bytes(bytes, digest: Digest.sha1.attachmentName(bytes))
     }
 
     /// A stub of an attachment that the parent has: it is carried over.
@@ -43,7 +44,7 @@ struct IncomingAttachment: Sendable {
         let inline = following == nil ? try Self.data(entry) : nil
         if let bytes = following ?? inline {
             guard bytes.count <= Self.limit else { throw .attachmentTooLarge }
-            content = .bytes(bytes, digest: ContentDigest.attachment(bytes))
+            content = .bytes(bytes, digest: Digest.sha1.attachmentName(bytes))
         } else if entry["stub"]?.bool == true {
             content = .stub(entry: CanonicalJSON.text(entry), hasDigest: entry["digest"]?.string != nil)
         } else {
@@ -71,13 +72,13 @@ struct IncomingAttachment: Sendable {
 
     private static func data(_ entry: JSONValue) throws(GatewayFault) -> [UInt8]? {
         guard let data = entry["data"], data.kind != .null else { return nil }
-        let decoded =
-            switch data.kind {
-            case .string where data.isEscaped: Base64.decode(data.utf8 ?? [])
-            case .string: data.withRawContent { Base64.decode($0) }
-            default: throw GatewayFault(400, "invalid attachment data (type \(goType(of: data)))")
-            }
-        do { return try decoded.get() } catch {
+        guard data.kind == .string else {
+            throw GatewayFault(400, "invalid attachment data (type \(goType(of: data)))")
+        }
+        do throws(Base64Error) {
+            if data.isEscaped { return try Base64.decode(data.utf8 ?? []) }
+            return try data.withRawContent(Base64.decode)
+        } catch {
             throw GatewayFault(500, "Internal error: illegal base64 data at input byte \(error.offset)")
         }
     }

@@ -1,4 +1,5 @@
 internal import Compression
+internal import Encodings
 
 /// A multipart body, part by part.
 ///

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// One attachment of a document that is on its way to a client.

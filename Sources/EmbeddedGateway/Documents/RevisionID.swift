@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// A revision's name, `GENERATION-DIGEST`.
 struct RevisionID: Comparable, Sendable, CustomStringConvertible {
     let generation: Int
@@ -29,7 +31,7 @@ struct RevisionID: Comparable, Sendable, CustomStringConvertible {
     init(after parent: RevisionID?, canonicalBody: [UInt8]) {
         let name = Array((parent?.description ?? "").utf8)
         generation = (parent?.generation ?? 0) + 1
-        digest = ContentDigest.md5([[UInt8(truncatingIfNeeded: name.count)], name, canonicalBody]).hex
+        digest = Digest.md5.hex([UInt8(truncatingIfNeeded: name.count)] + name + canonicalBody)
     }
 
     /// By generation, then by the bytes of the digest.

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -117,7 +118,7 @@ struct HTTPExchange {
     mutating func send(_ answer: Answer) async throws {
         var fields = HTTPHeaders(answer.fields.filter(\.isSendable).map { ($0.name, $0.value) })
         fields.add(name: "Server", value: Greeting.product)
-        fields.add(name: "Date", value: HTTPDate.now())
+        fields.add(name: "Date", value: HTTPDate.now.text)
         switch answer.body {
         case .none: try await send(answer.status, &fields, [])
         case .whole(let bytes): try await send(answer.status, &fields, bytes)

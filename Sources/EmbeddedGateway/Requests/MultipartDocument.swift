@@ -1,4 +1,5 @@
 internal import Compression
+internal import Encodings
 internal import LosslessJSON
 
 /// A document with its attachments as parts behind it, `multipart/related`.
@@ -45,7 +46,7 @@ enum MultipartDocument {
     private static func take(
         _ content: [UInt8], from due: inout [JSONValue.Member], part: Int
     ) throws(GatewayFault) -> JSONValue.Member {
-        let digests = [ContentDigest.attachment(content), ContentDigest.md5Attachment(content)]
+        let digests = [Digest.sha1.attachmentName(content), Digest.md5.attachmentName(content)]
         let place = digests.compactMap { digest in due.firstIndex { $0.value["digest"]?.string == digest } }.first
         guard let place else { throw GatewayFault(400, "MIME part #\(part) doesn't match any attachment") }
         let entry = due.remove(at: place)

@@ -1,3 +1,5 @@
+internal import Encodings
+
 extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database is 401 without `Www-Authenticate`.
     func checkDatabase(_ request: Request, _ keyspace: String) throws(GatewayFault) {
@@ -69,7 +71,7 @@ extension Request {
     /// - Note: Source: RFC 7617, section 2.
     var credentials: (name: String, password: String)? {
         guard let field = field("Authorization"), field.prefix(6).lowercased() == "basic ",
-            case .success(let bytes) = Base64.decode(Array(field.dropFirst(6).utf8)),
+            let bytes = try? Base64.decode(Array(field.dropFirst(6).utf8)),
             let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
         else { return nil }
         return (
@@ -92,6 +94,6 @@ extension HTTPField {
 
     /// - Parameter expires: Seconds since 1970.
     static func sessionCookie(_ id: String, path: String, expires: Int) -> HTTPField {
-        HTTPField("Set-Cookie", "\(Sessions.cookieName)=\(id); Path=\(path); Expires=\(HTTPDate.text(expires))")
+        HTTPField("Set-Cookie", "\(Sessions.cookieName)=\(id); Path=\(path); Expires=\(HTTPDate(seconds: expires).text)")
     }
 }

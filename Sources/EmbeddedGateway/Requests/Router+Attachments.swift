@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 extension Router {
@@ -40,7 +41,7 @@ extension Router {
 
     /// The stored entry with what the real gateway adds: the key under which the bucket has the content.
     private static func notes(on entry: JSONValue, _ digest: String, of id: String) -> [UInt8] {
-        let document = String(decoding: Base64.encode(ContentDigest.sha256(Array(id.utf8))), as: UTF8.self)
+        let document = Base64.text(Digest.sha256(Array(id.utf8)))
         var text = JSONWriter()
         text.object { text in
             var isDue = true

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Glibc
 internal import LosslessJSON
 

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 extension Router {
@@ -36,7 +37,7 @@ extension Router {
     private func logOut(_ request: Request) throws(GatewayFault) -> Answer {
         guard let id = request.cookie(Sessions.cookieName) else { throw GatewayFault(404, "no session") }
         accounts.sessions.end(id)
-        let gone = "\(Sessions.cookieName)=; Expires=\(HTTPDate.text(accounts.sessions.time))"
+        let gone = "\(Sessions.cookieName)=; Expires=\(HTTPDate(seconds: accounts.sessions.time).text)"
         return Answer(status: 200, fields: [HTTPField("Set-Cookie", gone)], body: .whole([]))
     }
 

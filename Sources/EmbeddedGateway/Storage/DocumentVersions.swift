@@ -1,3 +1,4 @@
+internal import Encodings
 internal import GRDB
 
 /// Makes the versions of documents, `_cv` on the wire: `TIME@SOURCE`, the time in nanoseconds since 1970 and in

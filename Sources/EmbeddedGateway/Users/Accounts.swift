@@ -1,3 +1,4 @@
+internal import Encodings
 internal import NIOConcurrencyHelpers
 
 /// Tells visitors by their names and passwords.
@@ -44,7 +45,7 @@ final class Accounts: Sendable {
     func visitor(_ name: String, password: String) -> Visitor? {
         let (account, known) = state.withLockedValue { ($0.users?.accounts[name], $0.verified[name]) }
         guard let account, !account.isDisabled, let hash = account.password else { return nil }
-        let digest = ContentDigest.sha256(Array("\(name):\(password)".utf8))
+        let digest = Digest.sha256(Array("\(name):\(password)".utf8))
         if digest != known {
             guard hash.matches(password) else { return nil }
             state.withLockedValue { $0.verified[name] = digest }

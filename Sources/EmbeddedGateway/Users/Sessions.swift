@@ -1,3 +1,4 @@
+internal import Encodings
 internal import NIOConcurrencyHelpers
 
 /// Who has logged in. Kept in memory: they end with the process.

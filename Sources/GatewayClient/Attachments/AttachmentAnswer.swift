@@ -1,3 +1,4 @@
+internal import Encodings
 internal import HTTPTransport
 internal import LosslessJSON
 
@@ -16,7 +17,7 @@ public struct AttachmentAnswer {
 
     private let body: HTTPBody
     private let url: GatewayURL
-    private var check: BlockDigest?
+    private var check: RunningDigest?
 
     init(_ response: HTTPResponse, expected: AttachmentDigest?, isAsStored: Bool, url: GatewayURL) {
         body = response.body
@@ -27,7 +28,7 @@ public struct AttachmentAnswer {
         let digest = expected ?? AttachmentDigest(entityTag: response.headers["ETag"])
         let isComparable = digest?.algorithm != .md5 || contentEncoding != nil || !Self.isStoredCompressed(contentType)
         self.digest = isAsStored || isComparable ? digest : nil
-        check = isAsStored ? nil : self.digest.map { BlockDigest($0.algorithm) }
+        check = isAsStored ? nil : self.digest.map { RunningDigest($0.algorithm) }
     }
 
     /// The next bytes; nil at the end, once they have passed the check.
@@ -42,7 +43,7 @@ public struct AttachmentAnswer {
         }
         guard let check, let digest else { return nil }
         self.check = nil
-        guard check.finish().base64 == digest.base64 else {
+        guard Base64.text(check.bytes) == digest.base64 else {
             throw GatewayError(.digestMismatch, "\(url): an attachment's bytes do not have its digest")
         }
         return nil

@@ -1,12 +1,14 @@
+internal import Encodings
+
 /// What a gateway says of an attachment's bytes: `sha1-…` (Sync Gateway) or `md5-…` (CouchDB), in base64.
 public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
-    let algorithm: BlockDigest.Algorithm
+    let algorithm: Digest
     let base64: String
 
     /// As it stands in an attachment's stub. Nil if the algorithm is none of the two.
     public init?(_ text: String) {
         guard let dash = text.firstIndex(of: "-"),
-            let algorithm = BlockDigest.Algorithm(rawValue: String(text[..<dash]))
+            let algorithm = Digest(rawValue: String(text[..<dash])), algorithm != .sha256
         else { return nil }
         self.algorithm = algorithm
         base64 = String(text[text.index(after: dash)...])
@@ -37,19 +39,4 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(algorithm.rawValue)-\(base64)" }
-}
-
-extension [UInt8] {
-    /// RFC 4648, section 4.
-    var base64: String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: count, by: 3) {
-            let group = self[start..<Swift.min(start + 3, count)]
-            let bits = (group + [0, 0]).prefix(3).reduce(0) { $0 << 8 | Int($1) }
-            let digits = stride(from: 18, through: 0, by: -6).map { alphabet[bits >> $0 & 63] }
-            text += digits.prefix(group.count + 1) + [UInt8](repeating: UInt8(ascii: "="), count: 3 - group.count)
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
 }

@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// An attachment to be written together with its document.
 public struct AttachmentUpload: Sendable {
     public let name: String
@@ -19,23 +21,23 @@ extension AttachmentDigest {
     /// Makes a digest of bytes that come piece by piece.
     public struct Calculation: Sendable {
         private let dialect: GatewayDialect
-        private var blocks: BlockDigest
+        private var running: RunningDigest
 
         /// The kind of digest that this server uses.
         public init(for dialect: GatewayDialect) {
             self.dialect = dialect
-            blocks = BlockDigest(dialect == .couchDB ? .md5 : .sha1)
+            running = RunningDigest(dialect == .couchDB ? .md5 : .sha1)
         }
 
-        public mutating func update(_ bytes: [UInt8]) { blocks.update(bytes) }
+        public mutating func update(_ bytes: [UInt8]) { running.update(bytes) }
 
         /// The digest of all that came. More bytes may come afterwards, and it be asked again.
         public func digest() -> AttachmentDigest {
-            AttachmentDigest(algorithm: dialect == .couchDB ? .md5 : .sha1, base64: blocks.finish().base64)
+            AttachmentDigest(algorithm: dialect == .couchDB ? .md5 : .sha1, base64: Base64.text(running.bytes))
         }
     }
 
-    init(algorithm: BlockDigest.Algorithm, base64: String) {
+    init(algorithm: Digest, base64: String) {
         self.algorithm = algorithm
         self.base64 = base64
     }

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import HTTPTransport
 internal import LosslessJSON
 
@@ -41,7 +42,7 @@ extension Gateway {
         }
         let dialect = try await findDialect()
         if let fault = Self.fault(of: attachments, dialect) { throw GatewayError(.invalidRequest, fault) }
-        let algorithm: BlockDigest.Algorithm = dialect == .couchDB ? .md5 : .sha1
+        let algorithm: Digest = dialect == .couchDB ? .md5 : .sha1
         let parts = RelatedParts(document, attachments, digests: algorithm, boundary: Self.boundary())
         guard let source = parts.source() else {
             throw GatewayError(.invalidRequest, "the attachments of '\(id)' have no length that can be sent")

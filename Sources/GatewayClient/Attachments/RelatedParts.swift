@@ -1,3 +1,4 @@
+internal import Encodings
 internal import HTTPTransport
 internal import LosslessJSON
 
@@ -16,7 +17,7 @@ struct RelatedParts: Sendable {
     ///   - digests: The kind that the gateway knows; others are left out.
     ///   - boundary: Must not occur in any part.
     init(
-        _ document: JSONText, _ uploads: [AttachmentUpload], digests: BlockDigest.Algorithm, boundary: String
+        _ document: JSONText, _ uploads: [AttachmentUpload], digests: Digest, boundary: String
     ) {
         contentType = "multipart/related; boundary=\"\(boundary)\""
         self.uploads = uploads
@@ -45,7 +46,7 @@ struct RelatedParts: Sendable {
 
     /// The document with its attachments: those that it has, but for the names that follow, and those that follow.
     private static func document(
-        _ document: JSONText, naming uploads: [AttachmentUpload], _ digests: BlockDigest.Algorithm
+        _ document: JSONText, naming uploads: [AttachmentUpload], _ digests: Digest
     ) -> [UInt8] {
         let kept = document.root["_attachments"]?.members.filter { member in
             !uploads.contains { $0.name.utf8.elementsEqual((member.name.string ?? "").utf8) }
@@ -105,7 +106,7 @@ struct RelatedParts: Sendable {
 }
 
 extension AttachmentUpload {
-    fileprivate func describe(to stub: inout JSONWriter, _ digests: BlockDigest.Algorithm) {
+    fileprivate func describe(to stub: inout JSONWriter, _ digests: Digest) {
         stub.member("follows", bool: true)
         stub.member("content_type", string: contentType)
         stub.member("length", integer: source.count)

@@ -1,3 +1,5 @@
+internal import Encodings
+
 extension Authorization {
     /// What a request gives away about its sender, in each form in which it does.
     var secrets: [String] {
@@ -11,7 +13,7 @@ extension Authorization {
 extension GatewayCredentials {
     var secrets: [String] {
         switch self {
-        case .basic(let user, let password): [Array("\(user):\(password)".utf8).base64, password]
+        case .basic(let user, let password): [Base64.text(Array("\(user):\(password)".utf8)), password]
         case .bearer(let token): [token]
         }
     }

@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GRDB
 
 /// Which dead letters somebody wants to see.

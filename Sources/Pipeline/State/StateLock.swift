@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import Foundation
 
 /// Holds a state file for one run: a second one with the same name finds it taken.

@@ -1,4 +1,5 @@
 internal import Compression
+internal import Encodings
 internal import Locking
 internal import LosslessJSON
 
@@ -26,8 +27,8 @@ package final class AttachmentContent: Sendable {
     init(_ bytes: [UInt8]) {
         length = bytes.count
         base64 = Base64.encode(bytes)
-        sha1 = "sha1-" + String(decoding: Base64.encode(Digest.sha1(bytes)), as: UTF8.self)
-        md5 = "md5-" + String(decoding: Base64.encode(Digest.md5(bytes)), as: UTF8.self)
+        sha1 = Digest.sha1.attachmentName(bytes)
+        md5 = Digest.md5.attachmentName(bytes)
         sha256 = Digest.sha256.hex(bytes)
     }
 
@@ -43,9 +44,9 @@ package final class AttachmentContent: Sendable {
             if let digest = known[level] { return digest }
             var writer = GzipWriter(level: level)
             var packed: [UInt8] = []
-            writer.write(Base64.decode(base64, count: length), to: &packed)
+            writer.write((try? Base64.decode(base64)) ?? [], to: &packed)
             writer.finish(to: &packed)
-            let digest = "md5-" + String(decoding: Base64.encode(Digest.md5(packed)), as: UTF8.self)
+            let digest = Digest.md5.attachmentName(packed)
             known[level] = digest
             return digest
         }

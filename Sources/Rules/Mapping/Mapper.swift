@@ -1,3 +1,4 @@
+internal import Encodings
 package import LosslessJSON
 
 /// What a mapping made of one document.

@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 package import GatewayClient
 internal import Locking
 package import Logging

@@ -1,10 +1,11 @@
 internal import Compression
+internal import Encodings
 
 extension ExportFile {
     /// Counts the records of a CSV file without the one that names the columns.
     func measureTable() async throws -> Measure {
         let file = try OpenFile(reading: path)
-        let digest = RunningDigest()
+        var digest = RunningDigest(.sha256)
         let unpacker = manifest.options.isPacked ? Unpacker(path) : nil
         var records = 0
         var isQuoted = false

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -36,7 +37,7 @@ package struct ExportFile: Sendable {
     @discardableResult
     func readLines(_ body: (Line) async throws -> Void) async throws -> Measure {
         let file = try OpenFile(reading: path)
-        let digest = RunningDigest()
+        var digest = RunningDigest(.sha256)
         var lines = ExportLines(isPacked: manifest.options.isPacked)
         var number = 0
         var waiting: [ArraySlice<UInt8>] = []

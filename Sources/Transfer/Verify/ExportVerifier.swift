@@ -108,7 +108,7 @@ package struct ExportVerifier: Sendable {
                 continue
             }
             let file = try OpenFile(reading: "\(root)/\(name)")
-            let found = try RunningDigest.hex(of: file)
+            let found = try file.sha256()
             guard found != sha256 else { continue }
             try report(
                 VerificationFinding(

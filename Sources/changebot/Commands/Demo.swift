@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import EmbeddedGateway
+internal import Encodings
 internal import Foundation
 internal import GatewayClient
 internal import Logging

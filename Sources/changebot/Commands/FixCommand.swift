@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import Pipeline

@@ -100,7 +100,7 @@ import Testing
         (#"{"$date":{"$numberInt":"1"}}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
         (#"{"$date":9223372036854775807}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
         (
-            #"{"$binary":{"base64":"AQI","subType":"00"}}"#, "base64 and a subtype; this is \(Base64Fault.incomplete)",
+            #"{"$binary":{"base64":"AQI","subType":"00"}}"#, "base64 and a subtype; this is \(InlineBase64Error.incomplete)",
             21
         ),
         (
@@ -108,7 +108,7 @@ import Testing
         ),
         (
             #"{"$binary":{"base64":"-_8=","subType":"00"}}"#,
-            "base64 and a subtype; this is \(Base64Fault.otherAlphabet)", 21
+            "base64 and a subtype; this is \(InlineBase64Error.otherAlphabet)", 21
         ),
         (#"{"$binary":{"base64":"AQID"}}"#, "base64 and a subtype", 11),
         (#"{"$binary":"AQID","$type":"100"}"#, "base64 and a subtype", 11),

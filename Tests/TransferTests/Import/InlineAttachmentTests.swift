@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""QQ""#, Base64Fault.incomplete), (#""QQ=""#, .incomplete), (#""QUI""#, .incomplete), (#""Q""#, .incomplete),
+        (#""QQ""#, InlineBase64Error.incomplete), (#""QQ=""#, .incomplete), (#""QUI""#, .incomplete), (#""Q""#, .incomplete),
         (#""Q\u0051""#, .incomplete), (#""QQ\n""#, .incomplete), (#""QQ\u003d""#, .incomplete),
         (#""-_8=""#, .otherAlphabet), (#""+/8\n-""#, .otherAlphabet), (#""QUI_""#, .otherAlphabet),
         (#""=QQ=""#, .notBase64), (#""QQ==QQ==""#, .notBase64), (#""QQ==QUJD""#, .notBase64), (#""====""#, .notBase64),
@@ -73,7 +73,7 @@ import Testing
         ("\"QUJ\u{E9}\"", .notBase64),
         ("1", .notAString), ("null", .notAString), ("[]", .notAString),
     ])
-    func whatGatewaysRefuseIsNoBase64(data: String, fault: Base64Fault) throws {
+    func whatGatewaysRefuseIsNoBase64(data: String, fault: InlineBase64Error) throws {
         let value = try JSONText(data).root
         #expect(throws: fault) { try InlineBase64(value) }
     }

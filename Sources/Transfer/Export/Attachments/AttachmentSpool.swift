@@ -1,4 +1,5 @@
 internal import Compression
+internal import Encodings
 internal import Foundation
 internal import GatewayClient
 
@@ -9,7 +10,7 @@ actor AttachmentSpool {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let file: OpenFile
-    private var digest = RunningDigest()
+    private var digest = RunningDigest(.sha256)
 
     /// - Parameter path: Nil for a file without a name in `directory`.
     init(path: String? = nil, directory: String) throws(TransferError) {
@@ -18,7 +19,7 @@ actor AttachmentSpool {
 
     func begin() throws(TransferError) {
         try file.truncate(to: 0)
-        digest = RunningDigest()
+        digest = RunningDigest(.sha256)
     }
 
     func append(_ bytes: [UInt8]) throws(TransferError) {
@@ -59,7 +60,7 @@ actor AttachmentSpool {
     func isSame(as path: String) -> Bool {
         guard let other = try? OpenFile(reading: path), let count = try? other.byteCount, count == digest.byteCount
         else { return false }
-        return (try? RunningDigest.hex(of: other)) == digest.hex
+        return (try? other.sha256()) == digest.hex
     }
 
     /// Gives the file a name of its own, once its bytes are on the disk; that name is, once its folder is synced. This one

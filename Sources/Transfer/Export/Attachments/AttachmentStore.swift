@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Foundation
 
 /// A folder of attachments, each by the SHA-256 of its bytes: `sha256/ab/abcdef…`. The same bytes are there once, however
@@ -33,7 +34,7 @@ struct AttachmentStore: Sendable {
     /// Exports to files of one name in several folders may share this one.
     private func spoolPath(for output: String, _ slot: Int) -> String {
         guard output != "-" else { return "\(path)/.stdout-\(getpid())-\(slot).attachment" }
-        let place = RunningDigest()
+        var place = RunningDigest(.sha256)
         place.update(URL(fileURLWithPath: output).resolvingSymlinksInPath().path.utf8)
         return "\(path)/.\(place.hex.prefix(16))-\(slot).attachment"
     }

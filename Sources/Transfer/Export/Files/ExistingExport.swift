@@ -46,7 +46,7 @@ struct ExistingExport: Sendable {
         guard hasManifest || found.byteCount > 0 else { return nil }
         // Without a manifest: interrupted while one export took the place of another.
         for manifest in manifests where found.byteCount == manifest.byteCount {
-            if try RunningDigest.hex(of: OpenFile(reading: place.path)) == manifest.sha256 { return manifest }
+            if try OpenFile(reading: place.path).sha256() == manifest.sha256 { return manifest }
         }
         throw refusal(
             place.path,

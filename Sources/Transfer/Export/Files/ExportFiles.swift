@@ -86,7 +86,7 @@ final class ExportFiles {
         guard WholeFile.exists(path) else { return false }
         let file = try OpenFile(reading: path)
         guard try file.byteCount == point.byteCount else { return false }
-        return try RunningDigest.hex(of: file) == point.sha256
+        return try file.sha256() == point.sha256
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Compression
+internal import Encodings
 
 /// The bytes of an export on their way to where they go: packed if need be, counted, and with a digest.
 ///
@@ -18,7 +19,7 @@ final class ExportOutput {
     private var packer: GzipWriter?
     /// Whether there is packed text that has not come to its end.
     private var hasOpenMember = false
-    private var digest = RunningDigest()
+    private var digest = RunningDigest(.sha256)
     private var waiting: [UInt8] = []
 
     /// - Parameter isFile: Whether the file can be cut, synced and read.
@@ -73,7 +74,7 @@ final class ExportOutput {
     /// - Returns: False if the file does not hold those bytes: then it is empty.
     func goBack(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
         waiting.removeAll(keepingCapacity: true)
-        digest = RunningDigest()
+        digest = RunningDigest(.sha256)
         try file.seek(to: 0)
         while digest.byteCount < point.byteCount {
             let piece = try file.read(upTo: min(Self.pieceSize, point.byteCount - digest.byteCount))
@@ -82,7 +83,7 @@ final class ExportOutput {
             try body(piece)
         }
         guard digest.byteCount == point.byteCount, point.byteCount == 0 || digest.hex == point.sha256 else {
-            digest = RunningDigest()
+            digest = RunningDigest(.sha256)
             try file.truncate(to: 0)
             return false
         }

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Foundation
 
 /// A file that is open, with errors that name it. Closed when it is let go.
@@ -62,6 +63,13 @@ final class OpenFile {
             guard fstat(descriptor, &information) == 0 else { throw Self.failure(.missing, "read", path) }
             return Int(information.st_size)
         }
+    }
+
+    /// The SHA-256 of what is left to read, in lowercase hexadecimal.
+    func sha256() throws(TransferError) -> String {
+        var digest = RunningDigest(.sha256)
+        while case let piece = try read(upTo: 256 << 10), !piece.isEmpty { digest.update(piece) }
+        return digest.hex
     }
 
     /// Keeps other runs away, until this one lets go of the file or ends, however it does.

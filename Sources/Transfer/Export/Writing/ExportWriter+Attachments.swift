@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
@@ -90,14 +91,10 @@ extension ExportWriter {
 
     private func writeBase64(of spool: AttachmentSpool) async throws {
         try await spool.rewind()
-        var rest: [UInt8] = []
-        while true {
-            let piece = try await spool.read(upTo: Self.base64PieceSize)
-            rest += piece
-            let whole = piece.isEmpty ? rest.count : rest.count / 3 * 3
-            try files.output.write(Base64.encode(Array(rest.prefix(whole))))
-            rest.removeFirst(whole)
-            if piece.isEmpty { return }
+        var encoder = Base64Encoder()
+        while case let piece = try await spool.read(upTo: Self.base64PieceSize), !piece.isEmpty {
+            try files.output.write(encoder.encode(piece))
         }
+        try files.output.write(encoder.finish())
     }
 }

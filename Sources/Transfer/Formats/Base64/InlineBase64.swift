@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// Base64 in a JSON string of a document, checked.
@@ -15,13 +16,13 @@ struct InlineBase64: Sendable, Equatable {
     /// Whether ``content`` is digits and padding only: no escape and no white space.
     let isPlain: Bool
 
-    /// - Throws: ``Base64Fault``
-    init(_ value: JSONValue) throws(Base64Fault) {
+    /// - Throws: ``InlineBase64Error``
+    init(_ value: JSONValue) throws(InlineBase64Error) {
         guard value.kind == .string else { throw .notAString }
         let text = value.rawContent
         let padding = text.suffix(2).count { $0 == Base64Digits.padding }
         content = text.startIndex..<text.endIndex
-        isPlain = Base64Digits.areDigits(text.dropLast(padding))
+        isPlain = Base64.areDigits(text.dropLast(padding))
         if isPlain {
             guard text.count.isMultiple(of: 4) else { throw .incomplete }
             byteCount = (text.count - padding) * 3 / 4
@@ -30,14 +31,14 @@ struct InlineBase64: Sendable, Equatable {
         }
     }
 
-    private static func byteCount(of text: Base64Digits) throws(Base64Fault) -> Int {
+    private static func byteCount(of text: Base64Digits) throws(InlineBase64Error) -> Int {
         var text = text
         var digits = 0
         var padding = 0
         while let digit = text.next() {
             if digit == Base64Digits.padding {
                 padding += 1
-            } else if Base64Digits.isDigit(digit), padding == 0 {
+            } else if Base64.isDigit(digit), padding == 0 {
                 digits += 1
             } else {
                 throw digit == UInt8(ascii: "-") || digit == UInt8(ascii: "_") ? .otherAlphabet : .notBase64
@@ -61,11 +62,14 @@ struct InlineBase64: Sendable, Equatable {
     }
 
     /// All the bytes.
-    func bytes(in document: [UInt8]) -> [UInt8] { Base64Digits.decode(text(in: document).span) }
+    func bytes(in document: [UInt8]) -> [UInt8] { Self.bytes(of: text(in: document).span) }
+
+    /// The bytes of whole groups of four characters, out of a text that was checked: nothing can fail.
+    static func bytes(of text: Span<UInt8>) -> [UInt8] { (try? Base64.decode(text)) ?? [] }
 }
 
 /// Why a JSON value is not base64 that a gateway would take.
-enum Base64Fault: Error, Equatable {
+enum InlineBase64Error: Error, Equatable {
     case notAString
     case notBase64
     /// Its length, padding included, is no multiple of four.
@@ -74,7 +78,7 @@ enum Base64Fault: Error, Equatable {
     case otherAlphabet
 }
 
-extension Base64Fault: CustomStringConvertible {
+extension InlineBase64Error: CustomStringConvertible {
     var description: String {
         switch self {
         case .notAString: "no base64: not a string"

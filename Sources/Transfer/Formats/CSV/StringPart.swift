@@ -37,26 +37,14 @@ extension JSONValue {
         var found: [Int] = []
         var at = content.startIndex
         while let backslash = content[at...].firstIndex(of: UInt8(ascii: "\\")) {
-            guard let unit = Self.codeUnit(content, at: backslash) else {
-                at = backslash + 2
-                continue
-            }
-            at = backslash + 6
-            guard (0xD800...0xDFFF).contains(unit) else { continue }
-            if unit < 0xDC00, let low = Self.codeUnit(content, at: at), (0xDC00...0xDFFF).contains(low) {
-                at += 6
-            } else {
+            switch UnicodeEscape(content, at: backslash) {
+            case .scalar(_, let end)?: at = end
+            case .loneSurrogate(_, let end)?:
                 found.append(backslash)
+                at = end
+            case nil: at = backslash + 2
             }
         }
         return found
-    }
-
-    /// The value of `\uXXXX`; nil for everything else.
-    private static func codeUnit(_ content: ArraySlice<UInt8>, at start: Int) -> UInt16? {
-        guard start + 6 <= content.endIndex, content[start] == UInt8(ascii: "\\"),
-            content[start + 1] == UInt8(ascii: "u")
-        else { return nil }
-        return UInt16(String(decoding: content[start + 2..<start + 6], as: UTF8.self), radix: 16)
     }
 }

@@ -8,7 +8,7 @@ extension ExtendedJSONWrapper {
         guard companion != nil || value.childCount == 2, let base64, let subtype, let number = Self.subtype(subtype)
         else { throw fault("base64 and a subtype") }
         let text: InlineBase64
-        do throws(Base64Fault) { text = try InlineBase64(base64) } catch {
+        do throws(InlineBase64Error) { text = try InlineBase64(base64) } catch {
             throw fault("base64 and a subtype; this is \(error)", base64)
         }
         let document = base64.text.bytes

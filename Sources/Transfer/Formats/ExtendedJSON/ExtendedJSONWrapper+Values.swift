@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// What the wrappers hold.
@@ -51,7 +52,7 @@ extension ExtendedJSONWrapper {
         let value = content.value
         let date: UTCDate? =
             if let characters = value.utf8 {
-                UTCDate(iso8601: characters)
+                UTCDate(ecmaScript: characters)
             } else if value.kind == .object {
                 ExtendedJSONWrapper(value).flatMap { $0.kind == .int64 ? $0.content.value.string : nil }
                     .flatMap { Int($0) }.flatMap { UTCDate(milliseconds: $0) }

@@ -1,5 +1,5 @@
 internal import Compression
-internal import Foundation
+internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -22,16 +22,9 @@ actor AttachmentReading {
         var text: [UInt8] = []
         // A file without end, or with holes, is not made room for at once.
         text.reserveCapacity((min(body.byteCount, 1 << 30) + 2) / 3 * 4)
-        // A multiple of three: the text of each piece follows that of the one before.
-        var rest: [UInt8] = []
-        try read(body, name) { piece in
-            rest += piece
-            let whole = rest.count / 3 * 3
-            text += Data(rest[..<whole]).base64EncodedData()
-            rest.removeFirst(whole)
-        }
-        text += Data(rest).base64EncodedData()
-        return text
+        var encoder = Base64Encoder()
+        try read(body, name) { text += encoder.encode($0) }
+        return text + encoder.finish()
     }
 
     /// The same for the text that is packed in it.
@@ -40,8 +33,8 @@ actor AttachmentReading {
     /// - Throws: ``AttachmentFault`` if it is not packed, or has more than any gateway keeps.
     func unpacked(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
         do throws(GzipFault) {
-            let packed = Base64Digits.decode(base64.span)
-            return Array(Data(try Gzip.unpack(packed, limit: Self.unpackedLimit)).base64EncodedData())
+            let packed = InlineBase64.bytes(of: base64.span)
+            return Base64.encode(try Gzip.unpack(packed, limit: Self.unpackedLimit))
         } catch {
             throw AttachmentFault(name, "is not packed as its encoding says: \(error)")
         }
@@ -97,7 +90,7 @@ actor AttachmentReading {
     private func read(
         _ body: AttachmentBody, _ name: String, _ take: ([UInt8]) -> Void
     ) throws(AttachmentFault) {
-        let sha256 = RunningDigest()
+        var sha256 = RunningDigest(.sha256)
         do throws(TransferError) {
             let file = try OpenFile(reading: "\(store?.path ?? "")/\(body.file)")
             while true {

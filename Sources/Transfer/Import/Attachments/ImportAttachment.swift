@@ -62,7 +62,7 @@ extension ImportAttachment {
         if value.kind == .null {
             body = .removed
         } else if let data = value["data"] {
-            do throws(Base64Fault) { body = .inline(try InlineBase64(data)) } catch {
+            do throws(InlineBase64Error) { body = .inline(try InlineBase64(data)) } catch {
                 throw AttachmentFault(name, "has data that is \(error)")
             }
         } else if let file = value["file"] {

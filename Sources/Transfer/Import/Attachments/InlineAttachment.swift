@@ -37,14 +37,14 @@ struct InlineAttachment: Sendable {
         if base64.isPlain {
             let start = at
             at = min(end, at + Self.pieceSize)
-            return Base64Digits.decode(document.span.extracting(start..<at))
+            return InlineBase64.bytes(of: document.span.extracting(start..<at))
         }
         var digits = Base64Digits(document, at..<end)
         var text: [UInt8] = []
         text.reserveCapacity(Self.pieceSize)
         while text.count < Self.pieceSize, let digit = digits.next() { text.append(digit) }
         at = digits.place
-        return text.isEmpty ? nil : Base64Digits.decode(text.span)
+        return text.isEmpty ? nil : InlineBase64.bytes(of: text.span)
     }
 
     /// How far the text has been read. One task does.

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Foundation
 internal import Locking
 
@@ -55,7 +56,7 @@ actor ImportReader {
         var information = stat()
         guard stat(path, &information) == 0 else { throw TransferError(.missing, "can't read \(path)") }
         let file = try OpenFile(reading: path)
-        let digest = RunningDigest()
+        var digest = RunningDigest(.sha256)
         while digest.byteCount < Self.headBytes {
             let piece = try file.read(upTo: Self.headBytes - digest.byteCount)
             if piece.isEmpty { break }

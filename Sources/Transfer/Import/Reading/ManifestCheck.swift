@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// Whether a file is still the export that its manifest tells of.
@@ -33,7 +34,7 @@ enum ManifestCheck {
         guard found == byteCount else {
             throw objection(path, "it has \(found) bytes where \(manifest.path) says \(byteCount)")
         }
-        let digest = RunningDigest()
+        var digest = RunningDigest(.sha256)
         while true {
             let piece = try file.read(upTo: pieceSize)
             if piece.isEmpty { break }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import DocumentFlow
+internal import Encodings
 internal import Pipeline
 
 /// Which letters a command is about, if not those that are named.

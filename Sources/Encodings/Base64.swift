@@ -1,0 +1,158 @@
+internal import CCrypto
+
+/// Base64 with padding, on one line (RFC 4648, section 4), as attachments have it.
+package enum Base64 {
+    /// Bytes that OpenSSL is given at once: a multiple of three, so that the texts of two pieces can be joined.
+    private static let pieceSize = 3 << 28
+
+    /// The text of all bytes.
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        // One byte more than the text: OpenSSL ends it with a NUL.
+        [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { text, count in
+            bytes.withUnsafeBufferPointer { bytes in
+                for start in stride(from: 0, to: bytes.count, by: pieceSize) {
+                    let piece = bytes[start..<min(start + pieceSize, bytes.count)]
+                    let from = UnsafeBufferPointer(rebasing: piece).baseAddress
+                    let to = text.baseAddress.map { $0 + count }
+                    count += Int(EVP_EncodeBlock(to, from, Int32(piece.count)))
+                }
+            }
+        }
+    }
+
+    /// The same as a string.
+    package static func text(_ bytes: [UInt8]) -> String { String(decoding: encode(bytes), as: UTF8.self) }
+
+    /// The bytes that a text stands for. Line breaks are skipped; padding is required.
+    ///
+    /// - Throws: ``Base64Error`` with the place of the first character that can't stand where it stands.
+    /// - Note: Source: Go's `encoding/base64`, `StdEncoding`.
+    package static func decode(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 4 * 3)
+        let values = Self.values
+        var group = Group()
+        var at = 0
+        while at < text.count {
+            if group.digits == 0 { at = decodeGroups(text, from: at, values, to: &bytes) }
+            guard at < text.count else { break }
+            let value = values[Int(text[at])]
+            if value < 64 {
+                if group.isFull(after: value) { group.end(to: &bytes) }
+            } else if text[at] == UInt8(ascii: "=") {
+                try group.checkPadding(text, from: at)
+                group.end(to: &bytes)
+                return bytes
+            } else if !isLineBreak(text[at]) {
+                throw Base64Error(offset: at)
+            }
+            at += 1
+        }
+        guard group.digits == 0 else { throw Base64Error(offset: at) }
+        return bytes
+    }
+
+    /// The same for a text of its own.
+    package static func decode(_ text: [UInt8]) throws(Base64Error) -> [UInt8] { try decode(text.span) }
+
+    /// Decodes whole groups of four digits, as long as nothing else comes.
+    ///
+    /// - Returns: The place behind them.
+    private static func decodeGroups(
+        _ text: Span<UInt8>, from start: Int, _ values: [UInt8], to bytes: inout [UInt8]
+    ) -> Int {
+        var at = start
+        while at + 4 <= text.count {
+            let first = values[Int(text[at])]
+            let second = values[Int(text[at + 1])]
+            let third = values[Int(text[at + 2])]
+            let fourth = values[Int(text[at + 3])]
+            guard first | second | third | fourth < 64 else { return at }
+            bytes.append(first << 2 | second >> 4)
+            bytes.append(second << 4 | third >> 2)
+            bytes.append(third << 6 | fourth)
+            at += 4
+        }
+        return at
+    }
+
+    /// Whether a character is one of the 64.
+    package static func isDigit(_ character: UInt8) -> Bool { values[Int(character)] < 64 }
+
+    /// Whether all characters are. Fast: there is no branch for each character.
+    package static func areDigits(_ characters: ArraySlice<UInt8>) -> Bool {
+        let values = values
+        return characters.withUnsafeBytes { characters in
+            var others: UInt8 = 0
+            for character in characters { others |= values[Int(character)] }
+            return others < 64
+        }
+    }
+
+    fileprivate static func isLineBreak(_ character: UInt8) -> Bool { character == 0x0A || character == 0x0D }
+
+    /// By character; 255 for what is no digit.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 255, count: 256)
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (value, character) in alphabet.utf8.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }()
+}
+
+/// Up to four digits that belong together.
+private struct Group {
+    private(set) var digits = 0
+    private var bits: UInt32 = 0
+
+    mutating func isFull(after value: UInt8) -> Bool {
+        bits = bits << 6 | UInt32(value)
+        digits += 1
+        return digits == 4
+    }
+
+    /// Appends the bytes of two, three or four digits.
+    mutating func end(to bytes: inout [UInt8]) {
+        bits <<= UInt32(6 * (4 - digits))
+        for shift in [16, 8, 0].prefix(digits - 1) { bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(shift))) }
+        self = Group()
+    }
+
+    /// - Parameter start: Where the first padding character stands.
+    func checkPadding(_ text: Span<UInt8>, from start: Int) throws(Base64Error) {
+        guard digits >= 2 else { throw Base64Error(offset: start) }
+        var missing = 4 - digits
+        for at in start..<text.count where !Base64.isLineBreak(text[at]) {
+            guard text[at] == UInt8(ascii: "="), missing > 0 else { throw Base64Error(offset: at) }
+            missing -= 1
+        }
+        guard missing == 0 else { throw Base64Error(offset: text.count) }
+    }
+}
+
+/// Where a text stops being base64.
+package struct Base64Error: Error, Equatable {
+    /// In characters from the text's start.
+    package let offset: Int
+
+    package init(offset: Int) { self.offset = offset }
+}
+
+/// Makes base64 of bytes that come piece by piece. The texts that it returns, joined, are the text of all bytes.
+package struct Base64Encoder {
+    /// Up to two bytes that have no digits yet.
+    private var rest: [UInt8] = []
+
+    package init() {}
+
+    /// The text of all whole groups of three bytes so far.
+    package mutating func encode(_ piece: [UInt8]) -> [UInt8] {
+        let bytes = rest.isEmpty ? piece : rest + piece
+        let whole = bytes.count / 3 * 3
+        rest = Array(bytes[whole...])
+        return Base64.encode(rest.isEmpty ? bytes : Array(bytes[..<whole]))
+    }
+
+    /// The text of the last bytes, with its padding. Call it once, at the end.
+    package func finish() -> [UInt8] { Base64.encode(rest) }
+}

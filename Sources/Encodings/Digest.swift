@@ -1,0 +1,97 @@
+internal import CCrypto
+
+/// The digests that name content: SHA-1 and MD5 on the wire, SHA-256 for files and rule sets.
+///
+/// SHA-1 and MD5 protect against damage, not against malice: gateways name attachments by them.
+package enum Digest: String, Sendable {
+    case md5, sha1, sha256
+
+    /// The digest's bytes.
+    package func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = RunningDigest(self)
+        digest.update(bytes)
+        return digest.bytes
+    }
+
+    /// The digest in lowercase hexadecimal.
+    package func hex(_ bytes: [UInt8]) -> String { self(bytes).hex }
+
+    /// The name that gateways give an attachment's content: `sha1-` or `md5-`, and the digest in base64.
+    package func attachmentName(_ content: [UInt8]) -> String { "\(rawValue)-\(Base64.text(self(content)))" }
+}
+
+/// A digest of bytes that come piece by piece. A value: a copy goes on by itself.
+///
+/// - Note: Source: `EVP_DigestInit(3)`, OpenSSL 3.
+package struct RunningDigest: Sendable {
+    /// Changed only while a single value refers to it.
+    private final class Context: @unchecked Sendable {
+        let pointer: OpaquePointer?
+
+        /// - Parameter copied: Nil: no bytes have come yet.
+        init(_ algorithm: Digest, copied: Context? = nil) {
+            pointer = EVP_MD_CTX_new()
+            let isReady =
+                if let copied {
+                    EVP_MD_CTX_copy_ex(pointer, copied.pointer) == 1
+                } else {
+                    EVP_DigestInit_ex(pointer, Self.type(of: algorithm), nil) == 1
+                }
+            // Only lack of memory can make it fail, as with any allocation.
+            precondition(isReady, "OpenSSL computes no \(algorithm) here")
+        }
+
+        deinit { EVP_MD_CTX_free(pointer) }
+
+        private static func type(of algorithm: Digest) -> OpaquePointer? {
+            switch algorithm {
+            case .md5: EVP_md5()
+            case .sha1: EVP_sha1()
+            case .sha256: EVP_sha256()
+            }
+        }
+    }
+
+    private let algorithm: Digest
+    private var context: Context
+    /// How many bytes have come.
+    package private(set) var byteCount = 0
+
+    package init(_ algorithm: Digest) {
+        self.algorithm = algorithm
+        context = Context(algorithm)
+    }
+
+    package mutating func update(_ bytes: some Collection<UInt8>) {
+        let isDone: Void? = bytes.withContiguousStorageIfAvailable { update(UnsafeRawBufferPointer($0)) }
+        if isDone == nil { Array(bytes).withUnsafeBytes { update($0) } }
+    }
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        if !isKnownUniquelyReferenced(&context) { context = Context(algorithm, copied: context) }
+        let isDone = EVP_DigestUpdate(context.pointer, bytes.baseAddress, bytes.count) == 1
+        precondition(isDone, "OpenSSL computes no \(algorithm) here")
+        byteCount += bytes.count
+    }
+
+    /// The digest of all bytes so far. More may come afterwards.
+    package var bytes: [UInt8] {
+        let last = Context(algorithm, copied: context)
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        precondition(
+            EVP_DigestFinal_ex(last.pointer, &digest, &count) == 1, "OpenSSL computes no \(algorithm) here")
+        return Array(digest.prefix(Int(count)))
+    }
+
+    /// The same in lowercase hexadecimal.
+    package var hex: String { bytes.hex }
+}
+
+extension Sequence<UInt8> {
+    /// In lowercase hexadecimal, two digits for each byte.
+    package var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
