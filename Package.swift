@@ -167,7 +167,8 @@ let package = Package(
             dependencies: [
                 "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
                 "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .logging, .serviceLifecycle,
+                "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .grdb, .logging,
+                .serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),

@@ -4,7 +4,8 @@ internal import Locking
 /// The places between two effects of a run: whatever is lost when the process dies there must be found again.
 ///
 /// In debug builds, and only there, the process kills itself (SIGKILL) at the place that `CHANGEBOT_CRASH_AT` names:
-/// `PLACE`, or `PLACE:N` for the Nth time it is passed. That is how tests see that the promise holds at each of them.
+/// `PLACE`, or `PLACE:N` for the Nth time it is passed. That is how tests see that the promise holds at each of them. A
+/// test in the same process observes the places that its own tasks pass.
 package enum CrashPoint: String, CaseIterable, Sendable {
     /// Decided; nothing is written yet.
     case decided
@@ -29,6 +30,7 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     /// Ends the process if this is the place.
     package func pass() {
         #if DEBUG
+            Self.observer?(self)
             guard let wanted = Self.wanted, wanted.place == self else { return }
             let passed = Self.passed.withLock { count in
                 count += 1
@@ -39,6 +41,9 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     }
 
     #if DEBUG
+        /// Called by the task that passes a place.
+        @TaskLocal package static var observer: (@Sendable (CrashPoint) -> Void)?
+
         private static let passed = Locked(0)
 
         private static let wanted: (place: CrashPoint, time: Int)? = {
