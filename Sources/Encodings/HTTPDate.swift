@@ -34,7 +34,8 @@ package struct HTTPDate: Hashable, Sendable {
         let weekday = Self.weekdays[days + 4 - (days + 4).flooredQuotient(7) * 7]
         let second = seconds - days * 86_400
         let time = [second / 3600, second / 60 % 60, second % 60].map { $0.padded(to: 2) }.joined(separator: ":")
-        return "\(weekday), \(day.day.padded(to: 2)) \(Self.months[day.month - 1]) \(day.year.padded(to: 4)) \(time) GMT"
+        return
+            "\(weekday), \(day.day.padded(to: 2)) \(Self.months[day.month - 1]) \(day.year.padded(to: 4)) \(time) GMT"
     }
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -1,5 +1,6 @@
-@testable import EmbeddedGateway
 import Encodings
+
+@testable import EmbeddedGateway
 
 /// What of a recording the embedded gateway does not repeat, with the reasons.
 struct ReplayExceptions {

@@ -49,6 +49,8 @@ import Testing
         let digits = (UInt8.min ... .max).filter(Base64.isDigit)
         #expect(digits.count == 64)
         #expect(Base64.areDigits(digits[...]))
-        for other in UInt8.min ... .max where !Base64.isDigit(other) { #expect(!Base64.areDigits([0x41, other, 0x41])) }
+        for other in UInt8.min ... .max where !Base64.isDigit(other) {
+            #expect(!Base64.areDigits([0x41, other, 0x41]))
+        }
     }
 }

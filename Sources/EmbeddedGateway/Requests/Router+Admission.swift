@@ -94,6 +94,7 @@ extension HTTPField {
 
     /// - Parameter expires: Seconds since 1970.
     static func sessionCookie(_ id: String, path: String, expires: Int) -> HTTPField {
-        HTTPField("Set-Cookie", "\(Sessions.cookieName)=\(id); Path=\(path); Expires=\(HTTPDate(seconds: expires).text)")
+        HTTPField(
+            "Set-Cookie", "\(Sessions.cookieName)=\(id); Path=\(path); Expires=\(HTTPDate(seconds: expires).text)")
     }
 }

@@ -67,6 +67,7 @@ extension BulkWriter {
     /// Counts the letters of rules that were skipped. Plans whose letters would be beyond the limit of errors are left
     /// out: they are not done with, and the run ends.
     private func admitted(_ plans: [Planner.Plan]) async -> [Planner.Plan] {
+        guard plans.contains(where: { !$0.candidate.skippedRules.isEmpty }) else { return plans }
         var admitted: [Planner.Plan] = []
         for var plan in plans {
             let letters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
@@ -176,6 +177,7 @@ extension BulkWriter {
     }
 
     private func withoutFaults(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard plans.contains(where: { $0.decision.fault != nil }) else { return await admitted(plans) }
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         for plan in plans {

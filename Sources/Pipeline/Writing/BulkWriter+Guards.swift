@@ -60,7 +60,7 @@ extension BulkWriter {
     /// then.
     func withoutBusy(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
         func place(_ plan: Planner.Plan) -> DocumentPlace { DocumentPlace(keyspace: nil, id: plan.candidate.id) }
-        let due = await shared.busy.due(plans.filter(\.decision.isChanged).map(place))
+        let due = await shared.busy.due(plans.compactMap { $0.decision.isChanged ? place($0) : nil })
         guard !due.isEmpty else { return plans }
         let waiting = plans.filter { due[place($0)] != nil && $0.decision.isChanged }
         await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })

@@ -1,49 +1,83 @@
 internal import Encodings
 internal import LosslessJSON
-internal import Rules
 
 /// Tells one content of a document from another: what stays the same if somebody undoes a change.
 ///
 /// `_rev`, `_cv` and the `revpos` of attachments are left out, and the order of members does not count.
 package struct ContentFingerprint: Hashable, Sendable {
     /// The first half of a SHA-256.
-    package let bytes: [UInt8]
+    private let words: (high: UInt64, low: UInt64)
 
-    package init(bytes: [UInt8]) { self.bytes = bytes }
+    package init(bytes: [UInt8]) {
+        func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        words = (word(bytes.prefix(8)), word(bytes.dropFirst(8).prefix(8)))
+    }
 
     init(_ document: JSONValue) {
-        bytes = Array(Digest.sha256(Self.content(of: document)).prefix(16))
+        var content: [UInt8] = []
+        content.reserveCapacity(document.bytes.count + 256)
+        Part.document.append(document, to: &content)
+        self.init(bytes: Digest.sha256(content))
     }
 
-    private static let ofRevisions: Set<[UInt8]> = [Array("_rev".utf8), Array("_cv".utf8)]
-    private static let attachments = Array("_attachments".utf8)
-    private static let ofAttachmentRevisions: Set<[UInt8]> = [Array("revpos".utf8)]
+    /// 16 bytes.
+    package var bytes: [UInt8] {
+        [words.high, words.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+    }
 
-    private static func content(of document: JSONValue) -> [UInt8] {
-        sorted(document, without: ofRevisions) { name, value in
-            guard name == attachments, value.kind == .object else { return Array(value.bytes) }
-            return sorted(value) { _, attachment in
-                sorted(attachment, without: ofAttachmentRevisions) { _, value in Array(value.bytes) }
-            }
+    package static func == (left: ContentFingerprint, right: ContentFingerprint) -> Bool { left.words == right.words }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(words.high)
+        hasher.combine(words.low)
+    }
+}
+
+/// Parts of a document whose members are put in order, and some left out.
+private enum Part {
+    case document, attachments, attachment
+
+    private func leavesOut(_ name: ArraySlice<UInt8>) -> Bool {
+        switch self {
+        case .document: name.elementsEqual("_rev".utf8) || name.elementsEqual("_cv".utf8)
+        case .attachments: false
+        case .attachment: name.elementsEqual("revpos".utf8)
         }
     }
 
-    /// The members of an object by their names, each behind its length.
-    private static func sorted(
-        _ object: JSONValue, without names: Set<[UInt8]> = [], content: ([UInt8], JSONValue) -> [UInt8]
-    ) -> [UInt8] {
-        guard object.kind == .object else { return Array(object.bytes) }
-        var members: [(name: [UInt8], content: [UInt8])] = []
+    /// Nil for what is taken as it stands.
+    private func part(_ name: ArraySlice<UInt8>) -> Part? {
+        switch self {
+        case .document: name.elementsEqual("_attachments".utf8) ? .attachments : nil
+        case .attachments: .attachment
+        case .attachment: nil
+        }
+    }
+
+    /// The members of an object by the bytes of their names, each behind its length.
+    func append(_ object: JSONValue, to content: inout [UInt8]) {
+        guard object.kind == .object else { return Self.append(object.bytes, to: &content) }
+        var members: [(name: ArraySlice<UInt8>, value: JSONValue)] = []
         for member in object.members {
-            let name = Array(member.name.rawContent)
-            if !names.contains(name) { members.append((name, content(name, member.value))) }
+            let name = member.name.rawContent
+            if !leavesOut(name) { members.append((name, member.value)) }
         }
         members.sort { $0.name.lexicographicallyPrecedes($1.name) }
-        return members.reduce(into: []) { bytes, member in
-            for part in [member.name, member.content] {
-                bytes += "\(part.count):".utf8
-                bytes += part
+        for member in members {
+            Self.append(member.name, to: &content)
+            if let part = part(member.name) {
+                // What an object is made of is told from a text that looks like it.
+                content.append(UInt8(ascii: "{"))
+                part.append(member.value, to: &content)
+                content.append(UInt8(ascii: "}"))
+            } else {
+                Self.append(member.value.bytes, to: &content)
             }
         }
+    }
+
+    private static func append(_ bytes: ArraySlice<UInt8>, to content: inout [UInt8]) {
+        withUnsafeBytes(of: UInt64(bytes.count)) { content.append(contentsOf: $0) }
+        content.append(contentsOf: bytes)
     }
 }

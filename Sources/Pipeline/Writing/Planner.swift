@@ -60,22 +60,18 @@ struct Planner {
             note.begin(decidable[index].id, decidable[index].revision)
         }
         note.end()
-        return zip(decidable, zip(inputs, decisions)).map { candidate, decided in
-            plan(candidate, decided.0, decided.1)
-        }
+        return decidable.indices.map { plan(decidable[$0], inputs[$0], decisions[$0]) }
     }
 
     private func plan(_ candidate: Candidate, _ input: DecisionInput, _ decision: Decision) -> Plan {
-        var candidate = candidate
-        candidate.rules = decision.fired.map { ruleSet.names[$0] }
-        candidate.skippedRules = decision.skipped.map {
+        var plan = Plan(
+            candidate: candidate, report: DecisionReport(input.document, decision, names: ruleSet.names))
+        plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }
+        plan.candidate.skippedRules = decision.skipped.map {
             Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)
         }
-        let plan = Plan(
-            candidate: candidate, report: DecisionReport(input.document, decision, names: ruleSet.names))
-        guard plan.isEffective else { return plan }
-        candidate.content = ContentFingerprint(input.document.root)
-        return Plan(candidate: candidate, report: plan.report)
+        if plan.isEffective { plan.candidate.content = ContentFingerprint(input.document.root) }
+        return plan
     }
 
     private struct Undecidable: Error {

@@ -100,7 +100,8 @@ import Testing
         (#"{"$date":{"$numberInt":"1"}}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
         (#"{"$date":9223372036854775807}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
         (
-            #"{"$binary":{"base64":"AQI","subType":"00"}}"#, "base64 and a subtype; this is \(InlineBase64Error.incomplete)",
+            #"{"$binary":{"base64":"AQI","subType":"00"}}"#,
+            "base64 and a subtype; this is \(InlineBase64Error.incomplete)",
             21
         ),
         (

@@ -64,7 +64,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""QQ""#, InlineBase64Error.incomplete), (#""QQ=""#, .incomplete), (#""QUI""#, .incomplete), (#""Q""#, .incomplete),
+        (#""QQ""#, InlineBase64Error.incomplete), (#""QQ=""#, .incomplete), (#""QUI""#, .incomplete),
+        (#""Q""#, .incomplete),
         (#""Q\u0051""#, .incomplete), (#""QQ\n""#, .incomplete), (#""QQ\u003d""#, .incomplete),
         (#""-_8=""#, .otherAlphabet), (#""+/8\n-""#, .otherAlphabet), (#""QUI_""#, .otherAlphabet),
         (#""=QQ=""#, .notBase64), (#""QQ==QQ==""#, .notBase64), (#""QQ==QUJD""#, .notBase64), (#""====""#, .notBase64),
