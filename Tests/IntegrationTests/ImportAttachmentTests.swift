@@ -156,6 +156,49 @@ import Transfer
         }
     }
 
+    /// A table that was edited and saved under another name has no manifest beside it that names the folder.
+    @Test(arguments: [ExportSettings.Format.ndjson, .csv], [nil, "elsewhere"])
+    func aFileThatIsNotAtHandMayBeTheAttachmentThatIsThere(
+        format: ExportSettings.Format, folder: String?
+    ) async throws {
+        try await BotBench.with { bench in
+            let picture = #"{"content_type":"image/png","data":"aGVsbG8="}"#
+            try await bench.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":\#(picture)}}"#])
+            let name = "o.\(format.rawValue)"
+            try await bench.export(name) { settings in
+                settings.attachments = .folder(bench.path("files"))
+                settings.format = format
+                if format == .csv { settings.table.fields = try? CSVFields("_id,n,_attachments") }
+            }
+            let elsewhere = try folder.map { folder in
+                try FileManager.default.createDirectory(atPath: bench.path(folder), withIntermediateDirectories: true)
+                return bench.path(folder)
+            }
+            func load(_ text: String, _ mode: ImportMode) async throws -> ImportCounts {
+                try bench.write("edited-" + name, bytes: Array(text.utf8))
+                return try await bench.load(file: "edited-" + name) { settings in
+                    settings.mode = mode
+                    settings.attachments = elsewhere
+                }.counts
+            }
+            let text = String(decoding: try bench.bytes(name), as: UTF8.self)
+            #expect(try await load(text, .upsert) == ImportCounts(unchanged: 1), bench.complaint)
+            let edited = text.replacingOccurrences(of: #""n":1"#, with: #""n":2"#)
+                .replacingOccurrences(of: "a,1,", with: "a,2,")
+            for mode in [ImportMode.upsert, .merge] {
+                let expected = mode == .upsert ? ImportCounts(changed: 1) : ImportCounts(unchanged: 1)
+                #expect(try await load(edited, mode) == expected, bench.complaint)
+                #expect(try await bench.stored("a")?.root["n"]?.integer == 2)
+                #expect(try await bench.phone.attachment("x", of: "a") == Array("hello".utf8))
+            }
+            let other = edited.replacing(/(sha1|md5)-/) { "\($0.1)-0" }
+            for mode in [ImportMode.upsert, .merge, .insert] {
+                #expect(try await load(other, mode) == ImportCounts(rejected: 1))
+                #expect(try bench.rejections().first?.reason.contains("--attachments DIR") == true, bench.complaint)
+            }
+        }
+    }
+
     @Test func mergeKeepsAddsReplacesAndRemoves() async throws {
         try await BotBench.with { bench in
             try await bench.load(lines: [

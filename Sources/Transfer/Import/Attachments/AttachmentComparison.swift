@@ -32,8 +32,8 @@ struct AttachmentComparison: Sendable {
                 if old != nil { result.operations.append(.remove(place)) }
             } else if let old, try await isSame(attachment, old) {
                 result.written.append(old)
-            } else if attachment.body == .stub {
-                throw ImportAttachment.withoutBytes(attachment.name)
+            } else if attachment.isStub {
+                throw attachment.withoutBytes
             } else {
                 let description = try JSONText(
                     try await reading.description(of: attachment, in: document.text, for: dialect))
@@ -52,7 +52,7 @@ struct AttachmentComparison: Sendable {
     }
 
     private func isSame(_ attachment: ImportAttachment, _ old: ImportAttachment) async throws -> Bool {
-        if attachment.body == .stub { return attachment.digest == old.digest }
+        if attachment.isStub { return attachment.digest == old.digest }
         guard let (digest, byteCount) = try await reading.digest(of: attachment, in: document.text, for: dialect) else {
             return false
         }

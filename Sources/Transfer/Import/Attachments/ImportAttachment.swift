@@ -8,8 +8,8 @@ struct ImportAttachment: Sendable {
         case inline(InlineBase64)
         /// A file of the folder.
         case file(AttachmentBody)
-        /// Nowhere: if the gateway has not the same one already, the document can't be written.
-        case stub
+        /// Not at hand: if the gateway has not the same one already, the document can't be written.
+        case stub(MissingBytes)
         /// A merge takes it away.
         case removed
     }
@@ -25,6 +25,38 @@ struct ImportAttachment: Sendable {
     /// `gzip` if a Sync Gateway keeps the attachment packed.
     let encoding: String?
     let body: Body
+
+    /// Whether the bytes are not at hand.
+    var isStub: Bool { missingBytes != nil }
+
+    /// Why the bytes are not at hand; nil if they are.
+    var missingBytes: MissingBytes? { if case .stub(let missing) = body { missing } else { nil } }
+}
+
+/// Why the bytes of an attachment are not at hand.
+enum MissingBytes: Sendable, Equatable {
+    /// The document names no file for them.
+    case notExported
+    /// They are in a file of an export's folder, and no folder was named or found.
+    case noFolder
+    /// The folder has not the file.
+    case noFile(String)
+
+    var reason: String {
+        switch self {
+        case .notExported: "comes as a stub without its bytes"
+        case .noFolder: "comes as a stub, and its bytes are in the folder of the export"
+        case .noFile(let path): "is missing: there is no file \(path)"
+        }
+    }
+
+    var remedy: String {
+        switch self {
+        case .notExported: "export with --attachments"
+        case .noFolder: "name that folder with --attachments DIR"
+        case .noFile: "name the folder that has it with --attachments DIR"
+        }
+    }
 }
 
 /// Why an attachment can't be written.
@@ -66,41 +98,40 @@ extension ImportAttachment {
                 throw AttachmentFault(name, "has data that is \(error)")
             }
         } else if let file = value["file"] {
-            body = .file(try Self.file(file.string ?? "", name, store))
+            body = try Self.file(file.string ?? "", name, store)
         } else if value["stub"]?.bool == true {
-            body = .stub
+            body = .stub(.notExported)
         } else {
             throw AttachmentFault(
                 name, "comes without its bytes; export with --attachments inline or --attachments DIR")
         }
     }
 
-    /// Finds the file of a stub. Only names that an export gives are taken: no other file can be reached.
+    /// Finds the file of a stub. Only names that an export gives are taken: no other file can be reached. Without its file
+    /// it is a stub like others.
     private static func file(
         _ path: String, _ name: String, _ store: AttachmentStore?
-    ) throws(AttachmentFault) -> AttachmentBody {
+    ) throws(AttachmentFault) -> Body {
         let sha256 = path.split(separator: "/").last.map(String.init) ?? ""
         let isHexadecimal = sha256.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard sha256.utf8.count == 64, isHexadecimal, path == AttachmentBody.file(sha256) else {
             throw AttachmentFault(name, "names a file that is none of an export")
         }
-        guard let store else {
-            throw AttachmentFault(name, "is in a folder; name it with --attachments DIR")
-        }
-        guard let byteCount = store.byteCount(of: sha256) else {
-            throw AttachmentFault(name, "is missing: there is no file \(store.path)/\(path)")
-        }
-        return AttachmentBody(byteCount: byteCount, sha256: sha256)
+        guard let store else { return .stub(.noFolder) }
+        guard let byteCount = store.byteCount(of: sha256) else { return .stub(.noFile("\(store.path)/\(path)")) }
+        return .file(AttachmentBody(byteCount: byteCount, sha256: sha256))
     }
 
     /// In modes that keep nothing that is there.
-    static func bareStub(_ name: String) -> AttachmentFault {
-        AttachmentFault(name, "comes as a stub without its bytes; export with --attachments")
+    func bareStub(_ missing: MissingBytes) -> AttachmentFault {
+        AttachmentFault(name, "\(missing.reason); \(missing.remedy)")
     }
 
-    static func withoutBytes(_ name: String) -> AttachmentFault {
-        AttachmentFault(
-            name, "comes as a stub without its bytes, and the gateway has not the same one; export with --attachments")
+    /// The gateway has not the same one either.
+    var withoutBytes: AttachmentFault {
+        let missing = missingBytes ?? .notExported
+        return AttachmentFault(
+            name, "\(missing.reason), and the gateway has not the same one; \(missing.remedy)")
     }
 
     /// Whether it is so large that it should be sent while it is read.

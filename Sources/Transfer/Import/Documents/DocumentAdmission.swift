@@ -129,8 +129,8 @@ struct DocumentAdmission: Sendable {
             throw Refusal(reason: AttachmentFault(attachment.name, "has a content_type that is not a string").reason)
         }
         switch (attachment.body, mode) {
-        case (.stub, .insert), (.stub, .restore):
-            throw Refusal(reason: ImportAttachment.bareStub(attachment.name).reason)
+        case (.stub(let missing), .insert), (.stub(let missing), .restore):
+            throw Refusal(reason: attachment.bareStub(missing).reason)
         case (.removed, .merge): break
         case (.removed, _): throw Refusal(reason: AttachmentFault(attachment.name, "is null").reason)
         default: break

@@ -19,7 +19,7 @@ struct ImportDocument: Sendable {
     let byteCount: Int
 
     /// Whether an attachment comes without its bytes: the document can only keep one that the gateway has.
-    var hasBareStubs: Bool { attachments.contains { $0.body == .stub } }
+    var hasBareStubs: Bool { attachments.contains { $0.isStub } }
 }
 
 /// Members that say which version of a document this is. They are the gateway's.

@@ -27,7 +27,7 @@ struct ExportedAttachments {
         TransferError(
             .missing,
             "the folder with the \(count) attachments of \(path) is not there (\(folder)): name it with "
-                + "--attachments DIR, or reject the documents that need it with --ignore-manifest")
+                + "--attachments DIR; with --ignore-manifest only attachments that the gateway has already are kept")
     }
 }
 

@@ -30,8 +30,8 @@ extension ImportWriter {
     }
 
     private func newDocument(_ document: ImportDocument) async throws -> Need {
-        if let stub = document.attachments.first(where: { $0.body == .stub }) {
-            throw ImportAttachment.withoutBytes(stub.name)
+        if let stub = document.attachments.first(where: { $0.isStub }) {
+            throw stub.withoutBytes
         }
         let attachments = document.attachments.filter { $0.body != .removed }
         // Nulls of a patch mean nothing where there is nothing.
@@ -150,7 +150,7 @@ extension ImportWriter {
         case .file(let body): data = try await reading.base64(of: body, attachment.name)
         case .stub, .removed:
             guard let stub = current?.root["_attachments"]?[attachment.name] else {
-                throw ImportAttachment.withoutBytes(attachment.name)
+                throw attachment.withoutBytes
             }
             return WrittenAttachment(name: attachment.name, head: Array(stub.bytes), data: nil)
         }
@@ -176,7 +176,7 @@ extension ImportWriter {
     ) async throws(AttachmentFault) -> [WrittenAttachment] {
         var described: [WrittenAttachment] = []
         for attachment in attachments {
-            let stub = attachment.body == .stub ? current?.root["_attachments"]?[attachment.name] : nil
+            let stub = attachment.isStub ? current?.root["_attachments"]?[attachment.name] : nil
             let head: [UInt8]
             if let stub {
                 head = Array(stub.bytes)
