@@ -22,6 +22,7 @@ public struct JSONFault: Error, Equatable, Sendable {
         case digit = "a digit"
         case literal = "true, false or null"
         case endOfText = "the end of the text"
+        case completeRow = "a row with its sequence or id"
     }
 
     public let reason: Reason

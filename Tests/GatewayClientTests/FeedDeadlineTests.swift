@@ -91,6 +91,38 @@ import Testing
         #expect(answer.lastSequence == nil)
     }
 
+    /// It was read for a day.
+    @Test(arguments: [start, "", start + row + ","]) func whatBringsNothingButBlankLinesIsLeft(beginning: String)
+        async throws
+    {
+        var deadlines = GatewaySettings.Deadlines()
+        deadlines.silence = .seconds(1)
+        let scripted = try Self.trickle(beginning, " \r\n", deadlines)
+        var answer = try await scripted.gateway.changes(ChangesRequest())
+        let error = await #expect(throws: GatewayError.self) { while try await answer.next() != nil {} }
+        #expect(error?.code == .timedOut && error?.isRetryable == true)
+        #expect(error?.description.contains("blank lines") == true)
+        let list = try Self.trickle(#"{"rows":["#, "\n", deadlines)
+        var documents = try await list.gateway.documents(limit: 10)
+        let other = await #expect(throws: GatewayError.self) { while try await documents.next() != nil {} }
+        #expect(other?.code == .timedOut)
+    }
+
+    /// A row without a sequence is told with its place; those before it are good.
+    @Test(arguments: [("{}", "{"), ("null", "'n'"), (#"{"id":"b"}"#, "{"), ("5", "'5'")])
+    func aRowThatIsNoneIsToldWithItsPlace(row: String, found: String) async throws {
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(
+                headers: syncGateway, body: Self.start + Self.row + "," + row + "],\n\"last_seq\":9}\n")
+        }
+        var answer = try await scripted.gateway.changes(ChangesRequest())
+        #expect(try await answer.next()?.map(\.id) == ["a"])
+        let error = await #expect(throws: GatewayError.self) { try await answer.next() }
+        #expect(error?.code == .malformedAnswer)
+        #expect(error?.description.contains("after 1 row: expected a row with its sequence or id") == true)
+        #expect(error?.description.contains(found) == true, "\(error?.description ?? "")")
+    }
+
     /// A connection that hangs was noticed after four minutes.
     @Test func whatHangsIsNoticedWithinAMinute() {
         let deadlines = GatewaySettings.Deadlines()

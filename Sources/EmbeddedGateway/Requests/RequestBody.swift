@@ -53,7 +53,7 @@ enum GoJSON {
 
     private static func place(_ expected: JSONFault.Expectation) -> String {
         switch expected {
-        case .value, .valueOrEndOfArray: "looking for beginning of value"
+        case .value, .valueOrEndOfArray, .completeRow: "looking for beginning of value"
         case .memberName, .memberNameOrEnd: "looking for beginning of object key string"
         case .colon: "after object key"
         case .commaOrEndOfObject: "after object key:value pair"

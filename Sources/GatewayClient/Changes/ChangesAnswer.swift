@@ -15,12 +15,18 @@ public struct ChangesAnswer {
     /// Of a longpoll, the last row that was handed out.
     private var lastRow: SequenceID?
     private var isTimeUp = false
+    /// How long nothing but blank lines may come.
+    private let longestBlank: Duration
+    private var rowCount = 0
 
-    init(body: HTTPBody, url: GatewayURL, feed: ChangesRequest.Feed, longestFeed: Duration) {
+    init(
+        body: HTTPBody, url: GatewayURL, feed: ChangesRequest.Feed, deadlines: GatewaySettings.Deadlines
+    ) {
         self.body = body
         self.url = url
         self.feed = feed
-        self.longestFeed = longestFeed
+        longestFeed = deadlines.feed
+        longestBlank = deadlines.silence
         parser = ChangesParser(isContinuous: feed.isContinuous)
     }
 
@@ -34,6 +40,7 @@ public struct ChangesAnswer {
     /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
     ///   of them. `.malformedAnswer` if this is no answer of `_changes`.
     public mutating func next() async throws(GatewayError) -> ChangesBatch? {
+        var blanks = BlankTimer(limit: longestBlank)
         while true {
             do throws(JSONFault) {
                 if let batch = try parser.nextBatch() {
@@ -41,7 +48,9 @@ public struct ChangesAnswer {
                     return batch
                 }
             } catch {
-                throw GatewayError(.malformedAnswer, "\(url): _changes answers with what is not a feed: \(error)")
+                let place = "\(rowCount) \(rowCount == 1 ? "row" : "rows")"
+                throw GatewayError(
+                    .malformedAnswer, "\(url): _changes answers with what is not a feed, after \(place): \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch {
@@ -57,11 +66,15 @@ public struct ChangesAnswer {
                 return nil
             }
             parser.append(chunk)
+            // Feeds that wait have heartbeats, and a deadline of their own.
+            guard case .normal = feed, blanks.isOver(chunk) else { continue }
+            throw GatewayError(.timedOut, "\(url): _changes sends nothing but blank lines")
         }
     }
 
     /// A longpoll must bring its first row in time. What it brings then may be long: the rows of hours.
     private mutating func note(_ batch: ChangesBatch) {
+        rowCount += batch.count
         guard case .longpoll = feed, let last = batch.last?.sequence else { return }
         if lastRow == nil { body.extendDeadline(by: longestFeed) }
         lastRow = last
@@ -89,6 +102,6 @@ extension Gateway {
             exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
         }
         return ChangesAnswer(
-            body: try await open(exchange).body, url: url, feed: request.feed, longestFeed: settings.deadlines.feed)
+            body: try await open(exchange).body, url: url, feed: request.feed, deadlines: settings.deadlines)
     }
 }

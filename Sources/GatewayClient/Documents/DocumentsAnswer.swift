@@ -9,12 +9,15 @@ public struct DocumentsAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
     private let includesDocuments: Bool
+    /// How long nothing but blank lines may come.
+    private let longestBlank: Duration
     private var parser = RowsParser<ListedDocument.Fields>()
 
-    init(body: HTTPBody, url: GatewayURL, includesDocuments: Bool) {
+    init(body: HTTPBody, url: GatewayURL, includesDocuments: Bool, longestBlank: Duration) {
         self.body = body
         self.url = url
         self.includesDocuments = includesDocuments
+        self.longestBlank = longestBlank
     }
 
     /// The next rows, as many as have arrived; nil once the answer has come to its proper end.
@@ -22,6 +25,7 @@ public struct DocumentsAnswer {
     /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
     ///   of them. `.malformedAnswer` if this is no answer of `_all_docs`.
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
+        var blanks = BlankTimer(limit: longestBlank)
         while true {
             do throws(JSONFault) {
                 if let rows = try parser.nextBatch() {
@@ -39,6 +43,9 @@ public struct DocumentsAnswer {
                 return nil
             }
             parser.append(chunk)
+            if blanks.isOver(chunk) {
+                throw GatewayError(.timedOut, "\(url): _all_docs sends nothing but blank lines")
+            }
         }
     }
 }
@@ -70,7 +77,9 @@ extension Gateway {
             silence: settings.deadlines.silence)
         let response: HTTPResponse
         do throws(GatewayError) { response = try await open(request) } catch { throw await refusal(of: error) }
-        return DocumentsAnswer(body: response.body, url: url, includesDocuments: includesDocuments)
+        return DocumentsAnswer(
+            body: response.body, url: url, includesDocuments: includesDocuments,
+            longestBlank: settings.deadlines.silence)
     }
 
     /// Tells "no such list" from "no such database", which both are 404.

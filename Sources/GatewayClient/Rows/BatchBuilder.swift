@@ -23,7 +23,7 @@ struct BatchBuilder<Fields: RowFields> {
         tape.forEachMember(ofObjectAt: root) { name, value in
             fields.note(name, value, on: tape, in: bytes)
         }
-        try append(fields)
+        try append(fields, in: bytes)
         return end
     }
 
@@ -70,7 +70,7 @@ struct BatchBuilder<Fields: RowFields> {
         guard let damage else { throw fault }
         fields.markMalformed()
         damages[fields.start] = damage
-        try append(fields)
+        try append(fields, in: bytes)
     }
 
     /// Where a value ends that is not JSON inside; nil if that can't be told.
@@ -80,9 +80,11 @@ struct BatchBuilder<Fields: RowFields> {
         return frame.findEnd(in: text)
     }
 
-    private mutating func append(_ fields: Fields) throws(JSONFault) {
+    /// - Throws: ``JSONFault`` for what is no row: without its sequence nobody knows where to go on.
+    private mutating func append(_ fields: Fields, in bytes: [UInt8]) throws(JSONFault) {
         guard fields.isComplete else {
-            throw JSONFault(.unexpectedByte(UInt8(ascii: "}"), expected: .memberName), at: Int(fields.end) - 1)
+            let start = Int(fields.start)
+            throw JSONFault(.unexpectedByte(bytes[start], expected: .completeRow), at: start)
         }
         rows.append(fields)
     }

@@ -28,6 +28,9 @@ struct RowsParser<Fields: RowFields> {
     /// The value of the member that ``RowFields/keptName`` names. Nil until it came.
     private(set) var keptValue: JSONText?
 
+    /// What is wrong behind the rows that were handed out last.
+    private var fault: JSONFault?
+
     /// The closing bracket came: nothing is missing.
     var isComplete: Bool { state == .end }
 
@@ -44,12 +47,17 @@ struct RowsParser<Fields: RowFields> {
     ///
     /// - Throws: ``JSONFault`` if this is no such answer; its offset counts from the last batch.
     mutating func nextBatch() throws(JSONFault) -> GatheredRows<Fields>? {
+        if let fault { throw fault }
         guard buffer.count <= Self.rowLimit else { throw JSONFault(.tooLong(limit: Self.rowLimit), at: 0) }
         let bytes = buffer
         // A long row comes in many pieces: until its end is there, nothing is copied and nothing made ready.
         if frame != nil, frame?.findEnd(in: bytes.span) == nil { return nil }
         var builder = BatchBuilder<Fields>(expectedBytes: bytes.count)
-        while try step(bytes, &builder) {}
+        do throws(JSONFault) { while try step(bytes, &builder) {} } catch {
+            // The rows before it are good.
+            guard !builder.rows.isEmpty else { throw error }
+            fault = JSONFault(error.reason, at: max(0, error.offset - position))
+        }
         // What a batch has taken, and white space between rows, is gone for good: heartbeats must not pile up.
         if position > 0 { buffer = Array(bytes[position...]) }
         frame?.shift(by: position)
