@@ -209,6 +209,7 @@ import Testing
             try set.ruleSet(slurps: slurps.mapValues { Array($0.utf8) })
         }
         #expect(error?.description.contains(fault) == true, "\(error?.description ?? "")")
+        #expect(error?.kind == (fault.contains("users: the data") ? .invalid : .usage))
     }
 
     @Test func theHashIsThatOfTheRulesAndOfTheSlurpedData() throws {

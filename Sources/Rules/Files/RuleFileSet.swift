@@ -84,7 +84,7 @@ package struct RuleFileSet: Sendable {
                     path: "--rule", position: nil,
                     message: "there is no rule '\(name)'\(guess) Rules: \(known.joined(separator: ", "))")
             }
-            throw RuleFilesError(kind: .unknownRule, faults: faults)
+            throw RuleFilesError(kind: .usage, faults: faults)
         }
     }
 

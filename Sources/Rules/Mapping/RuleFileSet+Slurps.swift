@@ -40,6 +40,7 @@ extension RuleFileSet {
     /// - Throws: ``RuleFilesError`` if a name is missing, or none of a file, or its data is not what jq can hold.
     func bindings(_ slurps: [String: [UInt8]]) throws(RuleFilesError) -> [JQBinding] {
         var faults: [RuleFileFault] = []
+        var hasBadData = false
         var missing: Set<String> = []
         for file in files {
             for name in file.slurps where slurps[name.text] == nil && missing.insert(name.text).inserted {
@@ -60,9 +61,12 @@ extension RuleFileSet {
                 fault("no mapping has this name in its 'slurp' list (\(names)); correct it, or leave it out")
                 continue
             }
-            do throws(UnusableData) { bindings.append(try Self.binding(name, data)) } catch { fault(error.reason) }
+            do throws(UnusableData) { bindings.append(try Self.binding(name, data)) } catch {
+                hasBadData = true
+                fault(error.reason)
+            }
         }
-        guard faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: faults) }
+        guard faults.isEmpty else { throw RuleFilesError(kind: hasBadData ? .invalid : .usage, faults: faults) }
         return bindings
     }
 

@@ -16,8 +16,9 @@ package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
         /// A file or folder that was named is not there (exit code 66).
         case missing
-        /// A rule that was asked for by name is not in the files (exit code 64).
-        case unknownRule
+        /// What was asked for does not fit the files: a rule or a list that they have not, or a list that they need and
+        /// that was not given (exit code 64).
+        case usage
         /// A file says what rule files can't say (exit code 65). Stands above ``missing`` where both are true.
         case invalid
     }

@@ -92,7 +92,7 @@ extension ExitStatus {
     fileprivate init(_ kind: RuleFilesError.Kind) {
         switch kind {
         case .missing: self = .missingInput
-        case .unknownRule: self = .usage
+        case .usage: self = .usage
         case .invalid: self = .invalidData
         }
     }
