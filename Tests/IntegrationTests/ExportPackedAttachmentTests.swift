@@ -1,4 +1,5 @@
 import Compression
+import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -101,6 +102,40 @@ import Transfer
         let plain = [UInt8](repeating: 0, count: 8 << 20)
         let sent = Case(testDescription: "zeros", stored: Gzip.pack(plain), unpacked: plain)
         try await export(sent, isInline: false) { _, bytes, _ in #expect(bytes == plain) }
+    }
+
+    /// CouchDB packs a text in more than one way, so its digest does not tell: only the bytes do.
+    @Test(arguments: [false, true], [false, true])
+    func aTextThatWasReplacedByOneOfTheSameLengthIsFound(isReplaced: Bool, isInline: Bool) async throws {
+        func sent(_ text: [UInt8], level: Int32) -> Case {
+            Case(
+                testDescription: "text", type: "text/plain", stored: Self.packed(text, level: level),
+                length: text.count, unpacked: text)
+        }
+        let now = Monitor(sent(Self.plain, level: 8))
+        let server = try TestServer { connection in
+            try connection.serve { request in try Self.answer(request, with: now.with { $0 }, on: connection) }
+        }
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var settings = ExportSettings()
+        settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
+        let gateway = Gateway(try GatewayURL(server.url("/todo")))
+        try await Exporter(
+            gateway: gateway, settings: settings, place: ExportPlace(directory + "/o"), report: ExportReport(),
+            logger: BotBench.logger
+        ).run()
+        let other = [UInt8](repeating: UInt8(ascii: "b"), count: Self.plain.count)
+        now.with { $0 = isReplaced ? sent(other, level: 8) : sent(Self.plain, level: 1) }
+        var findings: [VerificationFinding] = []
+        try await GatewayComparison(
+            ExportFile(directory + "/o"), gateway: gateway, comparesRevisions: false, retries: .init(),
+            logger: BotBench.logger
+        ).compare { findings.append($0) }
+        let expected = VerificationFinding(.different, id: "a", path: "/_attachments/p")
+        #expect(findings == (isReplaced ? [expected] : []))
+        await gateway.shutdown()
     }
 
     // MARK: - A server with one document

@@ -98,6 +98,15 @@ package struct DocumentComparison: Sendable {
         path.tokens.count == 2 && path.tokens[0] == "_attachments"
     }
 
+    /// Attachments that both have, and of which the digests do not tell whether they are the same.
+    func undecidedAttachments(_ left: JSONValue, _ right: JSONValue) -> [String] {
+        guard let attachments = left["_attachments"], let others = right["_attachments"] else { return [] }
+        return attachments.members.compactMap { member in
+            guard let name = member.name.string, let other = others[name] else { return nil }
+            return haveSameBytes(member.value, other) == nil ? name : nil
+        }
+    }
+
     /// Nil if their digests don't tell.
     private func haveSameBytes(_ left: JSONValue, _ right: JSONValue) -> Bool? {
         let digests = [left, right].compactMap { $0[Self.digestName]?.string.flatMap { AttachmentDigest($0) } }

@@ -18,6 +18,9 @@ package struct ExportFile: Sendable {
     ///   none.
     package init(_ path: String) throws(TransferError) {
         _ = try OpenFile(reading: path)
+        if ExportPlace.isManifest(path), !WholeFile.exists(ExportPlace.manifest(of: path)) {
+            throw TransferError(.missing, "\(path) is a manifest; name the export that it stands beside")
+        }
         self.path = path
         manifest = try ExportManifest.read(ExportPlace.manifest(of: path))
     }

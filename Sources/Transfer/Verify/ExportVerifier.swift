@@ -5,18 +5,22 @@ internal import LosslessJSON
 package struct ExportVerifier: Sendable {
     private let file: ExportFile
     private let attachments: AttachmentStore?
+    /// Completes what is said of a file that is not there.
+    private let remedy: String
 
     /// - Parameter folder: Where the attachments are by now. Nil: where the manifest says, or beside the export.
-    package init(_ file: ExportFile, attachments folder: String? = nil) {
+    /// - Throws: ``TransferError``: `.missing` if there is no such folder.
+    package init(_ file: ExportFile, attachments folder: String? = nil) throws(TransferError) {
         self.file = file
-        attachments = Self.folder(file, folder).map { AttachmentStore($0) }
-    }
-
-    private static func folder(_ file: ExportFile, _ given: String?) -> String? {
-        if let given { return given }
-        guard case .folder(let folder) = file.manifest.options.attachments else { return nil }
-        let places = AttachmentPlaces(folder, of: file.path)
-        return places.found ?? places.all.first
+        let given = try folder.map { folder throws(TransferError) in try AttachmentPlaces.checked(folder) }
+        guard given == nil, case .folder(let named) = file.manifest.options.attachments else {
+            attachments = given.map { AttachmentStore($0) }
+            remedy = ""
+            return
+        }
+        let found = AttachmentPlaces(named, of: file.path).found
+        attachments = AttachmentStore(found ?? named)
+        remedy = found == nil ? "; name the folder with --attachments DIR" : ""
     }
 
     /// - Parameter report: Gets each finding, as it is found.
@@ -90,7 +94,7 @@ package struct ExportVerifier: Sendable {
             guard let name = stub["file"]?.string, let store = attachments,
                 let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256)
             else { return "it names no file of the folder" }
-            guard let count = store.byteCount(of: sha256) else { return "\(store.path)/\(name) is not there" }
+            guard let count = store.byteCount(of: sha256) else { return "\(store.path)/\(name) is not there\(remedy)" }
             byteCount = count
         }
         guard stub["encoding"] == nil, let length = stub["length"]?.integer, length != byteCount else { return nil }

@@ -41,6 +41,7 @@ package struct GatewayComparison: Sendable {
         try await contact.findDialect(of: gateway)
         let comparison = comparison
         var reader = contact.makeReader(of: gateway)
+        var bodies = AttachmentBytesComparison(AttachmentFetcher(gateway: gateway, contact: contact))
         var seen = SeenDocuments()
         var waiting: [JSONText] = []
         var bytes = 0
@@ -50,10 +51,10 @@ package struct GatewayComparison: Sendable {
             waiting.append(text)
             bytes += text.bytes.count
             guard waiting.count >= Self.requestSize || bytes >= Self.requestBytes else { return }
-            try await compare(waiting, by: comparison, &reader, report)
+            try await compare(waiting, by: comparison, &reader, &bodies, report)
             (waiting, bytes) = ([], 0)
         }
-        if !waiting.isEmpty { try await compare(waiting, by: comparison, &reader, report) }
+        if !waiting.isEmpty { try await compare(waiting, by: comparison, &reader, &bodies, report) }
         try await findExtra(seen, report)
     }
 
@@ -67,19 +68,24 @@ package struct GatewayComparison: Sendable {
 
     private func compare(
         _ documents: [JSONText], by comparison: DocumentComparison, _ reader: inout CurrentDocumentReader,
-        _ report: (VerificationFinding) throws -> Void
+        _ bodies: inout AttachmentBytesComparison, _ report: (VerificationFinding) throws -> Void
     ) async throws {
         if file.manifest.options.includesRevisions {
-            return try await compareRevisions(documents, by: comparison, report)
+            return try await compareRevisions(documents, by: comparison, &bodies, report)
         }
         let ids = documents.map { DocumentID($0.root["_id"]?.string ?? "") }
         let lookups = try await reader.read(ids[...], limit: CurrentDocumentReader.answerLimit)
         for ((document, id), lookup) in zip(zip(documents, ids), lookups) {
             let isTombstone = document.root["_deleted"]?.bool == true
             switch lookup {
-            case .found(_, let text) where !isTombstone:
-                guard let path = comparison.difference(document.root, text.root) else { continue }
-                try report(VerificationFinding(.different, id: id.text, path: path.description))
+            case .found(let revision, let text) where !isTombstone:
+                if let path = comparison.difference(document.root, text.root) {
+                    try report(VerificationFinding(.different, id: id.text, path: path.description))
+                } else if let finding = try await bodies.finding(
+                    document, text, comparison.undecidedAttachments(document.root, text.root), of: id, revision)
+                {
+                    try report(finding)
+                }
             case .found:
                 try report(
                     VerificationFinding(.different, id: id.text, message: "deleted in the export, and lives there"))
@@ -94,7 +100,8 @@ package struct GatewayComparison: Sendable {
     // MARK: - Revisions
 
     private func compareRevisions(
-        _ documents: [JSONText], by comparison: DocumentComparison, _ report: (VerificationFinding) throws -> Void
+        _ documents: [JSONText], by comparison: DocumentComparison, _ bodies: inout AttachmentBytesComparison,
+        _ report: (VerificationFinding) throws -> Void
     ) async throws {
         let keys = documents.map { document in
             BulkGetKey(
@@ -111,10 +118,16 @@ package struct GatewayComparison: Sendable {
                         message: damage?.reason))
                 continue
             }
-            guard let path = comparison.difference(document.root, other.root) else { continue }
-            try report(
-                VerificationFinding(
-                    .different, id: key.id.text, revision: key.revision?.text, path: path.description))
+            if let path = comparison.difference(document.root, other.root) {
+                try report(
+                    VerificationFinding(
+                        .different, id: key.id.text, revision: key.revision?.text, path: path.description))
+            } else if var finding = try await bodies.finding(
+                document, other, comparison.undecidedAttachments(document.root, other.root), of: key.id, key.revision)
+            {
+                finding.revision = key.revision?.text
+                try report(finding)
+            }
         }
     }
 

@@ -59,12 +59,13 @@ struct VerifyCommand: AsyncParsableCommand {
         if choice != nil, export.manifest.options.format == .csv {
             throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
+        let verifier = try ExportVerifier(export, attachments: attachments ?? environment["attachments"])
         var count = 0
         func report(_ finding: VerificationFinding) throws {
             count += 1
             if count <= limit { try Console.write(finding.json) }
         }
-        try await ExportVerifier(export, attachments: attachments ?? environment["attachments"]).verify(report)
+        try await verifier.verify(report)
         let damaged = count
         if let choice {
             let revisions = try environment.isOn(revisions, "revisions")

@@ -17,6 +17,14 @@ struct AttachmentPlaces: Sendable, Equatable {
         all = places.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
+    /// A folder that was named on the command line.
+    ///
+    /// - Throws: ``TransferError``: `.missing`.
+    static func checked(_ folder: String) throws(TransferError) -> String {
+        if WholeFile.exists(folder) { return folder }
+        throw TransferError(.missing, "there is no folder \(folder); --attachments names that of the export")
+    }
+
     /// The first that holds attachments; nil if none does.
     var found: String? { all.first { WholeFile.exists("\($0)/sha256") } }
 }

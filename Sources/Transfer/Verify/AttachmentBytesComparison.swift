@@ -1,0 +1,51 @@
+internal import Foundation
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Compares the bytes of an export's attachments with a gateway's, where digests do not tell: they are of different kinds,
+/// or of bytes that CouchDB packs, in more than one way.
+struct AttachmentBytesComparison {
+    private let fetcher: AttachmentFetcher
+    /// What is fetched, one attachment after the other.
+    private var spool: AttachmentSpool?
+
+    init(_ fetcher: AttachmentFetcher) { self.fetcher = fetcher }
+
+    /// The first finding; nil if there is none, or the export has no bytes to be compared.
+    ///
+    /// - Parameters:
+    ///   - names: Of the attachments.
+    ///   - revision: Of the gateway's document.
+    /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
+    mutating func finding(
+        _ exported: JSONText, _ current: JSONText, _ names: [String], of id: DocumentID, _ revision: RevisionID?
+    ) async throws -> VerificationFinding? {
+        for name in names {
+            guard let attachment = exported.root["_attachments"]?[name], attachment["encoding"] == nil,
+                let expected = Self.sha256(of: attachment, in: exported),
+                let stub = AttachmentStub.all(of: current.root).first(where: { $0.name.utf8.elementsEqual(name.utf8) }),
+                // A Sync Gateway hands out packed bytes, and the export of a CouchDB has plain ones.
+                current.root["_attachments"]?[name]?["encoding"] == nil
+            else { continue }
+            let path = JSONPointer(tokens: ["_attachments", name]).description
+            let spool = try self.spool ?? AttachmentSpool(directory: NSTemporaryDirectory())
+            self.spool = spool
+            switch try await fetcher.fetch(stub, of: id, revision: revision, into: spool) {
+            case .fetched(let body) where body.sha256 == expected: continue
+            case .fetched: return VerificationFinding(.different, id: id.text, path: path)
+            case .missing(let reason):
+                return VerificationFinding(.unreadable, id: id.text, path: path, message: reason)
+            }
+        }
+        return nil
+    }
+
+    /// Nil if the export has not the bytes.
+    private static func sha256(of attachment: JSONValue, in document: JSONText) -> String? {
+        if let file = attachment["file"]?.string { return file.split(separator: "/").last.map(String.init) }
+        guard let data = attachment["data"], let base64 = try? InlineBase64(data) else { return nil }
+        let digest = RunningDigest()
+        InlineAttachment(document.bytes, base64).forEachPiece { digest.update($0) }
+        return digest.hex
+    }
+}
