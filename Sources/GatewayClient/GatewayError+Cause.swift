@@ -125,6 +125,9 @@ extension GatewayError.Cause {
         case .collectionMissing: "check the address: is there a collection '\(url.keyspace)'?"
         case .databaseOffline: "wait until the database is online again"
         case .badDatabaseName: "name the database alone"
+        case .unknownPath where url.prefix != nil:
+            "is the URL right? '\(url.prefix ?? "")' is taken for the prefix of a proxy, and '\(url.keyspace)' for the "
+                + "keyspace; a collection is written DATABASE.SCOPE.COLLECTION"
         case .unknownPath, .methodNotAllowed: "is this a gateway of another version, or a proxy that lets less through?"
         case .documentExists, .documentConflict, .localDocumentConflict: "read it again and send its current revision"
         case .attachmentConflict: "send the document's current revision"

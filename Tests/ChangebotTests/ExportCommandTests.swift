@@ -123,6 +123,51 @@ import Testing
         #expect(result.code == 64, "\(result.errors)")
     }
 
+    /// The manifest names the folder as it was seen from another directory, and the export is in a folder itself.
+    @Test func attachmentsThatAreNotFoundAreToldWithTheirFolder() async throws {
+        try await withGateway { bench, url in
+            let folder = bench.folder + "/ex"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let line = #"{"_id":"p","_attachments":{"x":{"data":"aGVsbG8="}}}"# + "\n"
+            let input = bench.folder + "/in.ndjson"
+            try Data(line.utf8).write(to: URL(fileURLWithPath: input))
+            #expect(try await Program.run(["import", input, "--gateway", url], environment: login).code == 0)
+            let file = folder + "/o.ndjson"
+            let export = ["export", "--gateway", url, "--output", file, "--attachments", folder + "/att"]
+            #expect(try await Program.run(export, environment: login).code == 0)
+            let manifest = URL(fileURLWithPath: file + ".manifest.json")
+            let text = try String(contentsOf: manifest, encoding: .utf8)
+            try Data(text.replacingOccurrences(of: folder + "/att", with: "ex/att").utf8).write(to: manifest)
+            #expect(try await Program.run(["verify", file]).code == 0)
+            try FileManager.default.moveItem(atPath: folder + "/att", toPath: bench.folder + "/moved")
+            let lost = try await Program.run(["verify", file])
+            #expect(lost.code == 65 && lost.output.contains(#""message":"ex/att/sha256/"#), "\(lost.output)")
+            #expect(lost.output.contains("is not there; name the folder with --attachments DIR"))
+            #expect(try await Program.run(["verify", file, "--attachments", bench.folder + "/moved"]).code == 0)
+            let none = try await Program.run(["verify", file, "--attachments", bench.folder + "/none"])
+            #expect(none.code == 66 && none.errors.contains("there is no folder"), "\(none.errors)")
+        }
+    }
+
+    @Test func whatWasMeantIsNamedWhereAnotherFileWasGiven() async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/o.ndjson"
+            let export = ["export", "--gateway", url, "--output"]
+            #expect(try await Program.run(export + [file], environment: login).code == 0)
+            for (command, code, words) in [
+                (export + [file + "2", "--since-manifest", file], 65, "name its manifest: \(file).manifest.json"),
+                (["verify", file + ".manifest.json"], 66, "is a manifest; name the export"),
+                (export + [bench.folder + "/none/x.ndjson"], 73, "there is no folder \(bench.folder)/none"),
+                (export + [file + "2", "--summary", bench.folder + "/none/s"], 73, "there is no folder"),
+                (["export", "--gateway", "/todo"], 64, "write http://HOST:PORT/DATABASE"),
+                (["export", "--gateway", url + "/x"], 66, "'/todo' is taken for the prefix"),
+            ] as [([String], Int32, String)] {
+                let result = try await Program.run(command, environment: login)
+                #expect(result.code == code && result.errors.contains(words), "\(result.code) \(result.errors)")
+            }
+        }
+    }
+
     @Test func aFileThatIsNoExportIsLeftAlone() async throws {
         try await withGateway { bench, url in
             let file = bench.folder + "/notes.ndjson"

@@ -58,6 +58,12 @@ public struct GatewayURL: Hashable, Sendable {
         return location.hasPrefix("\(origin)/") ? location : nil
     }
 
+    /// The path before the keyspace, such as `/sync`; nil if there is none.
+    var prefix: String? {
+        guard let scheme = base.range(of: "://") else { return nil }
+        return base[scheme.upperBound...].firstIndex(of: "/").map { String(base[$0...]) }
+    }
+
     /// The gateway is on this machine: `localhost`, `127.…`, `[::1]`.
     var isLoopback: Bool {
         guard let scheme = base.range(of: "://") else { return false }

@@ -80,6 +80,6 @@ enum OutputFile {
     private static func temporary(_ path: String) -> String { "\(path).part-\(getpid())" }
 
     private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandFailure {
-        CommandFailure(code, "can't \(verb) \(path): \(String(cString: strerror(errno)))")
+        CommandFailure(code, "can't \(verb) \(path): \(OutputPath.obstacle(errno, to: path))")
     }
 }

@@ -44,6 +44,7 @@ import Testing
         ("formulas are left alone", [#"{"a":"=1+1"}"#], "a\r\n=1+1\r\n"),
         ("of two members the last counts", [#"{"a":{"x":"1"},"a":{"y":"2"}}"#], "a.x,a.y\r\n,2\r\n"),
         ("half a surrogate pair", [#"{"a":"\ud800"}"#], "a:json\r\n\"\"\"\\ud800\"\"\"\r\n"),
+        ("one column with another delimiter in its name", [#"{"a;b":"1"}"#], "\"a;b\"\r\n1\r\n"),
         ("nothing at all", ["{}", "{}"], "_id\r\n\"\"\r\n\"\"\r\n"),
         ("no documents", [], "_id\r\n"),
     ])

@@ -53,6 +53,8 @@ package struct ExportPlace: Sendable, Equatable {
 
     package static func manifest(of path: String) -> String { path + manifestEnding }
 
+    static func isManifest(_ path: String) -> Bool { path.hasSuffix(manifestEnding) }
+
     /// Where a manifest is: there, or, if its export's name is a link, beside the file that this leads to.
     static func findManifest(_ path: String) -> String {
         guard !WholeFile.exists(path), path.hasSuffix(manifestEnding) else { return path }

@@ -133,6 +133,6 @@ final class OpenFile {
     }
 
     private static func failure(_ code: TransferError.Code, _ verb: String, _ path: String) -> TransferError {
-        TransferError(code, "can't \(verb) \(path): \(String(cString: strerror(errno)))")
+        TransferError(code, "can't \(verb) \(path): \(OutputPath.obstacle(errno, to: path))")
     }
 }

@@ -62,6 +62,15 @@ package enum OutputPath: Equatable, Sendable {
         return (String(cString: folder), path.split(separator: "/").last.map(String.init) ?? "")
     }
 
+    /// Why a file can't be opened or made, for people.
+    ///
+    /// - Parameter code: The system's `errno`.
+    package static func obstacle(_ code: Int32, to path: String) -> String {
+        let folder = WholeFile.directory(of: path)
+        guard code == ENOENT, !WholeFile.exists(folder) else { return String(cString: strerror(code)) }
+        return "there is no folder \(folder); make it, or choose another path"
+    }
+
     /// The file itself, where links lead to one; else the path as it is.
     package static func resolved(_ path: String) -> String {
         if case .file(let file) = OutputPath(path) { file } else { path }

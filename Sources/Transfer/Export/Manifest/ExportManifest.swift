@@ -63,11 +63,15 @@ package struct ExportManifest: Sendable, Equatable {
 
     /// - Throws: ``TransferError``: `.missing`, `.invalid`.
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {
-        guard let bytes = try WholeFile.read(ExportPlace.findManifest(path)) else {
+        // What is much longer is no manifest, but may be an export.
+        guard let bytes = try WholeFile.read(ExportPlace.findManifest(path), whole: false) else {
             throw TransferError(.missing, "there is no manifest \(path); was the export whole?")
         }
         guard let text = try? JSONText(bytes, limits: .files), let manifest = ExportManifest(text.root) else {
-            throw TransferError(.invalid, "\(path) is no manifest of an export")
+            let remedy =
+                ExportPlace.isManifest(path)
+                ? "" : "; if it is the export itself, name its manifest: \(ExportPlace.manifest(of: path).shellWord)"
+            throw TransferError(.invalid, "\(path) is no manifest of an export\(remedy)")
         }
         return manifest
     }

@@ -6,6 +6,17 @@ package struct CSVDelimiter: Sendable, Equatable {
 
     private init(byte: UInt8) { self.byte = byte }
 
+    /// Those that spreadsheets write.
+    private static let common = Array(",;\t|".utf8)
+
+    /// As `--delimiter` takes it.
+    var name: String { byte == 0x09 ? "tab" : "'\(String(decoding: [byte], as: UTF8.self))'" }
+
+    /// The one that stands in a row which this one does not separate; nil if there is none.
+    func probable(in row: [UInt8]) -> CSVDelimiter? {
+        Self.common.first { $0 != byte && row.contains($0) }.map { CSVDelimiter(byte: $0) }
+    }
+
     /// - Parameter text: The character itself, or `tab` (also `\t`). Nil for what can be part of a column's name or type,
     ///   of a number, or of a quoted cell.
     package init?(_ text: String) {

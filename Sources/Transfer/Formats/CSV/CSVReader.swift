@@ -46,6 +46,12 @@ struct CSVReader: DocumentsReader {
                 let bytes = try take(next, &window)
                 if record.isBlank { continue }
                 header = bytes.withoutLineBreak
+                if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.probable(in: bytes) {
+                    throw SourceError(
+                        .header(
+                            "the header has one column; add --delimiter \(other.name), or put its name in quotes if that "
+                                + "is part of it"), at: place)
+                }
                 do throws(CSVHeader.Fault) {
                     return CSVDocuments(try CSVHeader(record.cells.map { Array($0.characters(in: bytes)) }))
                 } catch {

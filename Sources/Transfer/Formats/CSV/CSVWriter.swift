@@ -14,7 +14,8 @@ package struct CSVWriter: Sendable {
     }
 
     private let members: CSVColumns
-    private let delimiter: UInt8
+    private let separator: CSVDelimiter
+    private var delimiter: UInt8 { separator.byte }
     private var columns: [Column] = []
     /// By member: the columns of it and of what is inside it.
     private var places: [Range<Int>]
@@ -24,7 +25,7 @@ package struct CSVWriter: Sendable {
     /// - Throws: ``CSVFault/tooManyColumns(limit:)``
     package init(_ observed: CSVColumns, delimiter: CSVDelimiter = .comma) throws(CSVFault) {
         members = observed
-        self.delimiter = delimiter.byte
+        separator = delimiter
         places = Array(repeating: 0..<0, count: observed.members.count)
         cells = []
         if let chosen = observed.chosen { addChosen(chosen) } else { addColumns(of: 0, path: []) }
@@ -37,7 +38,9 @@ package struct CSVWriter: Sendable {
     package func writeHeader(to output: inout [UInt8]) {
         for (index, column) in columns.enumerated() {
             if index > 0 { output.append(delimiter) }
-            output.appendCell(column.header[...], delimiter)
+            // A reader could take it for several, with something else between them.
+            let isAmbiguous = columns.count == 1 && separator.probable(in: column.header) != nil
+            output.appendCell(column.header[...], delimiter, isQuoted: isAmbiguous)
         }
         output.append(contentsOf: "\r\n".utf8)
     }
@@ -155,8 +158,8 @@ extension CSVColumns.Member {
 
 extension [UInt8] {
     /// Quoted if a reader could take it for something else.
-    fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>, _ delimiter: UInt8) {
-        guard content.needsQuotes(delimiter) else { return append(contentsOf: content) }
+    fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>, _ delimiter: UInt8, isQuoted: Bool = false) {
+        guard isQuoted || content.needsQuotes(delimiter) else { return append(contentsOf: content) }
         append(UInt8(ascii: "\""))
         for byte in content {
             if byte == UInt8(ascii: "\"") { append(byte) }

@@ -52,6 +52,12 @@ struct RulesExplainCommand: AsyncParsableCommand {
             if text.root.kind == .object { return text }
         } catch {
             let (line, column) = error.position(in: bytes.span)
+            if case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = error.reason {
+                throw CommandFailure(
+                    .invalidData,
+                    "\(file):\(line):\(column): a second document begins here, and explain takes one; give it a file with "
+                        + "one of them, or take 'changebot rules try' for all")
+            }
             throw CommandFailure(.invalidData, "\(file):\(line):\(column): not JSON: \(error); correct it there")
         }
         throw CommandFailure(.invalidData, "\(file):1:1: a document must be an object; correct it")
