@@ -3,10 +3,14 @@ package import DocumentFlow
 /// What commands tell of a run that moves data.
 package protocol TransferReport: Sendable {
     var counters: RunCounters { get }
+    /// What can't be read or written.
+    var failures: Failures { get }
     /// How far it is.
     var standing: TransferStanding { get }
-    /// Why it is not whole, in one line; nil if the log has said all of it.
-    var shortfall: String? { get }
+    /// Why it is not whole, in one line.
+    ///
+    /// - Parameter isLogged: Whether the log has named documents.
+    func shortfall(isLogged: Bool) -> String
     /// One JSON object with a final line feed.
     func summary(exitCode: Int32) -> [UInt8]
 }
@@ -20,17 +24,18 @@ package struct TransferStanding: Sendable {
     package let bytes: Int
 }
 
-extension TransferReport {
-    package var shortfall: String? {
-        let count = counters.deadLetters
-        guard count > 0 else { return nil }
-        return "\(count == 1 ? "1 document is" : "\(count) documents are") missing or not whole in the export; "
-            + "without --quiet the log names the first \(RepeatedMessages.limit), with --log-level debug all"
-    }
-}
-
 extension ExportReport: TransferReport {
     package var counters: RunCounters { state.counters }
+
+    package var failures: Failures {
+        let counters = state.counters
+        return Failures(.notExported, counters.deadLetters, of: max(counters.matched, counters.deadLetters))
+    }
+
+    package func shortfall(isLogged: Bool) -> String {
+        "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
+            + "with --log-level debug all"
+    }
 
     package var standing: TransferStanding {
         let state = state

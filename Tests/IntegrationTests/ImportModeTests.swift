@@ -25,7 +25,7 @@ import Transfer
             let lines = [#"{"_id":"new","n":2}"#, Self.stored[0], #"{ "_id":"other", "n":2 }"#]
             let state = try await bench.load(lines: lines)
             #expect(state.counts == ImportCounts(inserted: 1, rejected: 2))
-            #expect(state.counters.deadLetters == 2)
+            #expect(state.counters.rejected == 2)
             #expect(try bench.lines("rejects.ndjson") == Array(lines[1...]))
             let rejections = try bench.rejections()
             #expect(rejections.map(\.line) == [2, 3])

@@ -62,7 +62,8 @@ import Transfer
                 logger: BotBench.logger
             ).run()
             #expect(
-                report.shortfall?.contains(#"import 'it'\''s bad.ndjson' with"#) == true, "\(report.shortfall ?? "")")
+                report.shortfall(isLogged: true).contains(#"import 'it'\''s bad.ndjson' with"#),
+                "\(report.shortfall(isLogged: true))")
         }
     }
 
@@ -103,7 +104,7 @@ import Transfer
                 logger: BotBench.logger
             ).run()
             let ending = "import \(rejects) with the same options" + (option.map { " and \($0)" } ?? "")
-            #expect(report.shortfall?.hasSuffix(ending) == true, "\(report.shortfall ?? "")")
+            #expect(report.shortfall(isLogged: true).hasSuffix(ending), "\(report.shortfall(isLogged: true))")
         }
     }
 }

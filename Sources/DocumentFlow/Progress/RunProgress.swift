@@ -61,12 +61,12 @@ package actor RunProgress {
     /// - Throws: ``RunFailure`` with `.tooManyErrors` if more has gone wrong than is borne.
     package func check(_ limit: ErrorLimit?) throws {
         guard let limit, isBeyond(limit) else { return }
-        throw RunFailure(limit, counters)
+        throw RunFailure(limit, counters.failures)
     }
 
     /// Once it is, it stays so: what was refused then must not be forgotten because a share has become smaller.
     private func isBeyond(_ limit: ErrorLimit?) -> Bool {
-        isOverLimit = isOverLimit || limit?.isExceeded(by: counters) == true
+        isOverLimit = isOverLimit || limit?.isExceeded(by: counters.failures) == true
         return isOverLimit
     }
 

@@ -1,21 +1,20 @@
 /// How much may go wrong before a run is stopped: something is wrong wholesale then, not with single documents.
 package enum ErrorLimit: Sendable, Equatable {
-    /// Dead letters.
+    /// Documents that failed.
     case count(Int)
-    /// Dead letters per hundred documents that a rule fired on or that were dead-lettered.
+    /// Documents that failed, of a hundred.
     case percent(Double)
 
     /// With fewer documents than this a share says nothing yet.
     private static let sample = 100
 
     /// - Parameter isFinal: The run has come to its end: there is no larger sample to wait for.
-    package func isExceeded(by counters: RunCounters, isFinal: Bool = false) -> Bool {
+    package func isExceeded(by failures: Failures, isFinal: Bool = false) -> Bool {
         switch self {
-        case .count(let limit): return counters.deadLetters > limit
+        case .count(let limit): return failures.count > limit
         case .percent(let limit):
-            let documents = max(counters.matched, counters.deadLetters)
-            guard documents >= Self.sample || isFinal else { return false }
-            return Double(counters.deadLetters) * 100 > limit * Double(documents)
+            guard failures.documents >= Self.sample || isFinal else { return false }
+            return Double(failures.count) * 100 > limit * Double(failures.documents)
         }
     }
 }
@@ -35,7 +34,14 @@ extension ErrorLimit: CustomStringConvertible {
     package var description: String {
         switch self {
         case .count(let limit): "\(limit)"
-        case .percent(let limit): limit == limit.rounded() ? "\(Int(limit))%" : "\(limit)%"
+        case .percent(let limit): Self.percentage(limit)
         }
+    }
+
+    /// To the tenth.
+    static func text(percent: Double) -> String { percentage((percent * 10).rounded() / 10) }
+
+    private static func percentage(_ number: Double) -> String {
+        number == number.rounded() ? "\(Int(number))%" : "\(number)%"
     }
 }

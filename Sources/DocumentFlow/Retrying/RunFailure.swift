@@ -12,7 +12,7 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
         case gaveUp
         /// The gateway does not know the sequence to start from.
         case sequenceRefused
-        /// More documents became dead letters than ``ErrorLimit`` allows.
+        /// More documents failed than ``ErrorLimit`` allows.
         case tooManyErrors
         /// This process can't have another thread, pipe or connection.
         case outOfResources
@@ -30,9 +30,8 @@ package struct RunFailure: Error, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    package init(_ limit: ErrorLimit, _ counters: RunCounters) {
-        self.init(
-            .tooManyErrors,
-            "stopped: \(counters.deadLetters) documents became dead letters, more than --max-errors \(limit) allows")
+    package init(_ limit: ErrorLimit, _ failures: Failures) {
+        let found = if case .percent = limit { failures.shareDescription } else { failures.description }
+        self.init(.tooManyErrors, "stopped: \(found), more than --max-errors \(limit) allows")
     }
 }

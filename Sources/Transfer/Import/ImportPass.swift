@@ -114,7 +114,8 @@ struct ImportPass {
         defer { ordinal += 1 }
         guard ordinal >= start else { return }
         var isLarge = false
-        for entry in entries(of: item, mapped, header) where hasTurn(entry) {
+        let entries = entries(of: item, mapped, header)
+        for entry in entries where hasTurn(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
                 // Its writes must not overtake each other.
@@ -124,7 +125,8 @@ struct ImportPass {
             assembly.add(entry)
             isLarge = isLarge || entry.byteCount > job.settings.batchBytes
         }
-        assembly.finishItem(isCounted: purpose == .all || purpose == .check)
+        let isCounted = purpose == .all || purpose == .check
+        assembly.finishItem(isCounted ? InputCounts(mapped, isLetThrough: !entries.isEmpty) : nil)
         if isLarge { try await dispatch(&group) }
     }
 
@@ -142,7 +144,9 @@ struct ImportPass {
             guard let mapped else { return entry(of: document.text, origin).map { [$0] } ?? [] }
             if let fault = mapped.fault {
                 let id = document.text.root["_id"]?.string.map { DocumentID($0) }
-                return [.refused(origin, id: id, reason: "the mapping fails: \(fault)")]
+                return [
+                    .refused(origin, id: id, reason: fault.rule == nil ? "\(fault)" : "the mapping fails: \(fault)")
+                ]
             }
             return mapped.documents.compactMap { output in
                 guard let text = output.text else {

@@ -5,7 +5,7 @@ internal import LosslessJSON
 /// What can be told of an import while it goes on and after it, whatever its end.
 package final class ImportReport: Sendable {
     package struct State: Sendable {
-        /// `changes` are the documents of the input, `deadLetters` those that were rejected for whatever reason.
+        /// `changes` are the documents of the input, `rejected` those that were not written for whatever reason.
         package var counters = RunCounters()
         /// What has become of documents.
         package var counts = ImportCounts()
@@ -48,14 +48,24 @@ extension ImportReport: TransferReport {
             documents: state.counts.settled, expected: state.expected, bytes: state.counters.bytesOut)
     }
 
-    package var shortfall: String? {
+    package var failures: Failures {
+        let state = state
         let rejected = state.counts.rejected
-        guard rejected > 0 else { return nil }
-        let count = rejected == 1 ? "1 document was rejected" : "\(rejected) documents were rejected"
-        guard let rejectPath else { return "\(count); --reject FILE keeps them, to be corrected and imported" }
-        return
-            "\(count); they are in \(rejectPath), and why is in \(rejectPath).reasons; correct them there, and import "
-            + "\(rejectPath.shellWord) with the same options\(moreOptions(for: rejectPath))"
+        return Failures(
+            .rejected, rejected, of: max(state.counters.changes, state.counts.settled, rejected), isPreview: isDryRun)
+    }
+
+    /// Each refusal of a dry run stands on stdout.
+    package func shortfall(isLogged: Bool) -> String {
+        let failures = failures
+        if isDryRun { return "\(failures); see the reasons in the lines with \"action\":\"refuse\"" }
+        let isOne = failures.count == 1
+        guard let rejectPath else {
+            return "\(failures); --reject FILE keeps \(isOne ? "it" : "them"), to be corrected and imported"
+        }
+        return "\(failures); \(isOne ? "it is" : "they are") in \(rejectPath), and why is in \(rejectPath).reasons; "
+            + "correct \(isOne ? "it" : "them") there, and import \(rejectPath.shellWord) with the same options"
+            + moreOptions(for: rejectPath)
     }
 
     /// What this import was told by its input, and the next one is not told by the reject file.

@@ -59,10 +59,7 @@ package struct Importer: Service {
     ///
     /// - Throws: ``TransferError``: `.missing`.
     private func attachments(_ exported: ExportedAttachments?) throws(TransferError) -> String? {
-        if let folder = settings.attachments {
-            if WholeFile.exists(folder) { return folder }
-            throw TransferError(.missing, "there is no folder \(folder); --attachments names that of the export")
-        }
+        if let folder = settings.attachments { return try AttachmentPlaces.checked(folder) }
         guard let exported, settings.mode != .delete else { return nil }
         guard let folder = exported.found else {
             if exported.count > 0, settings.checksManifest { throw exported.absence }
@@ -100,7 +97,10 @@ package struct Importer: Service {
             // What was written is worth remembering, whatever comes.
             try? await journal.save()
             if error is SourceError { try? await journal.end() }
-            guard error is CancellationError || error is RunIsStopping else { throw error }
+            guard error is CancellationError || error is RunIsStopping else {
+                tellCounts()
+                throw error
+            }
             isStopped.withLock { $0 = true }
         }
         try await finish(journal, isStopped: isStopped.withLock { $0 })
@@ -126,6 +126,7 @@ package struct Importer: Service {
     ) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
         var new = ImportProgress(identity, now: Timestamp.secondsNow)
         new.database = database
+        if !settings.isResuming, settings.preview == nil { try tellUnfinished(identity, database) }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
             // It may have ended all the same, just before it could say so.
             return (new, settings.isResuming)
@@ -137,9 +138,23 @@ package struct Importer: Service {
             throw TransferError(
                 .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
         }
-        logger.notice("going on", metadata: ["documents": "\(progress.documents)"])
+        logger.notice("going on", metadata: ["documents": "\(progress.input.documents)"])
         // A check is cheap, and done again from its beginning.
         return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
+    }
+
+    /// Whoever repeats an import that was interrupted may not know that it can be gone on with.
+    private func tellUnfinished(
+        _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    ) throws(TransferError) {
+        guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
+            let progress = ImportProgress(bytes), progress.identity.objection(to: identity) == nil,
+            progress.objection(to: database) == nil
+        else { return }
+        let consequence = settings.mode == .insert ? ", and what is there already is rejected" : ""
+        logger.warning(
+            "an import of this input did not come to its end: --resume goes on there; now it starts at the beginning\(consequence)",
+            metadata: ["documents": "\(progress.input.documents)"])
     }
 
     private func writer(isResumed: Bool, _ newest: SequenceID?) -> ImportWriter {
@@ -154,11 +169,17 @@ package struct Importer: Service {
         if isStopped {
             try await journal.save()
             report.update { $0.isStopped = true }
+            tellCounts()
             logger.notice(
                 settings.progressPath == nil ? "stopped before the end" : "stopped before the end; go on with --resume")
             return
         }
         try await journal.complete()
+        tellCounts()
+    }
+
+    /// What was done, whatever the end.
+    private func tellCounts() {
         let counts = report.state.counts
         logger.info(
             settings.preview == nil ? "imported" : "looked at",

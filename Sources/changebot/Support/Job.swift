@@ -46,11 +46,15 @@ struct Job {
         var failure: CommandFailure?
         do { try await work(report, make) } catch { failure = CommandFailure(error) }
         let counters = await report.counters()
+        let failures = failures(counters)
         // What was under way when it was stopped has come to its end meanwhile.
-        if let limit = settings.errorLimit, limit.isExceeded(by: counters) {
-            failure = CommandFailure(RunFailure(limit, counters))
+        if let limit = settings.errorLimit, limit.isExceeded(by: failures) {
+            failure = CommandFailure(RunFailure(limit, failures))
         }
-        if failure == nil || counters.changes > 0 { whenDone(counters) }
+        if failure == nil || counters.changes > 0 {
+            tell(counters, isDone: failure == nil)
+            whenDone(counters)
+        }
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
         let code = (failure?.code ?? .done).rawValue
         if let path = options.common.summaryPath(environment) {
@@ -64,9 +68,16 @@ struct Job {
         if let failure { throw failure }
     }
 
+    private func failures(_ counters: RunCounters) -> Failures {
+        var failures = counters.failures
+        failures.isPreview = isDryRun
+        return failures
+    }
+
     private func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
-        if let limit, limit.isExceeded(by: counters, isFinal: true) {
-            return CommandFailure(RunFailure(limit, counters))
+        let failures = failures(counters)
+        if let limit, limit.isExceeded(by: failures, isFinal: true) {
+            return CommandFailure(RunFailure(limit, failures))
         }
         guard counters.deadLetters > 0 else { return nil }
         let count = Quantity.count(counters.deadLetters)
@@ -75,7 +86,7 @@ struct Job {
             counters.deadLetters == 1 ? "1 change \(verb) a dead letter" : "\(count) changes \(verb) dead letters"
         let advice =
             isDryRun || place.isTemporary
-            ? "without --quiet the log names each"
+            ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names each"
             : "see them with: changebot dead-letters list \(place.catalogue.options)"
         return CommandFailure(.incomplete, "\(letters); \(advice)")
     }
@@ -92,9 +103,12 @@ struct Job {
                 try await StoppableService.run(service, grace: grace, logger: logger)
             }
         }
-        let counters = await report.counters()
+    }
+
+    /// What was done, whatever the end.
+    private func tell(_ counters: RunCounters, isDone: Bool) {
         logger.info(
-            "done",
+            isDone ? "done" : "stopped",
             metadata: [
                 "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
                 isDryRun ? "would_write" : "written": "\(isDryRun ? counters.shown : counters.written)",

@@ -27,16 +27,17 @@ struct TransferJob {
         } catch let error as TransferError { failure = CommandFailure(error) } catch {
             failure = CommandFailure(error)
         }
-        if failure == nil { failure = Self.shortfall(report, limit) }
+        if failure == nil { failure = shortfall(report, limit) }
         try finish(report, failure)
     }
 
-    private static func shortfall(_ report: some TransferReport, _ limit: ErrorLimit?) -> CommandFailure? {
-        let counters = report.counters
-        if let limit, limit.isExceeded(by: counters, isFinal: true) {
-            return CommandFailure(RunFailure(limit, counters))
+    private func shortfall(_ report: some TransferReport, _ limit: ErrorLimit?) -> CommandFailure? {
+        let failures = report.failures
+        if let limit, limit.isExceeded(by: failures, isFinal: true) {
+            return CommandFailure(RunFailure(limit, failures))
         }
-        return counters.deadLetters > 0 ? CommandFailure(.incomplete, report.shortfall) : nil
+        guard failures.count > 0 else { return nil }
+        return CommandFailure(.incomplete, report.shortfall(isLogged: logger.logLevel <= .warning))
     }
 
     private func finish(_ report: some TransferReport, _ failure: CommandFailure?) throws {

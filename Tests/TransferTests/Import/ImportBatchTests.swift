@@ -9,6 +9,8 @@ import Testing
         .refused(ImportOrigin(ordinal: ordinal, line: ordinal + 1, source: .json([])), id: nil, reason: "no")
     }
 
+    private static let counts = InputCounts(nil, isLetThrough: true)
+
     private func settings(_ documents: Int) -> ImportSettings {
         var settings = ImportSettings()
         settings.batchDocuments = documents
@@ -19,12 +21,12 @@ import Testing
     @Test(arguments: [(1, false), (2, true)]) func aBatchWithinADocumentIsNotWhole(outputs: Int, isWhole: Bool) {
         var assembly = BatchAssembly(settings(2), start: 5)
         for _ in 0..<outputs { assembly.add(Self.entry(5)) }
-        if isWhole { assembly.finishItem(isCounted: true) }
+        if isWhole { assembly.finishItem(Self.counts) }
         let batch = assembly.take()
         #expect(batch.isWhole == isWhole)
         #expect(batch.end == (isWhole ? 6 : 5))
         #expect(batch.entries.count == outputs)
-        assembly.finishItem(isCounted: true)
+        assembly.finishItem(Self.counts)
         #expect(assembly.take().isWhole)
     }
 
@@ -33,11 +35,11 @@ import Testing
         for ordinal in 0..<2 {
             #expect(!assembly.isFull(for: Self.entry(ordinal)))
             assembly.add(Self.entry(ordinal))
-            assembly.finishItem(isCounted: true)
+            assembly.finishItem(Self.counts)
         }
         #expect(assembly.isFull(for: Self.entry(2)))
         let batch = assembly.take()
-        #expect(batch.number == 0 && batch.end == 2 && batch.documents == 2)
+        #expect(batch.number == 0 && batch.end == 2 && batch.counted.documents == 2)
         #expect(assembly.isEmpty)
     }
 
@@ -48,7 +50,7 @@ import Testing
         var progress = ImportProgress(identity, now: 3)
         progress.pass = 2
         progress.items = 40
-        progress.documents = 39
+        (progress.input.documents, progress.input.matched, progress.input.rules) = (39, 4, ["a": 3, "b \"": 1])
         (progress.counts.inserted, progress.counts.changed, progress.counts.unchanged) = (11, 12, 13)
         progress.counts.rejected = 3
         progress.rejects = .init(documentBytes: 100, reasonBytes: 200)

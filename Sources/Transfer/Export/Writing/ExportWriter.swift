@@ -175,8 +175,8 @@ actor ExportWriter {
         isBetweenDocuments = true
         try flush()
         if let limit = settings.errorLimit {
-            let counters = report.state.counters
-            guard !limit.isExceeded(by: counters) else { throw RunFailure(limit, counters) }
+            let failures = report.failures
+            guard !limit.isExceeded(by: failures) else { throw RunFailure(limit, failures) }
         }
         if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
     }

@@ -65,7 +65,7 @@ actor ImportJournal {
             if case .rejected(let reason) = outcome { try reject(entry, reason) }
         }
         progress.items = batch.end
-        progress.documents += batch.documents
+        progress.input += batch.counted
         if batch.isWhole { reachResumable() }
         report.take(progress)
     }
@@ -88,11 +88,9 @@ actor ImportJournal {
 
     /// - Throws: `RunFailure` if too much was rejected.
     func check(isFinal: Bool) throws {
-        let counters = report.state.counters
-        guard let limit = settings.errorLimit, limit.isExceeded(by: counters, isFinal: isFinal) else { return }
-        throw RunFailure(
-            .tooManyErrors,
-            "stopped: \(counters.deadLetters) documents were rejected, more than --max-errors \(limit) allows")
+        let failures = report.failures
+        guard let limit = settings.errorLimit, limit.isExceeded(by: failures, isFinal: isFinal) else { return }
+        throw RunFailure(limit, failures)
     }
 
     /// The next pass begins; batches are counted anew.
@@ -133,8 +131,9 @@ extension ImportReport {
         let accepted = progress.counts.inserted + progress.counts.changed
         update { state in
             state.counts = progress.counts
-            state.counters.changes = progress.documents
-            state.counters.matched = max(progress.documents, progress.counts.settled)
+            state.counters.changes = progress.input.documents
+            state.counters.matched = progress.input.matched
+            state.counters.rules = progress.input.rules
             if isDryRun {
                 (state.counters.shown, state.counters.shownDeletions) = (accepted, progress.counts.deleted)
             } else {
@@ -142,7 +141,6 @@ extension ImportReport {
             }
             state.counters.unchanged = progress.counts.unchanged
             state.counters.rejected = progress.counts.rejected
-            state.counters.deadLetters = progress.counts.rejected
         }
     }
 }

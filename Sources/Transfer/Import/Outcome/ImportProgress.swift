@@ -55,8 +55,8 @@ struct ImportProgress: Sendable, Equatable {
     var pass = 0
     /// Documents of the input that this pass is done with.
     var items = 0
-    /// Those of the input that were counted.
-    var documents = 0
+    /// What was counted of the input.
+    var input = InputCounts()
     var counts = ImportCounts()
     var rejects = RejectFiles.SavePoint()
 
@@ -81,6 +81,7 @@ struct ImportProgress: Sendable, Equatable {
             writer.member("instance", optional: database.instance)
             if let newest = database.newest { writer.member("sequence", integer: newest) }
             writer.member("deleted", integer: counts.deleted)
+            input.write(to: &writer)
             for (name, keyPath) in Self.numbers { writer.member(name, integer: self[keyPath: keyPath]) }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
@@ -111,6 +112,8 @@ struct ImportProgress: Sendable, Equatable {
             guard let count = deleted.count else { return nil }
             counts.deleted = count
         }
+        guard let input = InputCounts(root) else { return nil }
+        self.input = input
         for (name, keyPath) in Self.numbers {
             guard let number = root[name]?.count else { return nil }
             self[keyPath: keyPath] = number
@@ -129,7 +132,7 @@ struct ImportProgress: Sendable, Equatable {
 
     private static var numbers: [(String, WritableKeyPath<ImportProgress, Int>)] {
         [
-            ("pass", \.pass), ("items", \.items), ("documents", \.documents), ("inserted", \.counts.inserted),
+            ("pass", \.pass), ("items", \.items), ("inserted", \.counts.inserted),
             ("changed", \.counts.changed), ("unchanged", \.counts.unchanged), ("rejected", \.counts.rejected),
             ("reject_bytes", \.rejects.documentBytes), ("reason_bytes", \.rejects.reasonBytes),
         ]

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import LosslessJSON
 
 /// Where an export's manifest says that its attachments are.
@@ -26,7 +27,7 @@ struct ExportedAttachments {
     var absence: TransferError {
         TransferError(
             .missing,
-            "the folder with the \(count) attachments of \(path) is not there (\(folder)): name it with "
+            "the folder with the \(count.counted("attachment")) of \(path) is not there (\(folder)): name it with "
                 + "--attachments DIR; with --ignore-manifest only attachments that the gateway has already are kept")
     }
 }

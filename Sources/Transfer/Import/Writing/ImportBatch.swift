@@ -7,15 +7,15 @@ struct ImportBatch: Sendable {
     let entries: [ImportEntry]
     /// Documents of the input that are done with once this batch and all before it are.
     let end: Int
-    /// Documents of the input that are counted with this batch.
-    let documents: Int
+    /// What is counted with this batch.
+    let counted: InputCounts
     let byteCount: Int
     /// Whether nothing of a document of the input is in it that has more to come.
     let isWhole: Bool
 
     func settled(_ results: ImportResults) -> SettledBatch {
         SettledBatch(
-            number: number, entries: entries, results: results, end: end, documents: documents, isWhole: isWhole)
+            number: number, entries: entries, results: results, end: end, counted: counted, isWhole: isWhole)
     }
 }
 
@@ -33,7 +33,7 @@ struct SettledBatch: Sendable {
     let entries: [ImportEntry]
     let results: ImportResults
     let end: Int
-    let documents: Int
+    let counted: InputCounts
     let isWhole: Bool
 }
 
@@ -48,7 +48,7 @@ struct BatchAssembly {
     private var byteCount = 0
     /// Documents of the input that are in batches, or have none to be written.
     private var end: Int
-    private var documents = 0
+    private var counted = InputCounts()
     /// Whether more may come of the document that the last entry came of.
     private var isWithinDocument = false
 
@@ -84,11 +84,13 @@ struct BatchAssembly {
     }
 
     /// All that came of one document of the input has been added.
-    mutating func finishItem(isCounted: Bool) {
+    ///
+    /// - Parameter counts: Nil if another pass counts it.
+    mutating func finishItem(_ counts: InputCounts?) {
         end += 1
         passed += 1
         isWithinDocument = false
-        if isCounted { documents += 1 }
+        if let counts { counted += counts }
     }
 
     /// The batch as it is; the next one is empty.
@@ -98,11 +100,11 @@ struct BatchAssembly {
             entries = []
             ids = []
             byteCount = 0
-            documents = 0
+            counted = InputCounts()
             passed = 0
         }
         return ImportBatch(
-            number: number, entries: entries, end: end, documents: documents, byteCount: byteCount,
+            number: number, entries: entries, end: end, counted: counted, byteCount: byteCount,
             isWhole: !isWithinDocument)
     }
 }

@@ -1,0 +1,55 @@
+/// How many documents of a run failed, and what became of them.
+package struct Failures: Sendable, Equatable {
+    package enum Kind: Sendable {
+        case deadLettered
+        /// By an import.
+        case rejected
+        /// An export lacks them, or parts of them.
+        case notExported
+    }
+
+    package let count: Int
+    /// All that could have failed.
+    package let documents: Int
+    package let kind: Kind
+    /// Whether nothing is written, and this is what would become of them.
+    package var isPreview: Bool
+
+    package init(_ kind: Kind, _ count: Int, of documents: Int, isPreview: Bool = false) {
+        self.kind = kind
+        self.count = count
+        self.documents = documents
+        self.isPreview = isPreview
+    }
+
+    /// In percent; 0 of nothing.
+    var share: Double { documents == 0 ? 0 : Double(count) * 100 / Double(documents) }
+
+    /// As part of all: `3 of 10 documents (30%) were rejected`.
+    var shareDescription: String {
+        "\(count) of \(documents.counted("document")) (\(ErrorLimit.text(percent: share))) \(predicate)"
+    }
+
+    private var predicate: String {
+        switch (kind, count == 1, isPreview) {
+        case (.deadLettered, true, false): "became a dead letter"
+        case (.deadLettered, false, false): "became dead letters"
+        case (.deadLettered, true, true): "would become a dead letter"
+        case (.deadLettered, false, true): "would become dead letters"
+        case (.rejected, true, false): "was rejected"
+        case (.rejected, false, false): "were rejected"
+        case (.rejected, _, true): "would be rejected"
+        case (.notExported, true, _): "is missing or not whole in the export"
+        case (.notExported, false, _): "are missing or not whole in the export"
+        }
+    }
+}
+
+extension Failures: CustomStringConvertible {
+    /// `3 documents were rejected`.
+    package var description: String { "\(count.counted("document")) \(predicate)" }
+}
+
+extension RunCounters {
+    package var failures: Failures { Failures(.deadLettered, deadLetters, of: max(matched, deadLetters)) }
+}

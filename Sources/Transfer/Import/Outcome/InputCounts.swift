@@ -1,0 +1,58 @@
+internal import LosslessJSON
+internal import Rules
+
+/// What documents of the input came to, before they are written.
+package struct InputCounts: Sendable, Equatable {
+    package var documents = 0
+    /// Those that a rule of the mapping fired on, or would have but for a fault. Without a mapping: those that the selector
+    /// lets through.
+    package var matched = 0
+    /// How often each rule of the mapping fired, by its name.
+    package var rules: [String: Int] = [:]
+
+    package init() {}
+
+    /// One document.
+    ///
+    /// - Parameters:
+    ///   - mapped: What the mapping made of it; nil where there is none.
+    ///   - isLetThrough: Whether there is something to be written, or rejected.
+    init(_ mapped: MappingResult?, isLetThrough: Bool) {
+        documents = 1
+        guard let mapped else {
+            matched = isLetThrough ? 1 : 0
+            return
+        }
+        matched = mapped.fired.isEmpty && mapped.fault?.rule == nil ? 0 : 1
+        for rule in mapped.fired { rules[rule, default: 0] += 1 }
+    }
+
+    static func += (left: inout InputCounts, right: InputCounts) {
+        left.documents += right.documents
+        left.matched += right.matched
+        left.rules.merge(right.rules) { $0 + $1 }
+    }
+}
+
+extension InputCounts {
+    func write(to writer: inout JSONWriter) {
+        writer.member("documents", integer: documents)
+        writer.member("matched", integer: matched)
+        writer.name("rules")
+        writer.object { writer in
+            for rule in rules.keys.sorted() { writer.member(rule, integer: rules[rule] ?? 0) }
+        }
+    }
+
+    /// Nil if this is none. Files of earlier versions only have `documents`.
+    init?(_ value: JSONValue) {
+        guard let documents = value["documents"]?.count else { return nil }
+        self.documents = documents
+        matched = value["matched"]?.count ?? 0
+        guard let fired = value["rules"] else { return }
+        for member in fired.members {
+            guard let rule = member.name.string, let count = member.value.count else { return nil }
+            rules[rule] = count
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import LosslessJSON
+import TestKit
+import Testing
+
+/// `changebot import` as a user meets it: what it says, its summary and its exit code.
+@Suite(.timeLimit(.minutes(5))) struct ImportCommandTests {
+    private static let breaking = """
+          - name: breaks
+            when: { type: broken }
+            then: [{ merge: { jq: ".a.b.c | error" } }]
+          - name: sets
+            when: { type: task }
+            then: [{ merge: { done: false } }]
+
+        """
+
+    private func withBench(_ body: (CommandBench) async throws -> Void) async throws {
+        try await CommandBench.with(rules: Self.breaking, body)
+    }
+
+    private func write(_ lines: [String], _ bench: CommandBench, _ name: String = "in.ndjson") throws -> String {
+        let path = bench.folder + "/" + name
+        try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    // MARK: - The end
+
+    @Test(arguments: [
+        ("0", 65, "more than --max-errors 0 allows"),
+        ("30%", 65, "2 of 4 documents (50%) were rejected, more than --max-errors 30% allows"),
+        ("50%", 1, "2 documents were rejected; --reject FILE keeps them"),
+    ])
+    func theCountsAreToldWhateverTheEnd(limit: String, code: Int32, words: String) async throws {
+        try await withBench { bench in
+            let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#, #"{"_id":"b"}"#, #"{"n":2}"#], bench)
+            let result = try await Program.run(["import", file, "--gateway", bench.url, "--max-errors", limit])
+            #expect(result.code == code, "\(result.errors)")
+            let closing = result.errors.split(separator: "\n").last { $0.contains(" info imported ") }
+            #expect(closing?.contains("documents=4") == true && closing?.contains("rejected=2") == true)
+            #expect(result.errors.contains(words), "\(result.errors)")
+        }
+    }
+
+    @Test func theLimitOfAFixIsToldAsItWasGiven() async throws {
+        try await withBench { bench in
+            try await bench.put([#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"task"}"#])
+            let common = ["fix", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state]
+            for (more, words) in [
+                (["--dry-run"], "1 of 2 documents (50%) would become a dead letter, more than"),
+                ([], "1 of 2 documents (50%) became a dead letter, more than --max-errors 12.5% allows"),
+            ] as [([String], String)] {
+                let result = try await Program.run(common + ["--max-errors", "12.5%"] + more)
+                #expect(result.code == 65, "\(result.errors)")
+                #expect(result.errors.contains(words), "\(result.errors)")
+                #expect(result.errors.contains(" info stopped ") || result.errors.contains(" info done "))
+            }
+        }
+    }
+
+    @Test func adviceIsForTheRunAsItWas() async throws {
+        try await withBench { bench in
+            try await bench.put([#"{"_id":"a","type":"broken"}"#])
+            let file = try write([#"{"n":1}"#], bench)
+            let common = ["--gateway", bench.url, "--dry-run"]
+            let fix = ["fix", "--rules", bench.folder + "/r.yaml", "--state", bench.state] + common
+            for (command, expected, unexpected) in [
+                (
+                    ["import", file, "--reject", bench.folder + "/r"] + common, "1 document would be rejected",
+                    "--reject"
+                ),
+                (["import", file] + common, #"lines with "action":"refuse""#, "--reject"),
+                (["import", file, "--gateway", bench.url], "--reject FILE keeps it,", "keeps them"),
+                (fix, "; the log names each", "--quiet"),
+                (fix + ["--quiet"], "; without --quiet the log names each", "#"),
+            ] as [([String], String, String)] {
+                let result = try await Program.run(command)
+                #expect(result.code == 1, "\(result.errors)")
+                let last = try #require(result.errors.split(separator: "\n").last)
+                #expect(last.contains(expected) && !last.contains(unexpected), "\(last)")
+            }
+        }
+    }
+
+    /// The second import rejected all that the first one had written, and nothing said that it could have gone on.
+    @Test func thatAnImportCanBeGoneOnWithIsTold() async throws {
+        try await withBench { bench in
+            let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bench)
+            let command = ["import", file, "--gateway", bench.url]
+            let hint = "did not come to its end: --resume goes on there"
+            let first = try await Program.run(command + ["--max-errors", "0"])
+            #expect(first.code == 65 && !first.errors.contains(hint), "\(first.errors)")
+            for (more, isTold) in [
+                (["--dry-run"], false), (["--mode", "upsert"], false), (["--mode", "insert"], true),
+            ] {
+                let progress = try Data(contentsOf: URL(fileURLWithPath: file + ".import-progress"))
+                let again = try await Program.run(command + more)
+                #expect(again.code == 1 && again.errors.contains(hint) == isTold, "\(again.errors)")
+                // It is gone once an import has come to its end.
+                try progress.write(to: URL(fileURLWithPath: file + ".import-progress"))
+            }
+            let resumed = try await Program.run(command + ["--resume"])
+            #expect(resumed.code == 1 && !resumed.errors.contains(hint), "\(resumed.errors)")
+        }
+    }
+
+    @Test func aTableWithAnotherDelimiterIsToldBeforeAnythingIsWritten() async throws {
+        try await withBench { bench in
+            for (lines, options, code, hint) in [
+                (["_id;n", "a;1"], [], 65, "1:1: the header has one column; add --delimiter ';'"),
+                (["_id\tn", "a\t1"], [], 65, "--delimiter tab"),
+                (["_id,n", "a,1"], ["--delimiter", ";"], 65, "--delimiter ','"),
+                (["_id;n", "b;1"], ["--delimiter", ";"], 0, "inserted=1"),
+                ([#""a;b""#, "1"], [], 1, "it has no _id"),
+            ] as [([String], [String], Int32, String)] {
+                let file = try write(lines, bench, "t.csv")
+                let result = try await Program.run(["import", file, "--gateway", bench.url] + options)
+                #expect(result.code == code && result.errors.contains(hint), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], 64, "give it: --slurp users=FILE"),
+            (["--slurp", "others=FILE", "--slurp", "users=FILE"], 64, "others"),
+            (["--slurp", "users=FILE"], 0, "imported"), (["--slurp", "users"], 64, "NAME=FILE"),
+        ] as [([String], Int32, String)])
+    func listsThatAMappingNeedsAreUsage(options: [String], code: Int32, words: String) async throws {
+        try await withBench { bench in
+            let mapping = Self.mapping.replacingOccurrences(of: "rules:", with: "slurp: [users]\nrules:")
+            let map = try write([mapping], bench, "map.yaml")
+            let file = try write([#"{"key":"a"}"#], bench)
+            let options = options.map { $0.replacingOccurrences(of: "FILE", with: file) }
+            for command in [["import", file, "--gateway", bench.url, "--map", map]] {
+                let result = try await Program.run(command + options)
+                #expect(result.code == code && result.errors.contains(words), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("then: [{ merge: { _id: { jq: '.a.b.c | error' } } }]", "the mapping fails: rule 'id': "),
+        ("then: []", "reason=\"the document has no '_id' that is text (after id)"),
+    ])
+    func whyAMappingFailsIsToldOnce(then: String, words: String) async throws {
+        try await withBench { bench in
+            let mapping = "version: 1\nkind: mapping\nrules:\n  - name: id\n    when: {}\n    \(then)\n"
+            let map = try write([mapping], bench, "map.yaml")
+            let file = try write([#"{"n":1}"#], bench)
+            let result = try await Program.run(["import", file, "--gateway", bench.url, "--map", map])
+            #expect(result.code == 1 && result.errors.contains(words), "\(result.errors)")
+        }
+    }
+
+    // MARK: - The summary
+
+    private static let mapping = """
+        version: 1
+        kind: mapping
+        rules:
+          - name: id
+            when: { key: { $exists: true } }
+            then: [{ merge: { _id: { jq: .key } } }]
+          - name: state
+            when: { state: open }
+            then: [{ merge: { done: false } }]
+
+        """
+
+    /// What rules are for dead letters are not: rejected documents are none.
+    @Test func itsSummaryCountsTheRulesOfItsMapping() async throws {
+        try await withBench { bench in
+            let map = try write([Self.mapping], bench, "map.yaml")
+            let lines = [#"{"key":"a","state":"open"}"#, #"{"key":"b"}"#, #"{"_id":"c"}"#, #"{"n":1}"#]
+            let file = try write(lines, bench)
+            for (more, matched, rules) in [
+                (["--map", map], 2, #"{"id":2,"state":1}"#), ([], 4, "{}"),
+                (["--selector", #"{"_id":"c"}"#], 1, "{}"),
+            ] as [([String], Int, String)] {
+                let summary = bench.folder + "/summary.json"
+                let command = ["import", file, "--gateway", bench.url, "--mode", "upsert", "--summary", summary] + more
+                let result = try await Program.run(command)
+                let root = try JSONText(Array(try Data(contentsOf: URL(fileURLWithPath: summary)))).root
+                #expect(root["changes"]?.integer == 4 && root["matched"]?.integer == matched, "\(result.errors)")
+                #expect(root["rules"].map { String(decoding: $0.bytes, as: UTF8.self) } == rules)
+                #expect(root["dead_letters"]?.integer == 0)
+                #expect(root["exit"]?.integer == Int(result.code))
+                let rejected = more.isEmpty ? 3 : more.first == "--map" ? 1 : 0
+                #expect(root["rejected"]?.integer == rejected, "\(result.errors)")
+            }
+        }
+    }
+}
