@@ -95,6 +95,7 @@ import Testing
         ("yaml", "faults:\n- hang: true\n  lantency: 1s", ":3:3: unknown member \"lantency\""),
         ("yaml", "faults:\n- on: _changes", ":2:3: what goes wrong is missing"),
         ("yaml", "faults: [\n", ":2:"),
+        ("yaml", "# none\n", ":1:1: the file is empty; a faults file has 'faults:' with a list of faults\n"),
     ])
     func faultsThatAreNotValidAreRefused(kind: String, text: String, message: String) async throws {
         try await Program.withDirectory { folder in
@@ -105,5 +106,19 @@ import Testing
             #expect(result.errors.hasPrefix(file + message), "\(result.errors)")
         }
         #expect(try await Program.run(["gateway", "--faults", "/none.json"]).code == 66)
+    }
+
+    @Test func allThatIsWrongWithFaultsIsTold() async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/faults.yaml"
+            let text = "faults:\n- on: _changs\n  hang: true\n  share: 2\n- status: 99\n- latency: soon\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let result = try await Program.run(["gateway", "--faults", file])
+            #expect(result.code == 65)
+            let places = result.errors.split(separator: "\n").map { line in
+                line.dropFirst(file.count + 1).split(separator: ":").prefix(2).joined(separator: ":")
+            }
+            #expect(places == ["2:7", "4:10", "5:11", "6:12"], "\(result.errors)")
+        }
     }
 }

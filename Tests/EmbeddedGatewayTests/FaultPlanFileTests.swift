@@ -113,8 +113,24 @@ import Testing
     ])
     func mistakesNameTheirPlace(text: String, line: Int, column: Int, reason: String) throws {
         let error = #expect(throws: FaultPlanError.self) { try plan(text) }
-        #expect(error?.line == line)
-        #expect(error?.column == column)
+        #expect(error?.mistakes.count == 1)
+        #expect(error?.mistakes.first?.line == line)
+        #expect(error?.mistakes.first?.column == column)
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
+    }
+    @Test func allMistakesAreTold() throws {
+        let text = """
+            {"sed": 1, "seed": -1, "faults": [
+              {"status": 99, "on": "_changs", "times": 0, "extra": 1},
+              {"latency": "soon", "share": 2, "for": "x", "feed": "fast"},
+              5, {"name": "a"}, {"hang": true, "drop": "before", "name": 3}
+            ]}
+            """
+        let error = #expect(throws: FaultPlanError.self) { try plan(text) }
+        #expect(
+            error?.mistakes.map { "\($0.line):\($0.column)" } == [
+                "1:2", "1:20", "2:14", "2:24", "2:44", "2:47", "3:15", "3:32", "3:42", "3:55", "4:3", "4:6", "4:36",
+                "4:62",
+            ])
     }
 }

@@ -13,17 +13,27 @@ package struct FaultPlan: Sendable {
     /// Reads a file.
     ///
     /// - Parameter text: The file's bytes.
-    /// - Throws: ``FaultPlanError`` with the line and the column.
+    /// - Throws: ``FaultPlanError`` with the lines and the columns.
     package static func parse(_ text: [UInt8]) throws(FaultPlanError) -> FaultPlan {
-        try FaultPlanFile(text).plan()
+        let file: FaultPlanFile
+        do throws(FaultPlanMistake) { file = try FaultPlanFile(text) } catch { throw FaultPlanError(mistakes: [error]) }
+        return try file.plan()
     }
 
     /// The times and counts of a plan stay below this: sums of them can't overflow.
     static let largestNumber = 1 << 40
 }
 
-/// Where a file with faults is wrong.
+/// Why a file with faults is not valid: all that is wrong in it, in its order.
 package struct FaultPlanError: Error, Equatable, CustomStringConvertible {
+    package let mistakes: [FaultPlanMistake]
+
+    /// One mistake a line.
+    package var description: String { mistakes.map(\.description).joined(separator: "\n") }
+}
+
+/// Where a file with faults is wrong.
+package struct FaultPlanMistake: Error, Equatable, CustomStringConvertible {
     /// The byte of the file at which what is wrong begins.
     package let offset: Int
     /// Counted from 1.

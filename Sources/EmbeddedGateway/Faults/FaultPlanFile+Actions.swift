@@ -24,12 +24,13 @@ enum FaultWord: String, CaseIterable {
 }
 
 extension FaultPlanFile {
-    func action(_ word: FaultWord, _ value: JSONValue) throws(FaultPlanError) -> FaultAction {
+    func action(_ word: FaultWord, _ value: JSONValue) throws(FaultPlanMistake) -> FaultAction {
         let what = "\"\(word.rawValue)\""
         switch word {
         case .latency: return .latency(try range(value, what, milliseconds))
         case .slice: return try slice(value)
-        case .cut: return .cut(try range(value, what) { value, what throws(FaultPlanError) in try number(value, what) })
+        case .cut:
+            return .cut(try range(value, what) { value, what throws(FaultPlanMistake) in try number(value, what) })
         case .drop: return try drop(value)
         case .status: return .status(try status(value))
         case .heartbeatsOnly: return .heartbeatsOnly(try pause(value, what))
@@ -47,8 +48,8 @@ extension FaultPlanFile {
 
     /// One value, or a list of the lowest and the highest.
     private func range(
-        _ value: JSONValue, _ what: String, _ read: (JSONValue, String) throws(FaultPlanError) -> Int
-    ) throws(FaultPlanError) -> ClosedRange<Int> {
+        _ value: JSONValue, _ what: String, _ read: (JSONValue, String) throws(FaultPlanMistake) -> Int
+    ) throws(FaultPlanMistake) -> ClosedRange<Int> {
         guard value.kind == .array else {
             let bound = try read(value, what)
             return bound...bound
@@ -61,28 +62,28 @@ extension FaultPlanFile {
         return lowest...highest
     }
 
-    private func milliseconds(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> Int {
+    private func milliseconds(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> Int {
         _ = try time(value, what)
         return value.string.flatMap(FaultTime.milliseconds) ?? 0
     }
 
-    private func pause(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> Duration {
+    private func pause(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> Duration {
         let pause = try time(value, what)
         guard pause > .zero else { throw error("\(what) must be longer than 0ms", at: value) }
         return pause
     }
 
-    private func slice(_ value: JSONValue) throws(FaultPlanError) -> FaultAction {
+    private func slice(_ value: JSONValue) throws(FaultPlanMistake) -> FaultAction {
         guard value.kind == .object else {
             return .slice(bytes: try number(value, "\"slice\"", from: 1), pause: .zero)
         }
         try checkMembers(of: value, ["bytes", "pause"], "\"slice\"")
         guard let bytes = value["bytes"] else { throw error("\"bytes\" is missing, the size of a piece", at: value) }
-        let pause = try value["pause"].map { value throws(FaultPlanError) in try time(value, "\"pause\"") }
+        let pause = try value["pause"].map { value throws(FaultPlanMistake) in try time(value, "\"pause\"") }
         return .slice(bytes: try number(bytes, "\"bytes\"", from: 1), pause: pause ?? .zero)
     }
 
-    private func drop(_ value: JSONValue) throws(FaultPlanError) -> FaultAction {
+    private func drop(_ value: JSONValue) throws(FaultPlanMistake) -> FaultAction {
         switch value.string {
         case "before": return .dropBefore
         case "after": return .dropAfter
@@ -90,7 +91,7 @@ extension FaultPlanFile {
         }
     }
 
-    private func status(_ value: JSONValue) throws(FaultPlanError) -> StatusFault {
+    private func status(_ value: JSONValue) throws(FaultPlanMistake) -> StatusFault {
         guard value.kind == .object else { return StatusFault(code: try code(value)) }
         try checkMembers(of: value, ["code", "retry_after", "body", "content_type"], "\"status\"")
         guard let code = value["code"] else { throw error("\"code\" is missing, such as 503", at: value) }
@@ -108,14 +109,14 @@ extension FaultPlanFile {
     }
 
     /// The others have no body: a client would take what follows for the next answer.
-    private func code(_ value: JSONValue) throws(FaultPlanError) -> Int {
+    private func code(_ value: JSONValue) throws(FaultPlanMistake) -> Int {
         guard let code = value.integer, (200...599).contains(code), ![204, 205, 304].contains(code) else {
             throw error("a status is a number of 200 to 599, but not 204, 205 or 304", at: value)
         }
         return code
     }
 
-    private func refusal(_ value: JSONValue) throws(FaultPlanError) -> RefusalFault {
+    private func refusal(_ value: JSONValue) throws(FaultPlanMistake) -> RefusalFault {
         guard value.kind == .object else { return RefusalFault(share: try share(value, "\"refuse_documents\"")) }
         try checkMembers(of: value, ["share", "status", "reason"], "\"refuse_documents\"")
         var refusal = RefusalFault()

@@ -5,26 +5,37 @@ struct FaultPlanFile {
     private let text: [UInt8]
     private let root: JSONValue
 
-    init(_ text: [UInt8]) throws(FaultPlanError) {
+    init(_ text: [UInt8]) throws(FaultPlanMistake) {
         self.text = text
         do { root = try JSONText(text, limits: .files).root } catch {
             throw Self.error(error.description + "; the file must be JSON", at: error, in: text)
         }
     }
 
+    /// - Throws: ``FaultPlanError`` with all that is wrong.
     func plan() throws(FaultPlanError) -> FaultPlan {
-        try checkMembers(of: root, ["seed", "faults"], "the file")
+        let mistakes = FaultPlanMistakes()
+        let plan = plan(mistakes)
+        guard mistakes.found.isEmpty else { throw FaultPlanError(mistakes: mistakes.inOrder) }
+        return plan
+    }
+
+    private func plan(_ mistakes: FaultPlanMistakes) -> FaultPlan {
         var plan = FaultPlan()
-        if let seed = root["seed"] { plan.seed = UInt64(try number(seed, "\"seed\"")) }
+        guard checkMembers(of: root, ["seed", "faults"], "the file", mistakes) else { return plan }
+        if let seed = root["seed"] {
+            mistakes.gather { () throws(FaultPlanMistake) in plan.seed = UInt64(try number(seed, "\"seed\"")) }
+        }
         guard let list = root["faults"], list.kind == .array else {
-            throw error("\"faults\" must be a list of faults", at: root["faults"] ?? root)
+            mistakes.add(error("\"faults\" must be a list of faults", at: root["faults"] ?? root))
+            return plan
         }
         var names: Set<String> = []
         for value in list.elements {
-            var fault = try fault(value)
+            guard var fault = fault(value, mistakes) else { continue }
             if value["name"] == nil { fault.name = Self.unused(fault.name, names) }
-            guard names.insert(fault.name).inserted else {
-                throw error("two faults are named \"\(fault.name)\"; rename one", at: value["name"] ?? value)
+            if !names.insert(fault.name).inserted {
+                mistakes.add(error("two faults are named \"\(fault.name)\"; rename one", at: value["name"] ?? value))
             }
             plan.faults.append(fault)
         }
@@ -44,36 +55,52 @@ struct FaultPlanFile {
 
     private static let settings = ["name", "on", "method", "feed", "share", "every", "after", "for", "times"]
 
-    private func fault(_ value: JSONValue) throws(FaultPlanError) -> Fault {
-        try checkMembers(of: value, Self.settings + FaultWord.allCases.map(\.rawValue), "a fault")
+    /// Nil, with mistakes, if the value is none.
+    private func fault(_ value: JSONValue, _ mistakes: FaultPlanMistakes) -> Fault? {
+        let before = mistakes.found.count
+        guard checkMembers(of: value, Self.settings + FaultWord.allCases.map(\.rawValue), "a fault", mistakes) else {
+            return nil
+        }
         let actions = value.members.compactMap { member in
             FaultWord(rawValue: member.name.string ?? "").map { (word: $0, member: member) }
         }
         guard let (word, member) = actions.first else {
-            throw error("what goes wrong is missing; write one of \(Self.list(FaultWord.allCases))", at: value)
+            // An unknown member may be a misspelt one of these.
+            if mistakes.found.count == before {
+                let words = Self.list(FaultWord.allCases)
+                mistakes.add(error("what goes wrong is missing; write one of \(words)", at: value))
+            }
+            return nil
         }
-        guard actions.count == 1 else {
-            throw error("a fault does one thing; make two faults of this one", at: actions[1].member.name)
+        for other in actions.dropFirst() where other.word != word {
+            mistakes.add(error("a fault does one thing; make two faults of this one", at: other.member.name))
         }
-        let action = try action(word, member.value)
-        let name = try value["name"].map { value throws(FaultPlanError) in try string(value, "\"name\"") }
-        return Fault(
-            name: name ?? word.rawValue, requests: try requests(value, word), timing: try timing(value, word),
-            action: action)
+        let action = mistakes.gather { () throws(FaultPlanMistake) in try self.action(word, member.value) }
+        let name = value["name"].map { value in
+            mistakes.gather { () throws(FaultPlanMistake) in try string(value, "\"name\"") } ?? word.rawValue
+        }
+        let requests = requests(value, word, mistakes)
+        let timing = timing(value, word, mistakes)
+        guard let action else { return nil }
+        return Fault(name: name ?? word.rawValue, requests: requests, timing: timing, action: action)
     }
 
     // MARK: Which requests, and when
 
-    private func requests(_ value: JSONValue, _ word: FaultWord) throws(FaultPlanError) -> RequestSelection {
+    private func requests(_ value: JSONValue, _ word: FaultWord, _ mistakes: FaultPlanMistakes) -> RequestSelection {
         var requests = RequestSelection(kinds: word.onlyKind.map { [$0] })
-        if let named = value["on"], let kinds = try kinds(named) {
+        mistakes.gather { () throws(FaultPlanMistake) in
+            guard let named = value["on"], let kinds = try kinds(named) else { return }
             if let only = word.onlyKind, kinds != [only] {
                 throw error("\"\(word.rawValue)\" is for \(only.rawValue) alone; leave \"on\" out", at: named)
             }
             requests.kinds = kinds
         }
-        if let method = value["method"] { requests.method = try string(method, "\"method\"").uppercased() }
-        if let feed = value["feed"] {
+        mistakes.gather { () throws(FaultPlanMistake) in
+            if let method = value["method"] { requests.method = try string(method, "\"method\"").uppercased() }
+        }
+        mistakes.gather { () throws(FaultPlanMistake) in
+            guard let feed = value["feed"] else { return }
             guard let known = ChangesRequest.Feed(rawValue: try string(feed, "\"feed\"")) else {
                 throw error("\"feed\" must be normal, longpoll or continuous", at: feed)
             }
@@ -83,7 +110,7 @@ struct FaultPlanFile {
     }
 
     /// Nil for all.
-    private func kinds(_ value: JSONValue) throws(FaultPlanError) -> Set<RequestKind>? {
+    private func kinds(_ value: JSONValue) throws(FaultPlanMistake) -> Set<RequestKind>? {
         var kinds: Set<RequestKind> = []
         for element in value.kind == .array ? Array(value.elements) : [value] {
             let word = try string(element, "\"on\"")
@@ -97,24 +124,31 @@ struct FaultPlanFile {
         return kinds
     }
 
-    private func timing(_ value: JSONValue, _ word: FaultWord) throws(FaultPlanError) -> FaultTiming {
+    private func timing(_ value: JSONValue, _ word: FaultWord, _ mistakes: FaultPlanMistakes) -> FaultTiming {
         var timing = FaultTiming()
-        if let after = value["after"] { timing.after = try extent(after, "\"after\"") }
-        if let stay = value["for"] { timing.stay = try extent(stay, "\"for\"") }
-        if let share = value["share"] { timing.frequency = .share(try self.share(share, "\"share\"")) }
-        if let every = value["every"] {
+        mistakes.gather { () throws(FaultPlanMistake) in
+            if let after = value["after"] { timing.after = try extent(after, "\"after\"") }
+        }
+        mistakes.gather { () throws(FaultPlanMistake) in
+            if let stay = value["for"] { timing.stay = try extent(stay, "\"for\"") }
+        }
+        mistakes.gather { () throws(FaultPlanMistake) in
+            if let share = value["share"] { timing.frequency = .share(try self.share(share, "\"share\"")) }
+        }
+        mistakes.gather { () throws(FaultPlanMistake) in
+            guard let every = value["every"] else { return }
             guard value["share"] == nil else { throw error("write \"share\" or \"every\", not both", at: every) }
             timing.frequency = .every(try number(every, "\"every\"", from: 1))
         }
         if let times = value["times"] {
-            timing.times = try number(times, "\"times\"", from: 1)
+            mistakes.gather { () throws(FaultPlanMistake) in timing.times = try number(times, "\"times\"", from: 1) }
         } else if word.isOnce, case .always = timing.frequency {
             timing.times = 1
         }
         return timing
     }
 
-    private func extent(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> FaultTiming.Extent {
+    private func extent(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> FaultTiming.Extent {
         if value.kind == .number { return .requests(try number(value, what)) }
         guard let time = value.string.flatMap(FaultTime.duration) else {
             throw error("\(what) must be a number of requests, or a time such as \"10s\"", at: value)
@@ -126,58 +160,73 @@ struct FaultPlanFile {
 // MARK: Single values
 
 extension FaultPlanFile {
-    func checkMembers(of value: JSONValue, _ known: [String], _ what: String) throws(FaultPlanError) {
+    /// Whether the value is an object. Members that are not known, or there twice, are mistakes, but the rest can be
+    /// read.
+    private func checkMembers(
+        of value: JSONValue, _ known: [String], _ what: String, _ mistakes: FaultPlanMistakes
+    ) -> Bool {
+        guard value.kind == .object else {
+            mistakes.add(error("\(what) must be an object", at: value))
+            return false
+        }
+        for mistake in wrongMembers(of: value, known) { mistakes.add(mistake) }
+        return true
+    }
+
+    func checkMembers(of value: JSONValue, _ known: [String], _ what: String) throws(FaultPlanMistake) {
         guard value.kind == .object else { throw error("\(what) must be an object", at: value) }
+        if let mistake = wrongMembers(of: value, known).first { throw mistake }
+    }
+
+    private func wrongMembers(of value: JSONValue, _ known: [String]) -> [FaultPlanMistake] {
         var seen: Set<String> = []
-        for member in value.members {
+        return value.members.compactMap { member in
             let name = member.name.string ?? ""
             guard known.contains(name) else {
-                throw error(
-                    "unknown member \"\(name)\"; known are \(known.joined(separator: ", "))", at: member.name)
+                return error("unknown member \"\(name)\"; known are \(known.joined(separator: ", "))", at: member.name)
             }
-            guard seen.insert(name).inserted else {
-                throw error("\"\(name)\" stands here twice; leave one out", at: member.name)
-            }
+            return seen.insert(name).inserted
+                ? nil : error("\"\(name)\" stands here twice; leave one out", at: member.name)
         }
     }
 
-    func string(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> String {
+    func string(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> String {
         guard let text = value.string, !text.isEmpty else { throw error("\(what) must be a string", at: value) }
         return text
     }
 
-    func number(_ value: JSONValue, _ what: String, from least: Int = 0) throws(FaultPlanError) -> Int {
+    func number(_ value: JSONValue, _ what: String, from least: Int = 0) throws(FaultPlanMistake) -> Int {
         guard let number = value.integer, (least...FaultPlan.largestNumber).contains(number) else {
             throw error("\(what) must be a whole number of \(least) or more", at: value)
         }
         return number
     }
 
-    func share(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> Double {
+    func share(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> Double {
         guard value.kind == .number, let share = Double(String(decoding: value.bytes, as: UTF8.self)),
             (0...1).contains(share)
         else { throw error("\(what) must be a number of 0 to 1", at: value) }
         return share
     }
 
-    func time(_ value: JSONValue, _ what: String) throws(FaultPlanError) -> Duration {
+    func time(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> Duration {
         guard let time = value.string.flatMap(FaultTime.duration) else {
             throw error("\(what) must be a time such as \"200ms\", \"10s\" or \"5m\"", at: value)
         }
         return time
     }
 
-    func flag(_ value: JSONValue, _ what: String) throws(FaultPlanError) {
+    func flag(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) {
         guard value.bool == true else { throw error("\(what) must be true; leave the fault out otherwise", at: value) }
     }
 
-    func error(_ reason: String, at value: JSONValue) -> FaultPlanError {
+    func error(_ reason: String, at value: JSONValue) -> FaultPlanMistake {
         Self.error(reason, at: JSONFault(.unexpectedEnd, at: value.range.lowerBound), in: text)
     }
 
-    private static func error(_ reason: String, at place: JSONFault, in text: [UInt8]) -> FaultPlanError {
+    private static func error(_ reason: String, at place: JSONFault, in text: [UInt8]) -> FaultPlanMistake {
         let (line, column) = place.position(in: text.span)
-        return FaultPlanError(offset: place.offset, line: line, column: column, reason: reason)
+        return FaultPlanMistake(offset: place.offset, line: line, column: column, reason: reason)
     }
 
     private static func list<Word: RawRepresentable<String>>(_ words: [Word]) -> String {

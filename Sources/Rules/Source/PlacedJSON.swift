@@ -9,14 +9,16 @@ package struct PlacedJSON: Sendable {
     /// - Parameters:
     ///   - bytes: The file's content.
     ///   - path: For faults.
+    ///   - beginning: What a file of this kind begins with, for an empty one.
     /// - Throws: ``RuleFilesError`` if the file is not YAML, or holds what JSON can't.
-    package init(yaml bytes: [UInt8], path: String) throws(RuleFilesError) {
+    package init(yaml bytes: [UInt8], path: String, beginning: String = "write an object in it") throws(RuleFilesError)
+    {
         let faults = SourceFaults(path: path)
         guard let file = String(validating: bytes, as: UTF8.self) else {
             faults.report(at: nil, "invalid UTF-8; save the file as UTF-8")
             throw RuleFilesError(kind: .invalid, faults: faults.faults)
         }
-        guard let node = YAMLSource.read(file, faults: faults) else {
+        guard let node = YAMLSource.read(file, faults: faults, beginning: beginning), faults.faults.isEmpty else {
             throw RuleFilesError(kind: .invalid, faults: faults.faults)
         }
         let json = node.jsonText

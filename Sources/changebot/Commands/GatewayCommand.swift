@@ -91,14 +91,17 @@ struct GatewayCommand: AsyncParsableCommand {
         let bytes = try InputLines.whole(file)
         let yaml: PlacedJSON?
         do throws(RuleFilesError) {
-            yaml = file.hasSuffix(".json") ? nil : try PlacedJSON(yaml: bytes, path: file)
+            let beginning = "a faults file has 'faults:' with a list of faults"
+            yaml = file.hasSuffix(".json") ? nil : try PlacedJSON(yaml: bytes, path: file, beginning: beginning)
         } catch {
             throw CommandFailure(error)
         }
         do throws(FaultPlanError) { return try FaultPlan.parse(yaml?.text ?? bytes) } catch {
-            let place = yaml?.position(at: error.offset)
-            let (line, column) = (place?.line ?? error.line, place?.column ?? error.column)
-            throw CommandFailure(.invalidData, "\(file):\(line):\(column): \(error.reason)", isListing: true)
+            let messages = error.mistakes.map { mistake in
+                let place = yaml?.position(at: mistake.offset)
+                return "\(file):\(place?.line ?? mistake.line):\(place?.column ?? mistake.column): \(mistake.reason)"
+            }
+            throw CommandFailure(.invalidData, listing: messages)
         }
     }
 }
