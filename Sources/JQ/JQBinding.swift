@@ -22,6 +22,9 @@ package struct JQBinding: Sendable {
         json = Array("[]".utf8)
     }
 
+    /// Names that all programs of rules know.
+    package static let common = ["now", "change", "match"]
+
     private static let taken: Set<String> = [
         "ENV", "change", "match", "now", "and", "as", "catch", "def", "elif", "else", "end", "foreach", "if", "import",
         "include", "label", "module", "or", "reduce", "then", "try",

@@ -24,6 +24,49 @@ import Testing
         #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:" + fault) }, "\(found)")
     }
 
+    @Test(
+        arguments: [
+            ("$users", 0, "$users is not defined; known here: $now, $change, $match"),
+            (".a | $chnage.seq", 5, "$chnage is not defined; did you mean $change? known here: "),
+            (".a &", 3, "'&' can't stand here; write 'and'"), (".a && .b", 3, "'&&' can't stand here; write 'and'"),
+            (".a || .b", 3, "'||' can't stand here; write 'or'"),
+            ("'x'", 0, "''' can't stand here; jq texts are in double"),
+            (".a b", 3, "'b' can't stand here; an operator such as '|' or ',' may be missing before it"),
+            ("{a b}", 3, "'b' can't stand here; a comma or a '}' may be missing"),
+            (".a)", 2, "')' can't stand here; remove it"),
+            (".a + .b == = 3", 11, "'=' can't stand here"),
+            (".a != null ? 1 : 2", 13, "'1' can't stand here; write if"),
+            ("(.a", 3, "the program ends too early; write the missing ')'"),
+            ("[.a, {b: 1}", 11, "write the missing ']'"),
+            ("if .a then 1 else 2", 19, "write the missing 'end'"), (".a |", 4, "something is missing after '|'"),
+            ("\"abc", 4, "a text in it does not end; write the missing '\"'"),
+            ("if .a then 1 end", 13, "'end' can't stand here; 'if' needs 'else'"),
+            ("map(.a; 1)", 0, "map/2 is not defined; correct the name or the number of arguments"),
+            ("\"\\x\"", 0, "a text in it has an escape that jq does not know; write \\\\ for a backslash"),
+            (".user-name", 6, "name/0 is not defined; a name with '-' needs quotes: .\"user-name\""),
+            (".a.b.[0]", 5, "'.[' can't stand here; remove the '.' before the bracket"),
+            (".a ?? 1", 6, "'1' can't stand here; write // for ??"),
+            ("break $x", 0, "the label $x is not defined"),
+            ("import \"a\" as a; 1", nil, "module not found: a; programs can't import"),
+        ] as [(String, Int?, String)])
+    func whatJQSaysIsToldInPlainWords(program: String, offset: Int?, message: String) {
+        let found = faults("version: 1\nrules:\n  - name: a\n    when: {}\n    then: []\n    if: |\n      \(program)\n")
+        let place = offset.map { "7:\($0 + 7)" } ?? "6:9"
+        #expect(found.count == 1)
+        #expect(
+            found.allSatisfy { $0.hasPrefix("r.yaml:\(place): not a jq program: ") && $0.contains(message) }, "\(found)"
+        )
+    }
+
+    @Test func theNamesOfAMappingsDataAreKnown() {
+        let text = "version: 1\nkind: mapping\nslurp: [users]\nrules: [{name: a, when: {}, if: $user, then: []}]\n"
+        let found = faults(text)
+        #expect(found.count == 1)
+        #expect(
+            found.allSatisfy { $0.contains("did you mean $users? known here: $now, $change, $match, $users") },
+            "\(found)")
+    }
+
     @Test(arguments: [
         (".a.b == $now and .c[0] != 1", [".a.b", ".c[0]"]), ("[.items[].price] | add", [".items"]),
         (".n + 1", [".n"]), (".a // .b", [".a", ".b"]), (". as $d | .a > $d.b", [".a"]),

@@ -51,24 +51,44 @@ final class ProgramList {
                     path: use.path, position: use.position, message: "jq programs can't be compiled here: \(error)")
             ]
         }
+        let complaints = complaints(results)
         return uses.compactMap { use in
-            results[use.program].map { Self.fault($0, of: programs[use.program].text.text, use) }
+            complaints[use.program].map { Self.fault($0, of: programs[use.program].text.text, use) }
         }
     }
 
-    /// At the line and column of the file where jq finds it, as far as these are known.
-    private static func fault(_ fault: JQCompileFault, of program: String, _ use: Use) -> RuleFileFault {
-        let remedy = remedy(for: fault)
-        guard let line = fault.line, let offset = ProgramPlace.offset(of: fault, in: program),
-            let written = WrittenText(program, at: use.position, in: use.file)
-        else {
-            return RuleFileFault(
-                path: use.path, position: use.position, message: "not a jq program: \(fault); \(remedy)")
+    /// Programs whose unexpected token is searched for, each with several attempts.
+    private static let searchLimit = 20
+
+    private func complaints(_ faults: [Int: JQCompileFault]) -> [Int: ProgramComplaint] {
+        var complaints: [Int: ProgramComplaint] = [:]
+        for (index, fault) in faults.sorted(by: { $0.key < $1.key }) {
+            let (text, variables) = (programs[index].text.text, programs[index].variables)
+            let isSearched = complaints.count < Self.searchLimit
+            let token =
+                isSearched
+                ? SyntaxErrorSearch.unexpectedToken(fault, ProgramTokens(text), variables: variables) : nil
+            let known = (JQBinding.common + variables).map { "$" + $0 }
+            complaints[index] = ProgramComplaint(fault, text, variables: known, unexpected: token)
         }
-        let message = JQCompileFault(message: fault.message).description
+        return complaints
+    }
+
+    /// At the line and column of the file where jq finds it, as far as these are known.
+    private static func fault(_ complaint: ProgramComplaint, of program: String, _ use: Use) -> RuleFileFault {
+        var position = use.position
+        var line = ""
+        if let place = complaint.place {
+            if let written = WrittenText(program, at: use.position, in: use.file) {
+                position = written.position(line: place.line, offset: place.offset)
+            } else {
+                line = "line \(place.line): "
+            }
+        }
         return RuleFileFault(
-            path: use.path, position: written.position(line: line, offset: offset),
-            message: "not a jq program: \(message); \(remedy)")
+            path: use.path, position: position,
+            message: "not a jq program: \(line)\(DisplayText.plain(complaint.message, limit: 250)); \(complaint.remedy)"
+        )
     }
 
     /// What jq says of the programs that do not compile, by their index.
@@ -80,10 +100,5 @@ final class ProgramList {
             for (index, fault) in zip(indexes, results) { faults[index] = fault }
         }
         return faults
-    }
-
-    private static func remedy(for fault: JQCompileFault) -> String {
-        fault.description.contains("/0 is not defined")
-            ? "correct it; a text needs quotes of its own, jq: '\"text\"', a field a dot, jq: .field" : "correct it"
     }
 }

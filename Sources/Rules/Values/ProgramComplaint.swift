@@ -1,0 +1,122 @@
+internal import JQ
+
+/// What jq finds wrong with a program, in plain words, and what to do.
+struct ProgramComplaint {
+    let message: String
+    let remedy: String
+    /// Where in the program; nil where nobody knows.
+    let place: Place?
+
+    struct Place {
+        /// From 1.
+        let line: Int
+        /// Unicode scalars before it on its line.
+        let offset: Int
+    }
+
+    /// - Parameters:
+    ///   - fault: What jq says.
+    ///   - variables: What programs know as `$NAME`.
+    ///   - unexpected: The token that jq did not expect, by its index; nil if it is not known.
+    init(_ fault: JQCompileFault, _ program: String, variables: [String], unexpected: Int?) {
+        let tokens = ProgramTokens(program)
+        if let unexpected {
+            (message, remedy) = Self.explanation(ofToken: unexpected, in: tokens, fault.message)
+            place = Place(tokens.ranges[unexpected].lowerBound, in: tokens.scalars)
+        } else {
+            (message, remedy) = Self.explanation(fault.message, tokens, variables)
+            place = ProgramPlace.offset(of: fault, in: program).flatMap { offset in
+                fault.line.map { Place(line: $0, offset: offset) }
+            }
+        }
+    }
+}
+
+extension ProgramComplaint.Place {
+    fileprivate init(_ index: Int, in program: [Unicode.Scalar]) {
+        let before = program[..<index]
+        line = before.count { $0 == "\n" } + 1
+        offset = index - ((before.lastIndex(of: "\n") ?? -1) + 1)
+    }
+}
+
+// MARK: - Messages
+
+extension ProgramComplaint {
+    private static func explanation(
+        _ message: String, _ tokens: ProgramTokens, _ variables: [String]
+    ) -> (String, String) {
+        if message.hasPrefix("syntax error, unexpected $end") { return explanationOfEnd(message, tokens) }
+        if message.hasPrefix("Invalid escape") {
+            return ("a text in it has an escape that jq does not know", "write \\\\ for a backslash")
+        }
+        if message.hasPrefix("module not found") { return (message, "programs can't import: remove it") }
+        guard let end = message.firstRange(of: " is not defined")?.lowerBound else { return (message, "correct it") }
+        return explanation(ofUndefined: String(message[..<end]), message, tokens, variables)
+    }
+
+    private static func explanation(
+        ofUndefined name: String, _ message: String, _ tokens: ProgramTokens, _ variables: [String]
+    ) -> (String, String) {
+        if name.hasPrefix("$*label-") {
+            let label = "$" + name.dropFirst("$*label-".count)
+            return ("the label \(label) is not defined", "write label \(label) | … around it")
+        }
+        if name.hasPrefix("$") {
+            let guess = NearestName.of(name, among: variables).map { "did you mean \($0)? " } ?? ""
+            return (message, guess + "known here: \(variables.joined(separator: ", "))")
+        }
+        if let field = hyphenated(name, tokens) { return (message, "a name with '-' needs quotes: .\"\(field)\"") }
+        return name.hasSuffix("/0")
+            ? (message, "correct it; a text needs quotes of its own, jq: '\"text\"', a field a dot, jq: .field")
+            : (message, "correct the name or the number of arguments; ';' stands between arguments")
+    }
+
+    /// `user-name` for `.user-name`, where jq looks for a function `name`.
+    private static func hyphenated(_ function: String, _ tokens: ProgramTokens) -> String? {
+        let name = function.prefix { $0 != "/" }
+        let ranges = tokens.ranges
+        guard let index = ranges.indices.dropFirst(2).first(where: { tokens.text($0) == name }),
+            tokens.text(index - 1) == "-", tokens.text(index - 2).hasPrefix("."),
+            ranges[index - 2].upperBound == ranges[index - 1].lowerBound,
+            ranges[index - 1].upperBound == ranges[index].lowerBound
+        else { return nil }
+        return tokens.text(index - 2).dropFirst() + "-" + name
+    }
+
+    private static func explanationOfEnd(_ message: String, _ tokens: ProgramTokens) -> (String, String) {
+        if message.contains("QQSTRING") { return ("a text in it does not end", "write the missing '\"'") }
+        let missing = ["(": ")", "[": "]", "{": "}", "if": "end"]
+        let remedy =
+            tokens.open.last.flatMap { missing[$0] }.map { "write the missing '\($0)'" }
+            ?? tokens.ranges.indices.last.map { "something is missing after '\(shown($0, tokens))'" } ?? "write it"
+        return ("the program ends too early", remedy)
+    }
+
+    private static func shown(_ index: Int, _ tokens: ProgramTokens) -> String {
+        DisplayText.plain(tokens.text(index), limit: 30)
+    }
+
+    private static func explanation(
+        ofToken index: Int, in tokens: ProgramTokens, _ message: String
+    ) -> (String, String) {
+        let text = tokens.text(index)
+        let before = index > 0 ? tokens.text(index - 1) : ""
+        if text == "[", before == "." { return ("'.[' can't stand here", "remove the '.' before the bracket") }
+        let remedy =
+            switch text {
+            case _ where text.hasPrefix("&"): "write 'and'"
+            case _ where text.hasPrefix("||"): "write 'or'"
+            case "'": "jq texts are in double quotes"
+            case "!": "write '| not' after the value"
+            case "===": "write =="
+            case "end": "'if' needs 'else': if … then … else … end"
+            case ")", "]", "}": "remove it, or write what is missing before it"
+            case _ where before == "??": "write // for ??"
+            case _ where before.hasSuffix("?"): "write if … then … else … end for … ? … : …"
+            case _ where message.contains("expecting '}'"): "a comma or a '}' may be missing before it"
+            default: "an operator such as '|' or ',' may be missing before it"
+            }
+        return ("'\(shown(index, tokens))' can't stand here", remedy)
+    }
+}

@@ -1,0 +1,90 @@
+/// The tokens of a jq program, as far as places of faults need them.
+struct ProgramTokens {
+    /// Ranges of Unicode scalars, in order, without white space and comments.
+    private(set) var ranges: [Range<Int>] = []
+    let scalars: [Unicode.Scalar]
+
+    init(_ program: String) {
+        scalars = Array(program.unicodeScalars)
+        var at = 0
+        while at < scalars.count {
+            let end = Self.end(ofToken: at, in: scalars)
+            let isSpace = scalars[at].properties.isWhitespace || scalars[at] == "#"
+            if !isSpace { ranges.append(at..<end) }
+            at = end
+        }
+    }
+
+    func text(_ index: Int) -> String {
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars[ranges[index]])
+        return text
+    }
+
+    /// The program up to the end of a token.
+    func prefix(through index: Int) -> String {
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars[..<ranges[index].upperBound])
+        return text
+    }
+
+    /// The brackets, and the `if`, that are open where the program ends; the innermost last. Closing ones that close
+    /// nothing are left out.
+    var open: [String] {
+        let closing = [")": "(", "]": "[", "}": "{", "end": "if"]
+        var open: [String] = []
+        for index in ranges.indices {
+            let text = text(index)
+            if closing.values.contains(text) { open.append(text) }
+            if let opening = closing[text], open.last == opening { open.removeLast() }
+        }
+        return open
+    }
+
+    private static func end(ofToken start: Int, in scalars: [Unicode.Scalar]) -> Int {
+        func end(while isPart: (Unicode.Scalar) -> Bool) -> Int {
+            scalars[(start + 1)...].firstIndex { !isPart($0) } ?? scalars.count
+        }
+        switch scalars[start] {
+        case "\"": return endOfText(start, in: scalars)
+        case "#": return end { $0 != "\n" }
+        case let scalar where scalar.properties.isWhitespace: return end { $0.properties.isWhitespace }
+        case let scalar where isPartOfName(scalar) || [".", "$", "@"].contains(scalar): return end(while: isPartOfName)
+        case let scalar where isOperator(scalar): return end(while: isOperator)
+        default: return start + 1
+        }
+    }
+
+    /// With what is interpolated in it: `"a\(.b + "c")d"`.
+    private static func endOfText(_ start: Int, in scalars: [Unicode.Scalar]) -> Int {
+        var at = start + 1
+        while at < scalars.count {
+            switch scalars[at] {
+            case "\"": return at + 1
+            case "\\" where at + 1 < scalars.count && scalars[at + 1] == "(": at = endOfGroup(at + 2, in: scalars)
+            case "\\": at += 2
+            default: at += 1
+            }
+        }
+        return scalars.count
+    }
+
+    private static func endOfGroup(_ start: Int, in scalars: [Unicode.Scalar]) -> Int {
+        var at = start
+        while at < scalars.count {
+            switch scalars[at] {
+            case ")": return at + 1
+            case "(": at = endOfGroup(at + 1, in: scalars)
+            case "\"": at = endOfText(at, in: scalars)
+            default: at += 1
+            }
+        }
+        return scalars.count
+    }
+
+    private static func isPartOfName(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+    }
+
+    private static func isOperator(_ scalar: Unicode.Scalar) -> Bool { "=!<>/|&+*%?".unicodeScalars.contains(scalar) }
+}

@@ -1,0 +1,25 @@
+internal import JQ
+
+/// Finds the token that jq stumbles over: jq itself names only the line.
+///
+/// Up to that token, every beginning of the program is only incomplete.
+enum SyntaxErrorSearch {
+    /// The token's index; nil if jq complains of something else, or of the end of the program. Blocks for some 30 ms
+    /// for each of a few attempts.
+    static func unexpectedToken(_ fault: JQCompileFault, _ tokens: ProgramTokens, variables: [String]) -> Int? {
+        guard isUnexpected(fault), !tokens.ranges.isEmpty else { return nil }
+        var (low, high) = (0, tokens.ranges.count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            guard let results = try? JQCompiler.check([tokens.prefix(through: middle)], variables: variables) else {
+                return nil
+            }
+            if results.contains(where: { $0.map(isUnexpected) == true }) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    private static func isUnexpected(_ fault: JQCompileFault) -> Bool {
+        fault.message.hasPrefix("syntax error, unexpected") && !fault.message.contains("unexpected $end")
+    }
+}
