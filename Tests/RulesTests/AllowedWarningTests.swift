@@ -55,6 +55,14 @@ import Testing
         }
     }
 
+    @Test func anUndoneEffectIsAcceptedWhereItStands() throws {
+        let put = "name: a, when: {type: list}, then: [{put: {id: x, if_exists: replace, document: {type: sum}}}]"
+        let seen = "name: b, when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"
+        #expect(try Self.warnings(put, seen).map(\.code) == [.undoneEffect])
+        #expect(try Self.warnings(put + ", allow: [undone-effect]", seen) == [])
+        #expect(try Self.warnings(put + ", allow: [undone-effect]") == [])
+    }
+
     @Test(arguments: [
         ("fires-agian", "'fires-agian' is not the code of a warning: did you mean 'fires-again'? Codes: never-fires, "),
         ("1", "'a number' is not the code of a warning"),

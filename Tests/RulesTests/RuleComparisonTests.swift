@@ -10,13 +10,14 @@ import Testing
         ),
         (
             ["name: a, when: {t: 1}, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
-            "r.yaml:4:3: warning: rule 'b': it never fires: 'a' (r.yaml:3) before it deletes all documents"
+            "r.yaml:4:3: warning: rule 'b': it never fires: 'a' (r.yaml:3) before it deletes all its documents"
         ),
         (
             [
                 "name: a, when: {t: 1, s: {$exists: false}}, then: [{merge: {s: x}}]",
                 "name: b, when: {t: 1, s: {$exists: false}}, then: [{put: {id: x, document: {}}}]",
-            ], "rule 'b': it never fires: 'a' (r.yaml:3) before it makes its selectors false"
+            ],
+            "rule 'b': it never fires: 'a' (r.yaml:3) before it changes the document so that its selectors no longer hold"
         ),
         (
             [

@@ -26,7 +26,8 @@ struct RuleComparison {
         let circles = RuleCircles(rules, after: after).warnings.filter { circle in
             !opponents.contains { $0.rule == circle.rule }
         }
-        return duplicates + (shadowed + opponents + circles).filter { !names.contains($0.rule) }
+        let undone = UndoneEffects(rules).warnings
+        return duplicates + (shadowed + opponents + circles + undone).filter { !names.contains($0.rule) }
     }
 
     // MARK: - The same twice
@@ -72,14 +73,15 @@ struct RuleComparison {
         if outlook.deletes {
             return rule.warning(
                 at: rule.rule.position, .neverFires,
-                "it never fires: \(other.reference) before it deletes all documents that it is for; move it up")
+                "it never fires: \(other.reference) before it deletes all its documents; move it up")
         }
         var after = before[index]
         after.apply(outlook)
         guard after.fires(rule) == .no else { return nil }
         return rule.warning(
             at: rule.rule.position, .neverFires,
-            "it never fires: \(other.reference) before it makes its selectors false; move it up, or join the two")
+            "it never fires: \(other.reference) before it changes the document so that its selectors no longer hold; move it up, or combine the two"
+        )
     }
 
     // MARK: - Loops of two
@@ -102,7 +104,7 @@ struct RuleComparison {
                 rule.warning(
                     at: rule.position(of: "then"), .ruleLoop,
                     "it and \(rules[opponent.index].reference) undo each other at '\(place)' without end, a rule loop; "
-                        + "let one of the two leave out the other's documents"))
+                        + "exclude the other's documents in one of the two"))
         }
         return warnings
     }

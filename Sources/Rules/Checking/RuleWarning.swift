@@ -9,6 +9,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case firesAgain = "fires-again"
         case neverRests = "never-rests"
         case ruleLoop = "rule-loop"
+        case undoneEffect = "undone-effect"
         case fieldName = "field-name"
         case unknownType = "unknown-type"
         case whiteSpace = "white-space"
@@ -19,11 +20,12 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case lostAttachment = "lost-attachment"
         case writesDeleted = "writes-deleted"
         case notAProgram = "not-a-program"
+        case notAnOperator = "not-an-operator"
         case program = "program"
         case unusedAllow = "unused-allow"
 
         /// Whether other rules can be what it warns of: it depends on which files are checked together.
-        var dependsOnOtherRules: Bool { [.duplicateRule, .neverFires, .ruleLoop].contains(self) }
+        var dependsOnOtherRules: Bool { [.duplicateRule, .neverFires, .ruleLoop, .undoneEffect].contains(self) }
     }
 
     package let path: String
@@ -35,7 +37,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
     package let message: String
 
     /// Whether something is most likely misspelt, so that the rule means another thing than its author.
-    var isSlip: Bool { [.fieldName, .notAProgram].contains(code) }
+    var isSlip: Bool { [.fieldName, .notAProgram, .notAnOperator].contains(code) }
 
     package var description: String {
         "\(path):\(position.line):\(position.column): warning: rule '\(rule)': \(message) [\(code.rawValue)]"
@@ -55,10 +57,9 @@ extension AllowedWarning {
     static func read(_ object: SourceObject) -> [AllowedWarning] {
         guard let node = object.node("allow") else { return [] }
         guard case .list(let elements) = node.content else {
-            object.faults.report(
-                at: node.position,
-                "'allow' must be a list of codes, not \(node.kindName); write allow: [\(codes[0])], as "
-                    + "`changebot rules check` prints them")
+            object.faults.reportKind(
+                of: node, "'allow' must be a list of codes",
+                remedy: "write allow: [CODE] with codes that `changebot rules check` prints")
             return []
         }
         return elements.compactMap { element in

@@ -139,9 +139,9 @@ package enum RuleFileSchema {
                   "items": {
                     "enum": [
                       "never-fires", "useless-unless", "tombstone-field", "duplicate-rule", "fires-again",
-                      "never-rests", "rule-loop", "field-name", "unknown-type", "white-space", "duplicate-value",
-                      "mixed-types", "regex", "large-attachment", "lost-attachment", "writes-deleted",
-                      "not-a-program", "program", "unused-allow"
+                      "never-rests", "rule-loop", "undone-effect", "field-name", "unknown-type", "white-space",
+                      "duplicate-value", "mixed-types", "regex", "large-attachment", "lost-attachment",
+                      "writes-deleted", "not-a-program", "not-an-operator", "program", "unused-allow"
                     ]
                   }
                 }

@@ -8,6 +8,9 @@ struct Knowledge {
     /// Later than the clauses, none of which it touches.
     private var effects = RuleOutlook()
 
+    /// Any document.
+    init() {}
+
     /// A document for which the rule's `when` holds.
     init(matching rule: CheckedRule) {
         for clause in rule.when { holding[ExactString(clause.text)] = clause.selector }

@@ -47,6 +47,17 @@ extension RuleOutlook {
         }
     }
 
+    /// What becomes of a member that a document names. Recurses as deep as a rule file may be nested.
+    ///
+    /// - Parameter isMerge: Whether objects keep what they had, and null removes.
+    mutating func addValue(_ node: SourceNode, _ path: [String], isMerge: Bool) {
+        if isMerge { return addMerge(node, path) }
+        guard node.hasHoles, !node.isComputed, case .object(let members) = node.content else {
+            return touched.append((path, Self.value(node)))
+        }
+        for member in members { addValue(member.value, path + [member.name], isMerge: false) }
+    }
+
     private static func value(_ node: SourceNode) -> Touch { node.hasHoles ? .unknown : .set(node.jsonText) }
 }
 
