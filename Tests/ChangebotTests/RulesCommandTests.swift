@@ -71,11 +71,11 @@ import Testing
             #expect(json.code == 0)
             #expect(json.errors.hasPrefix("{") && json.errors.contains("[fires-again]"), "\(json.errors)")
             let quiet = try await Program.run(["rules", "check", file, "--quiet"])
-            #expect(quiet.code == 0 && quiet.errors == "", "\(quiet.errors)")
+            #expect(quiet.code == 0 && quiet.errors == "" && quiet.output == "", "\(quiet.errors)")
             let strict = try await Program.run(["rules", "check", file, "--quiet", "--strict"])
             #expect(strict.code == 65 && strict.errors.contains("[fires-again]"), "\(strict.errors)")
             let test = try await Program.run(["rules", "test", file, "--quiet", "--log-format", "json"])
-            #expect(test.code == 0 && test.errors == "", "\(test.errors)")
+            #expect(test.code == 0 && test.errors == "" && test.output == "", "\(test.errors)")
         }
     }
 
@@ -92,6 +92,10 @@ import Testing
             #expect(failed.output.contains("-   \"task\": \"milk\""), "\(failed.output)")
             #expect(failed.output.contains("+   \"task\": \"tea\""))
             #expect(failed.output.hasSuffix("1 test, 1 failed\n"))
+            let quiet = try await Program.run(["rules", "test", file, "--quiet"])
+            #expect(quiet.code == 1 && quiet.output == "")
+            #expect(quiet.errors.hasPrefix("FAIL  \(file):14: a cry is lowered\n"), "\(quiet.errors)")
+            #expect(quiet.errors.contains("+   \"task\": \"tea\""), "\(quiet.errors)")
         }
     }
 
@@ -206,6 +210,54 @@ import Testing
             let unknown = try await Program.run(
                 ["rules", "explain", file, "--document", folder + "/d.json", "--rule", "shuot"])
             #expect(unknown.code == 64 && unknown.errors.contains("did you mean 'shout'?"), "\(unknown.errors)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                "two.ndjson", "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n", 65,
+                "FILE:2:1: a second document begins; explain takes one document"
+            ),
+            ("list.json", "[{\"_id\":\"a\"}]", 65, "FILE:1:1: this is a list of documents; explain takes one document"),
+            ("number.json", "5", 65, "FILE:1:1: a document must be an object"),
+            ("empty.json", " \n", 65, "FILE:2:1: there is no document; write one JSON object"),
+            ("bad.json", "{\"_id\":}", 65, "FILE:1:8: not JSON: expected a value, found '}'"),
+            ("none.json", nil, 66, "FILE does not exist; correct the path"),
+        ] as [(String, String?, Int32, String)])
+    func explainTakesOneDocument(name: String, text: String?, code: Int32, message: String) async throws {
+        try await withFile { folder, file in
+            let document = folder + "/" + name
+            if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: document)) }
+            let result = try await Program.run(["rules", "explain", file, "--document", document])
+            #expect(result.code == code && result.output == "")
+            #expect(result.errors.contains(message.replacing("FILE", with: document)), "\(result.errors)")
+        }
+    }
+
+    @Test func aFolderIsNoDocumentAndMayHoldNoRules() async throws {
+        try await withFile { folder, file in
+            let document = try await Program.run(["rules", "explain", file, "--document", folder])
+            #expect(document.code == 66)
+            #expect(document.errors.contains("is a folder; name a file in it"), "\(document.errors)")
+            let empty = folder + "/empty"
+            try FileManager.default.createDirectory(atPath: empty + "/sub", withIntermediateDirectories: true)
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: empty + "/sub/r.yaml"))
+            let check = try await Program.run(["rules", "check", empty])
+            #expect(check.code == 66)
+            #expect(check.errors.hasPrefix("\(empty): the folder has no rule files (*.yaml, "), "\(check.errors)")
+        }
+    }
+
+    @Test(arguments: ["r.yaml", "r.json"]) func anEmptyFileIsToldToBeEmpty(name: String) async throws {
+        try await withFile { folder, _ in
+            let file = folder + "/" + name
+            try Data(" \n".utf8).write(to: URL(fileURLWithPath: file))
+            let check = try await Program.run(["rules", "check", file])
+            #expect(check.code == 65)
+            #expect(
+                check.errors
+                    == "\(file):1:1: the file is empty; a rule file begins with 'version: 1' and has 'rules:'\n")
         }
     }
 

@@ -7,6 +7,8 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
     case notAFile(String)
     case tooLarge(String, limit: Int)
     case unreadable(String, reason: String)
+    /// A folder that should hold rule files.
+    case noRuleFiles(String)
     case notAFolder(String)
     /// A name from a document that leads out of the folder it should lie in.
     case outside(String, folder: String)
@@ -16,7 +18,7 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
     var path: String {
         switch self {
         case .missing(let path), .isFolder(let path), .notAFile(let path), .tooLarge(let path, _),
-            .unreadable(let path, _), .notAFolder(let path), .outside(let path, _):
+            .unreadable(let path, _), .noRuleFiles(let path), .notAFolder(let path), .outside(let path, _):
             path
         }
     }
@@ -29,6 +31,8 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
         case .notAFile: "is not a regular file; name one"
         case .tooLarge(_, let limit): "is larger than \(limit) bytes; make it smaller"
         case .unreadable(_, let reason): "can't be read: \(reason); correct its permissions"
+        case .noRuleFiles:
+            "the folder has no rule files (*.yaml, *.yml or *.json; folders in it are not read); correct the path, or add one"
         case .notAFolder: "is not a folder; name one"
         case .outside(_, let folder): "is not inside the folder '\(folder)'; name a file in it"
         }

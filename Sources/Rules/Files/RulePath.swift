@@ -16,13 +16,13 @@ enum RulePath {
 
     /// What `path` names: itself, or the rule files of a folder, sorted by name.
     ///
-    /// - Throws: ``FileFault/missing(_:)`` also for a folder without rule files.
+    /// - Throws: ``FileFault/noRuleFiles(_:)`` for a folder without rule files.
     static func files(at path: String) throws(FileFault) -> [String] {
         guard try FileBytes.kind(of: path) == .folder else { return [path] }
         let names = try FileBytes.names(inFolder: path).filter { name in
             !name.hasPrefix(".") && endings.contains { name.hasSuffix($0) }
         }
-        guard !names.isEmpty else { throw .missing(join(path, "*.yaml, *.yml or *.json")) }
+        guard !names.isEmpty else { throw .noRuleFiles(path) }
         return names.map { join(path, $0) }
     }
 }

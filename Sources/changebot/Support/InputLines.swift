@@ -25,9 +25,13 @@ enum InputLines {
     private static func open(_ path: String) throws(CommandFailure) -> FileHandle {
         if path == "-" { return .standardInput }
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
-            let handle = FileHandle(forReadingAtPath: path)
-        else { throw CommandFailure(.missingInput, "can't read \(path); correct the path or its permissions") }
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw CommandFailure(.missingInput, "\(path) does not exist; correct the path")
+        }
+        guard !isFolder.boolValue else { throw CommandFailure(.missingInput, "\(path) is a folder; name a file in it") }
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw CommandFailure(.missingInput, "can't read \(path); correct its permissions")
+        }
         return handle
     }
 

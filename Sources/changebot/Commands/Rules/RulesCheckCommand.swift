@@ -9,7 +9,7 @@ struct RulesCheckCommand: ParsableCommand {
             Example: changebot rules check rules/
 
             Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
-            too. With --quiet, warnings are printed only if they make the command fail.
+            too. With --quiet, nothing is printed but why the command fails.
             """)
 
     @OptionGroup var files: RuleFileArguments
@@ -24,12 +24,15 @@ struct RulesCheckCommand: ParsableCommand {
         let warnings = set.warnings()
         let environment = Environment()
         let isStrict = try environment.isOn(strict, "strict")
-        if try isStrict || !notes.isQuiet(environment) {
+        let isQuiet = try notes.isQuiet(environment)
+        if isStrict || !isQuiet {
             for warning in warnings { Console.warn(warning.description) }
         }
-        Console.print(
-            "\(Counted(set.fileCount, "file")), \(Counted(set.ruleCount, "rule")), "
-                + "\(Counted(set.testCount, "test")): valid, \(Counted(warnings.count, "warning"))")
+        if !isQuiet {
+            Console.print(
+                "\(Counted(set.fileCount, "file")), \(Counted(set.ruleCount, "rule")), "
+                    + "\(Counted(set.testCount, "test")): valid, \(Counted(warnings.count, "warning"))")
+        }
         if isStrict, !warnings.isEmpty { throw CommandFailure(.invalidData) }
     }
 }

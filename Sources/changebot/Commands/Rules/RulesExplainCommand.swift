@@ -47,19 +47,31 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     private static func read(_ file: String) throws(CommandFailure) -> JSONText {
         let bytes = try InputLines.whole(file)
-        do throws(JSONFault) {
-            let text = try JSONText(bytes)
-            if text.root.kind == .object { return text }
-        } catch {
-            let (line, column) = error.position(in: bytes.span)
-            if case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = error.reason {
-                throw CommandFailure(
-                    .invalidData,
-                    "\(file):\(line):\(column): a second document begins here, and explain takes one; give it a file with "
-                        + "one of them, or take 'changebot rules try' for all")
-            }
-            throw CommandFailure(.invalidData, "\(file):\(line):\(column): not JSON: \(error); correct it there")
+        func failure(_ fault: JSONFault, _ message: String) -> CommandFailure {
+            let (line, column) = fault.position(in: bytes.span)
+            return CommandFailure(.invalidData, "\(file):\(line):\(column): \(message)", isListing: true)
         }
-        throw CommandFailure(.invalidData, "\(file):1:1: a document must be an object; correct it")
+        let text: JSONText
+        do throws(JSONFault) { text = try JSONText(bytes) } catch {
+            if bytes.allSatisfy({ " \t\r\n".utf8.contains($0) }) {
+                throw failure(error, "there is no document; write one JSON object")
+            }
+            if let second = beginningOfSecond(error) { throw failure(second, "a second document begins; \(one)") }
+            throw failure(error, "not JSON: \(error); correct it there")
+        }
+        switch text.root.kind {
+        case .object: return text
+        case .array: throw failure(JSONFault(.unexpectedEnd, at: 0), "this is a list of documents; \(one)")
+        default: throw failure(JSONFault(.unexpectedEnd, at: 0), "a document must be an object; correct it")
+        }
+    }
+
+    private static let one =
+        "explain takes one document: leave one in the file, or see all of them with `changebot rules try`"
+
+    /// Where another document begins after a complete first one, as in NDJSON; nil if that is not the fault.
+    private static func beginningOfSecond(_ fault: JSONFault) -> JSONFault? {
+        guard case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = fault.reason else { return nil }
+        return fault
     }
 }

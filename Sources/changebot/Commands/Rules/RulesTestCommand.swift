@@ -1,11 +1,16 @@
 internal import ArgumentParser
+internal import Logging
 internal import Rules
 
 struct RulesTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
         abstract: "Run the tests in rule files.",
-        discussion: "Example: changebot rules test rules/")
+        discussion: """
+            Example: changebot rules test rules/
+
+            Exits with 1 if a test fails. With --quiet, only the tests that fail are told, on stderr.
+            """)
 
     @OptionGroup var files: RuleFileArguments
     @OptionGroup var now: NowOption
@@ -22,11 +27,26 @@ struct RulesTestCommand: AsyncParsableCommand {
         let environment = Environment()
         let style = try color.style(environment, of: .standardOutput)
         let results = try await files.load().runTests(now: now.seconds(environment))
-        for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
         let failed = results.count { !$0.hasPassed }
+        if try notes.isQuiet(environment) {
+            return try Self.complain(results.filter { !$0.hasPassed }, color.style(environment, of: .standardError))
+        }
+        for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
         let verdict = results.isEmpty ? "" : failed == 0 ? ", all passed" : ", \(failed) failed"
         Console.print("\(Counted(results.count, "test"))\(verdict)")
         if failed > 0 { throw CommandFailure(.incomplete) }
+    }
+
+    /// Says on stderr which tests fail.
+    ///
+    /// - Throws: ``CommandFailure`` with 1 if there are any.
+    private static func complain(_ failed: [RuleTestResult], _ style: TerminalStyle) throws(CommandFailure) {
+        for result in failed {
+            let lines = lines(of: result, style)
+            let text = lines.map(\.text).joined(separator: "\n")
+            Console.complain(lines, LogLine(.error, text, exit: .incomplete))
+        }
+        if !failed.isEmpty { throw CommandFailure(.incomplete) }
     }
 
     private static func lines(of result: RuleTestResult, _ style: TerminalStyle) -> [VisibleLine] {
