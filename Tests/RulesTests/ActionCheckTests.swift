@@ -31,6 +31,10 @@ import Testing
         ),
         ("when: {}, then: [put: {id: x, document: {type:task}}]", "write a space after the colon: type: task"),
         ("when: {}, then: [merge: {a: {jg: .b}}]", "'jg' is read as the name of a field; did you mean jq?"),
+        (
+            "when: {}, then: [merge: {a: {jq: .a, .b}}]",
+            "'.b' is read as a field beside 'jq'; put the whole program in quotes"
+        ),
         ("when: {}, then: [merge: {done: yes}]", "yes is a text here; write true for the boolean"),
     ])
     func warnsOf(rule: String, message: String) throws {
@@ -43,6 +47,7 @@ import Testing
         #"when: {}, if: '.env == "now" and .input.halt != {now: 1}', then: []"#,
         "when: {}, if: '$now > .input # now halt', then: [merge: {price: $5}]",
         "when: {}, then: [merge: {a: {jq: $now}}, detach: now]",
+        "when: {}, then: [merge: {a: {jq: .a, n: 1}, b: {jq: x, c: null}}]",
         "when: {}, on: [change, delete], then: [merge: {a: 1}]",
         "when: {}, then: [merge: {done: 'yes', 'a:b': 1, a: null}]",
         "when: {}, on: [delete], then: [put: {id: x, document: {}}]",

@@ -66,8 +66,8 @@ import Testing
             #expect(lines.count == 4)
             #expect(lines[0].hasPrefix("\(folder)/a.yaml:1:1: 'rules' is missing"))
             #expect(lines[1].hasPrefix("\(folder)/b.yaml:3:1: 'more' is not known"))
-            #expect(lines[2].hasPrefix("\(folder)/none.yaml: does not exist"))
-            #expect(lines[3].hasPrefix("\(folder)/c.yaml:2:9: another rule is named 'x' (\(folder)/b.yaml:2); rename"))
+            #expect(lines[2].hasPrefix("\(folder)/c.yaml:2:9: another rule is named 'x' (\(folder)/b.yaml:2); rename"))
+            #expect(lines[3].hasPrefix("\(folder)/none.yaml: does not exist"))
         }
     }
 

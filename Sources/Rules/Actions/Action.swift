@@ -90,7 +90,7 @@ extension Action {
         case .null, .bool(true): return .delete
         case .object(let members) where members.isEmpty: return .delete
         default:
-            reading.faults.report(at: node.position, "delete takes nothing, not \(node.kindName); write delete: {}")
+            reading.faults.reportKind(of: node, "delete takes nothing", remedy: "write delete: {}")
             return nil
         }
     }

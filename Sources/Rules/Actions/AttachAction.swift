@@ -31,20 +31,21 @@ struct AttachAction: Sendable {
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let faults = reading.faults
         guard let object = SourceObject(node, "attach", known: Self.keys, faults: faults) else { return nil }
+        let before = faults.faults.count
         let name = reading.requiredText(object, "name", "the attachment needs a name: name: image")
         let file = reading.requiredText(object, "file", "name the file to attach: file: ../assets/apple.png")
         let folder = object.optionalText("folder")
         contentType = reading.text(object, "content_type")
         if let name = name?.literal, let fault = Self.fault(ofName: name), let node = object.node("name") {
             faults.report(at: node.position, fault)
-            return nil
         }
         if let type = contentType?.literal, !ContentType.isValid(type), let node = object.node("content_type") {
             faults.report(at: node.position, "'\(type)' is not a content type; write one like image/png")
-            return nil
         }
-        guard let name, let file, let fileNode = object.node("file") else { return nil }
-        guard let found = Self.find(file, at: fileNode.position, folder, object, reading) else { return nil }
+        guard let file, let fileNode = object.node("file"),
+            let found = Self.find(file, at: fileNode.position, folder, object, reading), let name,
+            faults.faults.count == before
+        else { return nil }
         self.name = name
         self.file = found
     }

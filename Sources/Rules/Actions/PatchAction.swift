@@ -21,10 +21,9 @@ struct PatchAction: Sendable {
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if !node.isComputed {
             guard case .list = node.content else {
-                reading.faults.report(
-                    at: node.position,
-                    "patch takes a list of operations (a JSON Patch) or { jq: PROGRAM }, not \(node.kindName); "
-                        + "begin each with '- op:'")
+                reading.faults.reportKind(
+                    of: node, "patch takes a list of operations (a JSON Patch) or { jq: PROGRAM }",
+                    remedy: "begin each with '- op:'")
                 return nil
             }
         }
@@ -35,12 +34,23 @@ struct PatchAction: Sendable {
             return
         }
         do throws(OperationFault) { source = .fixed(try Self.patch(literal, kind)) } catch {
-            var position = node.position
-            if case .list(let elements) = node.content, let index = error.operation, index < elements.count {
-                position = elements[index].position
-            }
-            reading.faults.report(at: position, "\(error.reason); correct it")
+            Self.report(error, node, kind, reading.faults)
             return nil
+        }
+    }
+
+    /// What is wrong with each of the operations, or with the patch as a whole.
+    private static func report(
+        _ error: OperationFault, _ node: SourceNode, _ kind: RuleFileKind, _ faults: SourceFaults
+    ) {
+        guard error.operation != nil, case .list(let elements) = node.content else {
+            return faults.report(at: node.position, "\(error.reason); correct it")
+        }
+        for element in elements {
+            let alone = SourceNode(content: .list([element]), position: element.position)
+            do throws(OperationFault) { _ = try patch(alone.jsonText, kind) } catch {
+                faults.report(at: element.position, "\(error.reason); correct it")
+            }
         }
     }
 
@@ -70,7 +80,7 @@ struct PatchAction: Sendable {
     private static func patch(_ json: JSONText, _ kind: RuleFileKind) throws(OperationFault) -> JSONPatch {
         let patch: JSONPatch
         do throws(JSONPatchFault) { patch = try JSONPatch(json.root) } catch {
-            throw OperationFault(operation: error.operation, reason: "patch: \(error)")
+            throw OperationFault(operation: error.operation, reason: "patch: \(error.reason)")
         }
         for (index, operation) in patch.operations.enumerated() where kind == .rules {
             if let reason = fault(of: operation) { throw OperationFault(operation: index, reason: reason) }

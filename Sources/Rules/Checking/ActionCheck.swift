@@ -18,8 +18,11 @@ enum ActionCheck {
             if let message = LiteralCheck.oldBoolean(node) { warn(node.position, .mixedTypes, message) }
         }
         for member in members(in: rule.source.member("then")) {
-            if let message = LiteralCheck.missingSpace(member) { warn(member.position, .fieldName, message) }
+            if let message = member.missingSpace(readAs: "the name of a field") {
+                warn(member.position, .fieldName, message)
+            }
             if let message = mistypedProgram(member) { warn(member.position, .notAProgram, message) }
+            if let (position, message) = dividedProgram(member.value) { warn(position, .notAProgram, message) }
         }
         for program in programs(in: rule.source) {
             for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
@@ -89,6 +92,18 @@ enum ActionCheck {
             let text = member.value.text, text.hasPrefix(".") || text.hasPrefix("$")
         else { return nil }
         return "'\(DisplayText.plain(member.name))' is read as the name of a field; did you mean jq?"
+    }
+
+    /// `{ jq: .a, .b }`: YAML ends the program at the comma.
+    private static func dividedProgram(_ node: SourceNode) -> (SourcePosition, String)? {
+        guard case .object(let members) = node.content, members.count > 1, members[0].name == "jq",
+            let text = members[0].value.text, text.hasPrefix(".") || text.hasPrefix("$"),
+            let rest = members.dropFirst().first(where: { $0.value.isPlain && $0.value.isNull })
+        else { return nil }
+        return (
+            rest.position,
+            "'\(DisplayText.plain(rest.name))' is read as a field beside 'jq'; put the whole program in quotes: jq: '…'"
+        )
     }
 
     private static func programs(in node: SourceNode) -> [(text: String, position: SourcePosition)] {

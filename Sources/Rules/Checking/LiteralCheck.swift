@@ -12,7 +12,7 @@ enum LiteralCheck {
 
     /// `a.$exists` is a field, not an operator.
     private static func name(_ member: SourceNode.Member, _ rule: CheckedRule) -> [RuleWarning] {
-        if let message = missingSpace(member) ?? missingDollar(member) {
+        if let message = member.missingSpace(readAs: "the name of a field") ?? missingDollar(member) {
             return [rule.warning(at: member.position, .fieldName, message)]
         }
         let parts = member.name.split(separator: ".")
@@ -25,17 +25,6 @@ enum LiteralCheck {
                 "'\(DisplayText.plain(member.name))' is read as the name of a field; write "
                     + "\(DisplayText.plain(path)): { \(DisplayText.plain(rest)): … }, or '\\$' if it is a field")
         ]
-    }
-
-    /// `{ type:task }`: a name without a value, in YAML.
-    static func missingSpace(_ member: SourceNode.Member) -> String? {
-        guard case .null = member.value.content, member.value.isPlain,
-            let colon = member.name.firstIndex(of: ":"), colon > member.name.startIndex
-        else { return nil }
-        let rest = member.name[colon...].dropFirst()
-        guard !rest.isEmpty else { return nil }
-        let (name, value) = (DisplayText.plain(String(member.name[..<colon])), DisplayText.plain(String(rest)))
-        return "'\(name):\(value)' is read as the name of a field; write a space after the colon: \(name): \(value)"
     }
 
     /// `{ regex: a }`: a field, most likely meant as an operator. Not for words that fields are named by.
@@ -51,10 +40,10 @@ enum LiteralCheck {
         switch (leaf.operatorName, leaf.argument.content) {
         case ("$type", .string(let name)) where !types.contains(name):
             return [rule.warning(at: leaf.argument.position, .unknownType, unknownType(name))]
-        case ("$eq", .string), ("$ne", .string):
-            return oldBoolean(leaf.argument, rule) + whiteSpace(leaf.argument, rule)
+        case ("$eq", .string), ("$ne", .string): return text(leaf.argument, rule)
+        case ("$ne", .list(let values)) where !values.isEmpty: return [listAsValue(leaf, rule)]
         case ("$in", .list(let values)), ("$nin", .list(let values)), ("$all", .list(let values)):
-            return duplicates(values, rule) + values.flatMap { oldBoolean($0, rule) + whiteSpace($0, rule) }
+            return duplicates(values, rule) + values.flatMap { text($0, rule) }
         case ("$lt", .string(let text)), ("$lte", .string(let text)), ("$gt", .string(let text)),
             ("$gte", .string(let text)):
             if let message = numberAsText(text, leaf) { return [rule.warning(at: leaf.position, .mixedTypes, message)] }
@@ -80,6 +69,33 @@ enum LiteralCheck {
             return PatternCheck.messages(pattern).map { rule.warning(at: leaf.argument.position, .regex, $0) }
         default: return []
         }
+    }
+
+    private static func text(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        if let message = operatorAsText(node) { return [rule.warning(at: node.position, .notAnOperator, message)] }
+        return oldBoolean(node, rule) + whiteSpace(node, rule)
+    }
+
+    /// `task: '$regex:^a'`, in quotes or not.
+    private static func operatorAsText(_ node: SourceNode) -> String? {
+        guard case .string(let text) = node.content, let match = text.wholeMatch(of: /(\$[A-Za-z]+)\s*[: ]\s*(.+)/),
+            SelectorOperators.known.contains(String(match.1))
+        else { return nil }
+        return "'\(DisplayText.plain(text))' is a text, not an operator; write "
+            + "{ \(match.1): \(DisplayText.plain(argument(String(match.2)))) }"
+    }
+
+    /// As YAML reads it as what it spells out: in quotes, unless it is a word, a number, a list or an object.
+    private static func argument(_ text: String) -> String {
+        let isPlain = text.wholeMatch(of: /[A-Za-z0-9_.-]+|\[.*\]|\{.*\}|'.*'|".*"/) != nil
+        return isPlain ? text : "'\(text)'"
+    }
+
+    private static func listAsValue(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> RuleWarning {
+        rule.warning(
+            at: leaf.position, .mixedTypes,
+            "$ne compares with the whole list, so it also holds for each value in it; write $nin to exclude these values"
+        )
     }
 
     /// A text that spells out a number, where sizes are compared: texts are compared character by character. Digits as

@@ -77,6 +77,7 @@ extension Rule {
         guard let object = SourceObject(node, "a rule", known: Self.keys, faults: faults) else { return nil }
         let before = faults.faults.count
         let name = object.requiredText("name", "give each rule a name of its own")
+        if let name { reading.add(name, at: node.position) }
         let on = Self.changes(object)
         let when = object.required("when", "say which documents it is for; when: {} is for all").flatMap {
             SelectorReader.read($0, faults: faults)
@@ -106,7 +107,8 @@ extension Rule {
             switch element.content {
             case .string("change"): changes.insert(.change)
             case .string("delete"): changes.insert(.delete)
-            default: object.faults.report(at: element.position, "'on' knows only change and delete; write one of them")
+            default:
+                object.faults.report(at: element.position, "'on' can hold only change and delete; write one of them")
             }
         }
         return changes
@@ -117,11 +119,11 @@ extension Rule {
         guard kind == .rules else {
             object.faults.report(
                 at: node.position,
-                "'on_error' has no meaning in a mapping: a document that a rule fails for is rejected; remove it")
+                "'on_error' has no meaning in a mapping, which rejects a document if a rule fails; remove it")
             return .setAside
         }
         if case .string(let text) = node.content, let policy = ErrorPolicy(rawValue: text) { return policy }
-        object.faults.report(at: node.position, "'on_error' knows set-aside (the default) and skip; write one of them")
+        object.faults.report(at: node.position, "'on_error' must be set-aside (the default) or skip; write one of them")
         return .setAside
     }
 
@@ -133,15 +135,14 @@ extension Rule {
 
     private static func actions(_ node: SourceNode, _ reading: RuleReading) -> [Action]? {
         guard case .list(let elements) = node.content else {
-            reading.faults.report(
-                at: node.position, "'then' must be a list of actions, not \(node.kindName); begin each with '- '")
+            reading.faults.reportKind(of: node, "'then' must be a list of actions", remedy: "begin each with '- '")
             return nil
         }
         let actions = elements.map { (element: $0, action: Action.read($0, reading)) }
         for (action, next) in zip(actions, actions.dropFirst()) {
             if case .delete? = action.action {
                 reading.faults.report(
-                    at: next.element.position, "nothing can be done to a document behind its 'delete'; move it up")
+                    at: next.element.position, "no action can follow 'delete'; move it up")
             }
         }
         return actions.compactMap(\.action)

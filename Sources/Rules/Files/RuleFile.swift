@@ -35,6 +35,10 @@ struct RuleFile {
     private static func read(path: String, _ bytes: [UInt8], _ faults: SourceFaults) -> SourceNode? {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
+        if bytes.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+            faults.reportEmpty()
+            return nil
+        }
         if path.hasSuffix(".json") { return JSONSource.read(bytes, faults: faults) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             faults.report(at: invalidUTF8(in: bytes), "invalid UTF-8; save the file as UTF-8")
@@ -81,7 +85,7 @@ struct RuleFile {
                 kind = .mapping
             } else {
                 object.faults.report(
-                    at: node.position, "'kind' knows only mapping; leave it out where rules are for changes")
+                    at: node.position, "'kind' can only be mapping; remove it if the rules are for changes")
             }
         }
         guard let node = object.node("slurp") else { return }
@@ -104,7 +108,7 @@ struct RuleFile {
 
     private static func list(_ node: SourceNode, _ demand: String, _ faults: SourceFaults) -> [SourceNode] {
         guard case .list(let elements) = node.content else {
-            faults.report(at: node.position, "\(demand), not \(node.kindName); begin each with '- name:'")
+            faults.reportKind(of: node, demand, remedy: "begin each with '- name:'")
             return []
         }
         return elements

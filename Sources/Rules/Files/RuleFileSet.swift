@@ -38,10 +38,10 @@ package struct RuleFileSet: Sendable {
                 if !error.isMissing { errorKind = .invalid }
             }
         }
-        let inconsistent = shared.programs.compile() + duplicateNames(files.flatMap(\.rules))
+        let inconsistent = shared.programs.compile() + duplicateNames(shared.names)
         if !inconsistent.isEmpty { errorKind = .invalid }
         faults += inconsistent
-        guard faults.isEmpty else { throw RuleFilesError(kind: errorKind, faults: faults) }
+        guard faults.isEmpty else { throw RuleFilesError(kind: errorKind, faults: inOrder(faults, files.map(\.path))) }
         return RuleFileSet(files: files, programs: shared.programs.texts, attached: shared.attachments.paths)
     }
 
@@ -92,18 +92,28 @@ package struct RuleFileSet: Sendable {
     package var testCount: Int { files.reduce(0) { $0 + $1.tests.count } }
     package var ruleCount: Int { files.reduce(0) { $0 + $1.rules.count } }
 
-    private static func duplicateNames(_ rules: [Rule]) -> [RuleFileFault] {
-        var first: [String: Rule] = [:]
+    /// File by file, as they were read, and by their places in it.
+    private static func inOrder(_ faults: [RuleFileFault], _ files: [String]) -> [RuleFileFault] {
+        let places = Dictionary(zip(files, files.indices)) { first, _ in first }
+        func key(_ fault: RuleFileFault) -> (Int, Int, Int) {
+            // What could not be read stands at the end.
+            (places[fault.path] ?? files.count, fault.position?.line ?? 0, fault.position?.column ?? 0)
+        }
+        return faults.sorted { key($0) < key($1) }
+    }
+
+    private static func duplicateNames(_ rules: [RuleName]) -> [RuleFileFault] {
+        var first: [String: RuleName] = [:]
         var faults: [RuleFileFault] = []
         for rule in rules {
-            if let other = first[rule.name] {
+            if let other = first[rule.text] {
                 faults.append(
                     RuleFileFault(
                         path: rule.path, position: rule.position,
-                        message: "another rule is named '\(rule.name)' (\(other.path):\(other.position.line)); "
+                        message: "another rule is named '\(rule.text)' (\(other.path):\(other.position.line)); "
                             + "rename one, names are unique over all files"))
             } else {
-                first[rule.name] = rule
+                first[rule.text] = rule
             }
         }
         return faults
@@ -122,7 +132,7 @@ extension FileFault {
     /// The file is not there, or not for us: exit code 66 where it was named on the command line.
     fileprivate var isMissing: Bool {
         switch self {
-        case .missing, .unreadable: true
+        case .missing, .unreadable, .noRuleFiles: true
         case .isFolder, .notAFile, .notAFolder, .outside, .tooLarge: false
         }
     }

@@ -4,11 +4,13 @@ final class RuleReading {
     final class Shared {
         let attachments = AttachmentFiles.Shared()
         let programs = ProgramList()
+        /// The names of all rules, also of those that have faults.
+        fileprivate(set) var names: [RuleName] = []
     }
 
     let faults: SourceFaults
     let files: AttachmentFiles
-    private let programs: ProgramList
+    private let shared: Shared
     /// Set when the file has said it.
     var kind = RuleFileKind.rules
     /// The file's bytes, if it is YAML.
@@ -19,16 +21,20 @@ final class RuleReading {
     init(path: String, shared: Shared) {
         faults = SourceFaults(path: path)
         files = AttachmentFiles(folder: RulePath.folder(of: path), shared: shared.attachments)
-        programs = shared.programs
+        self.shared = shared
+    }
+
+    func add(_ name: String, at position: SourcePosition) {
+        shared.names.append(RuleName(text: name, path: faults.path, position: position))
     }
 
     /// The index of the jq program that a node spells out; nil, with a fault, if it is no text.
     func program(_ node: SourceNode) -> Int? {
         guard case .string(let text) = node.content else {
-            faults.report(at: node.position, "a jq program must be text, not \(node.kindName); put it in quotes")
+            faults.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
             return nil
         }
-        return programs.add(text, variables: variables, path: faults.path, at: node.position, in: yaml)
+        return shared.programs.add(text, variables: variables, path: faults.path, at: node.position, in: yaml)
     }
 
     /// A text of an object that may be computed; nil if there is none, or, with a fault, if it is no text.
@@ -48,6 +54,13 @@ final class RuleReading {
     func requiredText(_ object: SourceObject, _ name: String, _ remedy: String) -> TextTemplate? {
         object.required(name, remedy) == nil ? nil : text(object, name)
     }
+}
+
+/// What a rule is named, and where it begins.
+struct RuleName {
+    let text: String
+    let path: String
+    let position: SourcePosition
 }
 
 extension SourceNode {

@@ -2,13 +2,40 @@ internal import LosslessJSON
 
 /// Mango's condition operators and what each takes as its argument.
 enum SelectorOperators {
-    private static let known = [
+    static let known = [
         "$and", "$or", "$not", "$nor", "$all", "$elemMatch", "$allMatch", "$keyMapMatch", "$lt", "$lte", "$eq", "$ne",
         "$gte", "$gt", "$exists", "$type", "$in", "$nin", "$size", "$mod", "$regex", "$beginsWith",
     ]
     /// Answered by an index, not by looking at a document.
     private static let indexOnly: Set<String> = [
-        "$text", "$default", "$where", "$geoWithin", "$geoIntersects", "$near", "$nearSphere",
+        "$text", "$default", "$geoWithin", "$geoIntersects", "$near", "$nearSphere",
+    ]
+    /// What other query languages call an operator.
+    private static let synonyms = [
+        "$not_in": "$nin", "$notin": "$nin", "$neq": "$ne", "$not_eq": "$ne", "$noteq": "$ne", "$equals": "$eq",
+        "$is": "$eq", "$lessthan": "$lt", "$greaterthan": "$gt", "$ge": "$gte", "$le": "$lte", "$min": "$gte",
+        "$max": "$lte", "$length": "$size", "$count": "$size", "$len": "$size", "$any": "$elemMatch",
+        "$some": "$elemMatch", "$every": "$allMatch", "$startswith": "$beginsWith", "$starts_with": "$beginsWith",
+        "$prefix": "$beginsWith", "$matches": "$regex", "$match": "$regex", "$re": "$regex", "$pattern": "$regex",
+        "$has": "$exists", "$present": "$exists", "$defined": "$exists", "$typeof": "$type",
+    ]
+    /// What takes the place of operators that there are none like here.
+    private static let replacements = [
+        "$options": "write the flags into the pattern: { $regex: '(?i)^a' }",
+        "$like": "write a regular expression: { $regex: '(?i)part' }",
+        "$ilike": "write a regular expression: { $regex: '(?i)part' }",
+        "$contains": "write { $regex: part } for a part of a text, { $elemMatch: { $eq: value } } for a list",
+        "$includes": "write { $regex: part } for a part of a text, { $elemMatch: { $eq: value } } for a list",
+        "$endswith": "write a regular expression: { $regex: 'end$' }",
+        "$ends_with": "write a regular expression: { $regex: 'end$' }",
+        "$between": "write { $gte: lowest, $lte: highest }", "$range": "write { $gte: lowest, $lte: highest }",
+        "$expr": "write the condition as a jq program: if: .a == .b",
+        "$where": "write the condition as a jq program: if: .a == .b",
+        "$isnull": "write $eq: null, or $exists: false for a field that is not there",
+        "$null": "write $eq: null, or $exists: false for a field that is not there",
+        "$isempty": "write $eq: '' for a text, $size: 0 for a list",
+        "$empty": "write $eq: '' for a text, $size: 0 for a list",
+        "$xor": "write { $or: […], $nor: […] }",
     ]
 
     /// Nil, with a fault, if the operator or its argument is not one.
@@ -33,16 +60,41 @@ enum SelectorOperators {
     static func reportArgument(of member: SourceNode.Member, _ expected: String, _ faults: SourceFaults) {
         faults.report(
             at: member.value.position,
-            "\(member.name) takes \(expected), not \(kindName(member.value)); \(remedy(for: member.value))")
+            "\(member.name) takes \(expected), not \(kindName(member.value)); \(remedy(for: member, expected))")
+    }
+
+    private static func remedy(for member: SourceNode.Member, _ expected: String) -> String {
+        let value = member.value
+        if let remedy = value.missingSpaceRemedy { return remedy }
+        switch (member.name, value.content) {
+        case ("$exists", _): return booleanRemedy(value)
+        case ("$in", _), ("$nin", _), ("$all", _):
+            return "put the values in brackets: \(member.name): [\(value.text.map { DisplayText.plain($0) } ?? "…")]"
+        case ("$and", _), ("$or", _), ("$nor", _): return "put the selectors in brackets: \(member.name): [{…}, {…}]"
+        case ("$type", .list): return "combine several types with $or"
+        case ("$not", .list): return "write $nin for values, $nor for selectors"
+        case ("$not", _): return "write $ne for a value"
+        case ("$size", .string(let text)) where Int(text) != nil: return "write \(text), without quotes"
+        case ("$mod", _): return "write $mod: [10, 0] for multiples of 10"
+        case ("$elemMatch", .list), ("$allMatch", .list): return "write \(member.name): { $in: […] }"
+        case ("$elemMatch", _), ("$allMatch", _), ("$keyMapMatch", _): return "write \(member.name): { $eq: value }"
+        case ("$regex", _), ("$beginsWith", _): return "put it in quotes"
+        default: return "write \(expected)"
+        }
     }
 
     /// `no` is a text: rule files are read as YAML 1.2.
-    private static func remedy(for value: SourceNode) -> String {
+    private static func booleanRemedy(_ value: SourceNode) -> String {
         switch value.text?.lowercased() {
         case let word? where ["no", "off", "n"].contains(word): "'\(word)' is text in YAML 1.2: write false"
         case let word? where ["yes", "on", "y"].contains(word): "'\(word)' is text in YAML 1.2: write true"
         case let word? where ["true", "false"].contains(word): "write \(word), in small letters and without quotes"
-        default: "replace it"
+        default:
+            switch value.content {
+            case .number("0"): "write false"
+            case .number("1"): "write true"
+            default: "write one of them"
+            }
         }
     }
 
@@ -97,18 +149,23 @@ enum SelectorOperators {
         } catch {
             faults.report(
                 at: position,
-                "'\(pattern)' is not a regular expression: \(error.message) (behind its byte \(error.offset)); "
-                    + "correct it")
+                "'\(pattern)' is not a regular expression: \(error.message) (after byte \(error.offset)); correct it")
             return nil
         }
     }
 
     private static func reportUnknown(_ member: SourceNode.Member, _ faults: SourceFaults) {
-        let guess = NearestName.of(member.name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
+        let name = member.name.lowercased()
+        if let replacement = replacements[name] {
+            return faults.report(at: member.position, "'\(member.name)' is not an operator here; \(replacement)")
+        }
+        let meant =
+            synonyms[name] ?? known.first { $0.lowercased() == name } ?? NearestName.of(member.name, among: known)
+        let guess = meant.map { ": did you mean '\($0)'?" } ?? "."
         faults.report(
             at: member.position,
-            "'\(member.name)' is not an operator\(guess) write '\\\(member.name)' for a field of that name. "
-                + "Operators: \(known.joined(separator: " "))")
+            "'\(member.name)' is not an operator\(guess) Operators: \(known.joined(separator: " ")). "
+                + "For a field of that name write '\\\(member.name)'")
     }
 
     private static func kindName(_ node: SourceNode) -> String {

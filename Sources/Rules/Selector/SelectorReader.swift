@@ -13,7 +13,8 @@ struct SelectorReader {
     static func read(_ node: SourceNode, faults: SourceFaults) -> Selector? {
         let before = faults.faults.count
         guard case .object(let members) = node.content else {
-            faults.report(at: node.position, "a selector must be an object, not \(node.kindName); {} matches all")
+            faults.reportKind(
+                of: node, "a selector must be an object", remedy: "write { field: value }; {} matches all")
             return nil
         }
         if members.isEmpty { return .all([]) }

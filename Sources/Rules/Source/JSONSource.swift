@@ -7,18 +7,22 @@ struct JSONSource {
     /// How far positions have been counted. Values are read in the order of the text.
     private var offset = 0
     private var position = SourcePosition.start
+    /// Whether what was read is all that the file says, but for keys that are there twice.
+    private var isComplete = true
 
     private init(_ text: JSONText, faults: SourceFaults) {
         self.text = text
         self.faults = faults
     }
 
-    /// Nil if the text is not JSON, or names a member twice; the faults say why.
+    /// Nil if the text is not JSON, or holds what is no character; the faults say why. A key that is there twice is a
+    /// fault too, but the rest can be read.
     static func read(_ bytes: [UInt8], faults: SourceFaults) -> SourceNode? {
         do throws(JSONFault) {
             let text = try JSONText(bytes, limits: .files)
             var source = JSONSource(text, faults: faults)
-            return source.node(text.root)
+            let node = source.node(text.root)
+            return source.isComplete ? node : nil
         } catch {
             let (line, column) = error.position(in: bytes.span)
             faults.report(at: SourcePosition(line: line, column: column), "not JSON: \(error); correct it there")
@@ -40,8 +44,7 @@ struct JSONSource {
         case .array:
             var elements: [SourceNode] = []
             for element in value.elements {
-                guard let element = node(element) else { return nil }
-                elements.append(element)
+                if let element = node(element) { elements.append(element) }
             }
             return SourceNode(content: .list(elements), position: position)
         case .object: return object(value, at: position)
@@ -53,21 +56,22 @@ struct JSONSource {
         var names: Set<ExactString> = []
         for member in value.members {
             let position = advance(to: member.name.range.lowerBound)
-            guard let name = string(member.name, at: position) else { return nil }
+            guard let name = string(member.name, at: position) else { continue }
             guard names.insert(ExactString(name)).inserted else {
                 faults.report(at: position, "the key '\(name)' is there twice; remove one of the two")
-                return nil
+                continue
             }
-            guard let value = node(member.value) else { return nil }
+            guard let value = node(member.value) else { continue }
             members.append(SourceNode.Member(name: name, position: position, value: value))
         }
         return SourceNode(content: .object(members), position: position)
     }
 
     /// Half of a surrogate pair would silently become U+FFFD.
-    private func string(_ value: JSONValue, at position: SourcePosition) -> String? {
+    private mutating func string(_ value: JSONValue, at position: SourcePosition) -> String? {
         guard let string = value.string else { return nil }
         if !value.isText {
+            isComplete = false
             faults.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is no character; remove it")
             return nil
         }

@@ -40,4 +40,15 @@ final class SourceFaults {
     func report(at position: SourcePosition?, _ message: String) {
         faults.append(RuleFileFault(path: path, position: position, message: message))
     }
+    /// That a value is of another kind than it must be: `'then' must be a list, not text; begin each with '- '`.
+    ///
+    /// - Parameter remedy: What to do, unless the value looks like a slip that has a remedy of its own.
+    func reportKind(of node: SourceNode, _ demand: String, remedy: String) {
+        report(at: node.position, "\(demand), not \(node.kindName); \(node.missingSpaceRemedy ?? remedy)")
+    }
+
+    static let beginningOfRules = "a rule file begins with 'version: 1' and has 'rules:'"
+
+    /// - Parameter beginning: What a file of this kind begins with.
+    func reportEmpty(_ beginning: String = beginningOfRules) { report(at: .start, "the file is empty; \(beginning)") }
 }

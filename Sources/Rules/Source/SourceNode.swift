@@ -32,6 +32,8 @@ struct SourceNode: Sendable {
     /// Whether it stands in a YAML file without quotes.
     var isPlain = false
 
+    var isNull: Bool { if case .null = content { true } else { false } }
+
     /// What kind of value it is, for messages.
     var kindName: String {
         switch content {

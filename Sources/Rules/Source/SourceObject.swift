@@ -11,15 +11,17 @@ struct SourceObject {
         position = node.position
         self.faults = faults
         guard case .object(let members) = node.content else {
-            faults.report(
-                at: node.position,
-                "\(what) must be an object with the keys \(known.joined(separator: ", ")), not \(node.kindName); "
-                    + "write one key: value a line")
+            let key = node.text.flatMap { known.contains($0) ? $0 : nil }
+            faults.reportKind(
+                of: node, "\(what) must be an object with the keys \(known.joined(separator: ", "))",
+                remedy: key.map { "write a colon and a value after it: \($0): …" } ?? "write one key: value a line")
             return nil
         }
         self.members = Dictionary(members.map { ($0.name, $0) }) { first, _ in first }
         for member in members where !known.contains(member.name) {
-            faults.report(at: member.position, Self.unknown(member.name, known: known))
+            let message =
+                member.missingSpace(readAs: "a key without a value") ?? Self.unknown(member.name, known: known)
+            faults.report(at: member.position, message)
         }
     }
 
@@ -64,7 +66,7 @@ struct SourceObject {
             faults.report(
                 at: node.position, "'\(name)' can't be computed by jq in this version; write the value itself")
         default:
-            faults.report(at: node.position, "'\(name)' must be text, not \(node.kindName); put it in quotes")
+            faults.reportKind(of: node, "'\(name)' must be text", remedy: "put it in quotes")
         }
         return nil
     }

@@ -7,11 +7,19 @@ internal import Yams
 struct YAMLSource {
     private let faults: SourceFaults
     private var count = 0
+    /// Whether what was read is all that the file says, but for keys that are there twice.
+    private var isComplete = true
+    private var isTooDeep = false
 
     private init(faults: SourceFaults) { self.faults = faults }
 
-    /// Nil if the text is not one YAML document, or holds what JSON can't; the faults say why.
-    static func read(_ text: String, faults: SourceFaults) -> SourceNode? {
+    /// Nil if the text is not one YAML document, or holds what JSON can't; the faults say why. A key that is there twice
+    /// is a fault too, but the rest can be read.
+    ///
+    /// - Parameter beginning: What a file of this kind begins with, for an empty one.
+    static func read(
+        _ text: String, faults: SourceFaults, beginning: String = SourceFaults.beginningOfRules
+    ) -> SourceNode? {
         let root: Node?
         do {
             root = try Yams.compose(yaml: text, .basic, .default, .utf8)
@@ -20,14 +28,22 @@ struct YAMLSource {
             return nil
         }
         guard let root else {
-            faults.report(at: .start, "the file is empty; a rule file begins with 'version: 1' and has 'rules:'")
+            faults.reportEmpty(beginning)
             return nil
         }
         var source = YAMLSource(faults: faults)
-        return source.node(root, depth: 1)
+        let node = source.node(root, depth: 1)
+        return source.isComplete ? node : nil
     }
 
+    /// Nil, with a fault, for what can't be read: then the file is not complete, and the rest is read for its faults.
     private mutating func node(_ node: Node, depth: Int) -> SourceNode? {
+        let result = content(of: node, depth: depth)
+        if result == nil { isComplete = false }
+        return result
+    }
+
+    private mutating func content(of node: Node, depth: Int) -> SourceNode? {
         let position = Self.position(node.mark)
         count += 1
         guard count <= SourceNode.countLimit else {
@@ -41,7 +57,10 @@ struct YAMLSource {
             return nil
         }
         guard depth <= SourceNode.depthLimit else {
-            faults.report(at: position, "nested deeper than \(SourceNode.depthLimit) levels; flatten it")
+            if !isTooDeep {
+                faults.report(at: position, "nested deeper than \(SourceNode.depthLimit) levels; flatten it")
+            }
+            isTooDeep = true
             return nil
         }
         switch node {
@@ -58,8 +77,7 @@ struct YAMLSource {
         guard accepts(sequence.tag, or: .seq, at: position) else { return nil }
         var elements: [SourceNode] = []
         for element in sequence {
-            guard let element = node(element, depth: depth + 1) else { return nil }
-            elements.append(element)
+            if let element = node(element, depth: depth + 1) { elements.append(element) }
         }
         return SourceNode(content: .list(elements), position: position)
     }
@@ -72,20 +90,22 @@ struct YAMLSource {
             let keyPosition = Self.position(key.mark)
             guard case .scalar(let scalar) = key else {
                 faults.report(at: keyPosition, "a key must be text, not a list or an object; put it in quotes")
-                return nil
+                isComplete = false
+                continue
             }
             guard scalar.string != "<<" || scalar.style != .plain else {
                 faults.report(
                     at: keyPosition,
                     "merge keys ('<<') are YAML 1.1, and rule files are YAML 1.2: write the members out, or make an "
                         + "alias (*name) of the whole value; '<<' in quotes is a name")
-                return nil
+                isComplete = false
+                continue
             }
             guard names.insert(ExactString(scalar.string)).inserted else {
                 faults.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
-                return nil
+                continue
             }
-            guard let value = node(value, depth: depth + 1) else { return nil }
+            guard let value = node(value, depth: depth + 1) else { continue }
             members.append(SourceNode.Member(name: scalar.string, position: keyPosition, value: value))
         }
         return SourceNode(content: .object(members), position: position)
@@ -143,13 +163,17 @@ struct YAMLSource {
     private static func report(_ error: any Error, _ faults: SourceFaults) {
         guard let error = error as? YamlError else { return faults.report(at: .start, "not YAML: \(error)") }
         switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _):
-            faults.report(at: position(mark), "not YAML: \(problem); \(remedy(for: problem))")
+        case .scanner(let context, let problem, let mark, let text),
+            .parser(let context, let problem, let mark, let text):
+            let fault = YAMLSyntaxFault(
+                problem, at: position(mark), from: context.map { position($0.mark) }, in: text)
+            faults.report(at: fault.position, fault.message)
         case .composer(_, let problem, let mark, _) where problem.contains("undefined alias"):
             faults.report(
                 at: position(mark), "the alias (*name) has no anchor (&name) before it; write the value out")
         case .composer(_, _, let mark, _):
-            faults.report(at: position(mark), "a second YAML document begins; a rule file is one: remove the '---'")
+            faults.report(
+                at: position(mark), "a second YAML document begins, and the file must be one; remove the '---'")
         case .duplicatedKeysInMapping(let keys, let context):
             faults.report(
                 at: position(context.mark),
@@ -158,25 +182,6 @@ struct YAMLSource {
             faults.report(at: .start, "not YAML: \(problem); remove control characters")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             faults.report(at: .start, "not YAML: \(error)")
-        }
-    }
-
-    /// What most people who are told so have to do.
-    private static func remedy(for problem: String) -> String {
-        switch problem {
-        case _ where problem.contains("cannot start any token"):
-            "indent with spaces, not tabs, and quote texts that begin with @, ` or %"
-        case _ where problem.contains("unknown escape character"):
-            "in double quotes \\ begins an escape: use single quotes, '\\d+'"
-        case _ where problem.contains("could not find expected ':'"):
-            "write 'key: value', with a space behind the colon; or close the quotes that were opened before"
-        case _ where problem.contains("mapping values are not allowed"):
-            "indent it as deep as the lines that belong together, and quote texts with ': ' in them"
-        case _ where problem.contains("expected '-' indicator"), _ where problem.contains("expected key"):
-            "indent it as deep as the lines above that it belongs to"
-        case _ where problem.contains("expected ',' or"): "close the bracket, or write the comma, before it"
-        case _ where problem.contains("end of stream"): "close the quotes or brackets that were opened before"
-        default: "quote texts that begin with special characters"
         }
     }
 }

@@ -25,7 +25,7 @@ extension RuleTest {
         let given = object.required("given", "give the document: given: { _id: t1, type: task }")
         if let given, case .object = given.content {
         } else if let given {
-            faults.report(at: given.position, "'given' must be a document, not \(given.kindName)")
+            faults.reportKind(of: given, "'given' must be a document", remedy: "write given: { _id: t1, type: task }")
         }
         let now = Self.now(object)
         let slurps = object.node("slurp").map { Self.slurps($0, reading) } ?? []
@@ -51,8 +51,8 @@ extension RuleTest {
                 return nil
             }
             guard case .list = member.value.content else {
-                reading.faults.report(
-                    at: member.value.position, "'\(member.name)' must be a list, not \(member.value.kindName)")
+                reading.faults.reportKind(
+                    of: member.value, "'\(member.name)' must be a list of documents", remedy: "put it in brackets: […]")
                 return nil
             }
             do throws(JQFault) { return try JQBinding(name: member.name, member.value.jsonText) } catch {
@@ -120,7 +120,7 @@ extension RuleExpectation {
             if case .bool(let value) = node.content {
                 isDeleted = value
             } else {
-                faults.report(at: node.position, "'deleted' must be true or false, not \(node.kindName); correct it")
+                faults.reportKind(of: node, "'deleted' must be true or false", remedy: "write one of them")
             }
         }
         if let node = object.node("error") {
@@ -138,7 +138,7 @@ extension RuleExpectation {
     ) -> JSONText? {
         guard let node = object.node(name) else { return nil }
         guard fits(node.content) else {
-            object.faults.report(at: node.position, "'\(name)' must be \(demand), not \(node.kindName); correct it")
+            object.faults.reportKind(of: node, "'\(name)' must be \(demand)", remedy: "correct it")
             return nil
         }
         return node.jsonText

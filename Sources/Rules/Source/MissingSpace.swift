@@ -1,0 +1,34 @@
+// `name:value` where `name: value` was meant: YAML needs a space after the colon.
+
+extension SourceNode {
+    /// What to do about a text that looks like `name:value`; nil for all else.
+    var missingSpaceRemedy: String? {
+        guard isPlain, case .string(let text) = content, let slip = MissingSpace(text) else { return nil }
+        return slip.remedy
+    }
+}
+
+extension SourceNode.Member {
+    /// What is wrong with `{ type:task }`: a name without a value, in YAML.
+    func missingSpace(readAs kind: String) -> String? {
+        guard case .null = value.content, value.isPlain, let slip = MissingSpace(name) else { return nil }
+        return "'\(slip.name):\(slip.value)' is read as \(kind); \(slip.remedy)"
+    }
+}
+
+/// The two parts of `name:value`, as messages show them.
+struct MissingSpace {
+    let name: String
+    let value: String
+
+    /// Nil if the text does not look like this. A URL does not.
+    init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { return nil }
+        let (name, value) = (text[..<colon], text[colon...].dropFirst())
+        guard !value.isEmpty, !value.hasPrefix("//"), !name.contains(where: \.isWhitespace) else { return nil }
+        self.name = DisplayText.plain(String(name))
+        self.value = DisplayText.plain(String(value))
+    }
+
+    var remedy: String { "write a space after the colon: \(name): \(value)" }
+}

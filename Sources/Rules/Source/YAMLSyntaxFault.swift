@@ -1,0 +1,108 @@
+/// What the YAML parser can't read, with the slip that most likely led to it.
+///
+/// The parser names the place where it gave up; the slip may stand before it.
+struct YAMLSyntaxFault {
+    let position: SourcePosition
+    let message: String
+
+    /// - Parameters:
+    ///   - problem: The parser's own message.
+    ///   - mark: Where the parser gave up.
+    ///   - start: Where that which it was reading begins; nil if it does not say.
+    init(_ problem: String, at mark: SourcePosition, from start: SourcePosition?, in text: String) {
+        let lines = YAMLLines(text)
+        let slip =
+            lines.tab(problem, at: mark) ?? lines.unquotedProgram(before: mark)
+            ?? lines.missingSpace(from: start, to: mark)
+        position = slip?.position ?? mark
+        message = "not YAML: \(problem); \(slip?.remedy ?? Self.remedy(for: problem))"
+    }
+
+    /// What most people who are told so have to do.
+    private static func remedy(for problem: String) -> String {
+        switch problem {
+        case _ where problem.contains("cannot start any token"): "quote texts that begin with @, ` or %"
+        case _ where problem.contains("unknown escape character"):
+            "in double quotes \\ begins an escape: use single quotes, '\\d+'"
+        case _ where problem.contains("could not find expected ':'"):
+            "write 'key: value', with a space after the colon; or close the quotes that were opened before"
+        case _ where problem.contains("mapping values are not allowed"):
+            "indent it as deep as the lines that belong together, and quote texts with ': ' in them"
+        case _ where problem.contains("expected '-' indicator"), _ where problem.contains("expected key"):
+            "indent it as deep as the lines above that it belongs to"
+        case _ where problem.contains("expected ',' or"): "close the bracket, or write the comma, before it"
+        case _ where problem.contains("end of stream"): "close the quotes or brackets that were opened before"
+        default: "quote texts that begin with special characters"
+        }
+    }
+}
+
+/// The lines of a YAML file, as far as slips are looked for in them.
+private struct YAMLLines {
+    typealias Slip = (position: SourcePosition, remedy: String)
+
+    private let lines: [[Unicode.Scalar]]
+
+    init(_ text: String) {
+        lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map {
+            Array($0.unicodeScalars)
+        }
+    }
+
+    /// The line of this number, from 1; empty if there is none.
+    private subscript(number: Int) -> [Unicode.Scalar] { lines.indices.contains(number - 1) ? lines[number - 1] : [] }
+
+    /// A tab in a line's indentation, where the parser complains of a character.
+    func tab(_ problem: String, at mark: SourcePosition) -> Slip? {
+        guard problem.contains("tab") || problem.contains("cannot start any token") else { return nil }
+        let indentation = self[mark.line].prefix { $0 == " " || $0 == "\t" }
+        guard let tab = indentation.firstIndex(of: "\t") else { return nil }
+        return (SourcePosition(line: mark.line, column: tab + 1), "indent with spaces, not tabs")
+    }
+
+    /// A jq program without quotes before the place, or one whose quotes end too early.
+    func unquotedProgram(before mark: SourcePosition) -> Slip? {
+        let line = self[mark.line]
+        let before = String(line.prefix(max(0, mark.column - 1)))
+        guard let key = before.matches(of: /(?:^|[\s{,\[])(jq|if):[ \t]+/).last else { return nil }
+        let column = before[..<key.range.upperBound].unicodeScalars.count
+        let position = SourcePosition(line: mark.line, column: column + 1)
+        switch line.indices.contains(column) ? line[column] : " " {
+        case "|", ">": return nil
+        case "'", "\"":
+            return (
+                position,
+                "YAML ends the program at its second quote: put all of it in single quotes, and write '' for each ' in it"
+            )
+        default: return (position, "put the jq program in quotes: \(key.1): '…'")
+        }
+    }
+
+    /// `name:value`, or `-name:`, on a line that the parser was reading or on the last one before.
+    func missingSpace(from start: SourcePosition?, to mark: SourcePosition) -> Slip? {
+        let before = (1..<max(1, mark.line)).last { self[$0].contains { $0 != " " && $0 != "\t" } }
+        for number in [start?.line, mark.line, before].compactMap(\.self) where number <= mark.line {
+            if let slip = missingSpace(inLine: number) { return slip }
+        }
+        return nil
+    }
+
+    private func missingSpace(inLine number: Int) -> Slip? {
+        let line = String(self[number])
+        if let match = line.prefixMatch(of: /[ \t]*(?:- +)*-(?=[A-Za-z_]\w*:)/) {
+            let column = line[..<match.range.upperBound].unicodeScalars.count
+            return (SourcePosition(line: number, column: column), "write a space after the dash: - name: …")
+        }
+        guard let match = line.prefixMatch(of: /([ \t]*(?:- +)*)([\w$.\-]+:[^\s:].*?)\s*$/),
+            let slip = MissingSpace(String(match.2))
+        else { return nil }
+        return (SourcePosition(line: number, column: match.1.unicodeScalars.count + 1), slip.remedy)
+    }
+}
+
+extension String {
+    fileprivate init(_ scalars: some Sequence<Unicode.Scalar>) {
+        self.init()
+        unicodeScalars.append(contentsOf: scalars)
+    }
+}

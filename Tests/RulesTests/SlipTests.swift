@@ -1,0 +1,135 @@
+import Testing
+
+@testable import Rules
+
+/// Slips of the pen in rule files are told where they stand, with what to write.
+@Suite struct SlipTests {
+    private static let head = "version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n"
+
+    @Test(arguments: [
+        (
+            "version: 1\nrules:\n  - name: a\n    when: type:task\n    then: []", "4:11: a selector must be an object",
+            "write a space after the colon: type: task"
+        ),
+        (
+            "version: 1\nrules:\n  - name:a\n    when: {}\n    then: []", "3:5: not YAML: mapping values",
+            "write a space after the colon: name: a"
+        ),
+        ("version: 1\nrules:\n  - name:a", "3:5: a rule must be an object", "write a space after the colon: name: a"),
+        ("version:1\nrules: []", "1:1: not YAML: mapping values", "write a space after the colon: version: 1"),
+        (
+            "version: 1\nrules:\n  -name: a\n   when: {}\n   then: []", "3:3: not YAML: mapping values",
+            "write a space after the dash: - name"
+        ),
+        (
+            head + "      - put: {id: x, document: {a: 1}, if_exists:replace}",
+            "6:40: 'if_exists:replace' is read as a key without a value", "if_exists: replace"
+        ),
+        (
+            head + "      - put:\n          id: x\n          if_exists:replace\n          document: {a: 1}",
+            "8:11: not YAML: could not find expected ':'", "write a space after the colon: if_exists: replace"
+        ),
+        (
+            head + "      - put:\n          id:x\n          document: {a: 1}", "7:11: not YAML",
+            "write a space after the colon: id: x"
+        ),
+        (head + "      - merge: a:b", "6:16: merge takes an object", "write a space after the colon: a: b"),
+        (head + "      merge:a", "6:7: 'then' must be a list", "write a space after the colon: merge: a"),
+        (
+            head + "      - merge: {a: 1}\n    on_error:skip", "7:5: not YAML",
+            "write a space after the colon: on_error: skip"
+        ),
+    ])
+    func aMissingSpaceIsTold(text: String, place: String, remedy: String) {
+        let found = faults(text)
+        #expect(found.contains { $0.hasPrefix("r.yaml:" + place) && $0.contains(remedy) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        ("version: 1\nrules:\n\t- name: a\n", "3:1"),
+        ("version: 1\nrules:\n  - name: a\n  \twhen: {}\n    then: []\n", "4:3"),
+        ("version: 1\nrules:\n  - name: a\n    when:\n\t  type: task\n    then: []\n", "5:1"),
+        (head + "      - merge:\n      \t    a: 1\n", "7:7"),
+    ])
+    func aTabIsTold(text: String, place: String) {
+        let found = faults(text)
+        #expect(found.count == 1)
+        #expect(
+            found.allSatisfy {
+                $0.hasPrefix("r.yaml:\(place): not YAML: ") && $0.hasSuffix("; indent with spaces, not tabs")
+            }, "\(found)")
+    }
+
+    @Test(arguments: [
+        ("      - merge: {x: {jq: .a[0]}}", "6:25"), ("      - merge: {x: {jq: .a | {b: .c}}}", "6:25"),
+        ("      - merge:\n          x: { jq: if .a then .b[] else \"c: d\" end }", "7:20"),
+        ("      - merge: {x: {jq: @base64 }}", "6:25"),
+        ("      - merge:\n          x: {jq: .a}\n          y: {jq: .a[\"b c\"]}", "8:19"),
+    ])
+    func aProgramWithoutQuotesIsTold(action: String, place: String) {
+        let found = faults(Self.head + action)
+        #expect(found.count == 1)
+        #expect(
+            found.allSatisfy {
+                $0.hasPrefix("r.yaml:\(place): not YAML: ") && $0.hasSuffix("; put the jq program in quotes: jq: '…'")
+            }, "\(found)")
+    }
+
+    @Test func aConditionWithoutQuotesIsTold() {
+        let rule = "version: 1\nrules:\n  - name: a\n    when: {}\n    if: %\n    then: []\n"
+        let plain = faults(rule.replacing("%", with: ".a[0] == \"x: y\""))
+        #expect(
+            plain.count == 1 && plain[0].hasPrefix("r.yaml:5:9: ") && plain[0].hasSuffix("in quotes: if: '…'"),
+            "\(plain)")
+        let quoted = faults(rule.replacing("%", with: "\"a\" == .b"))
+        #expect(
+            quoted.count == 1 && quoted[0].hasPrefix("r.yaml:5:9: ")
+                && quoted[0].contains("put all of it in single quotes"), "\(quoted)")
+    }
+
+    @Test(arguments: [
+        ("{task: '$regex:^a'}", "'$regex:^a' is a text, not an operator; write { $regex: '^a' }"),
+        ("{task: $exists:false}", "write { $exists: false }"), ("{n: '$gt: 5'}", "write { $gt: 5 }"),
+        ("{n: {$in: [a, '$in [b]']}}", "write { $in: [b] }"),
+        ("{n: {$ne: '$regex: \"x\"'}}", "write { $regex: \"x\" }"),
+    ])
+    func anOperatorInQuotesIsTold(when: String, warning: String) throws {
+        let found = try selectorWarnings(when)
+        #expect(
+            found.count == 1 && found.allSatisfy { $0.contains(warning) && $0.hasSuffix("[not-an-operator]") },
+            "\(found)")
+    }
+
+    @Test(arguments: [
+        "{price: '$5'}", "{n: '$regex'}", "{n: '$foo: 1'}", "{n: {$regex: '^$in: x'}}", "{u: 'http://x'}",
+    ])
+    func otherTextsAreNoOperators(when: String) throws {
+        #expect(try selectorWarnings(when) == [])
+    }
+
+    @Test func aNameIsTakenAlsoByARuleThatHasFaults() throws {
+        let shared = RuleReading.Shared()
+        let text = "version: 1\nrules:\n  - {name: a, when: 1, then: []}\n  - {name: a, when: {}, then: []}\n"
+        _ = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
+        #expect(shared.names.map(\.text) == ["a", "a"])
+        #expect(shared.names.map(\.position.line) == [3, 4])
+    }
+
+    @Test func everyMistakeOfAFileIsTold() {
+        let text = """
+            version: 1
+            rules:
+              - {name: a, when: {x: {$in: 1}}, then: []}
+              - {name: c, when: {y: {$foo: 1}}, if: .a ==, then: [{mrege: {}}, {patch: [{op: test}, {op: nope, path: /a}]}]}
+              - {name: d, when: {}, then: [{attach: {name: _i, file: /no/such, content_type: x}}]}
+              - {name: c, when: {}, then: []}
+            """
+        let found = faults(text)
+        let expected = [
+            "3:31: $in takes", "4:26: '$foo' is not", "4:46: not a jq program",
+            "4:56: 'mrege'", "4:77: patch: give", "4:89: patch: ", "5:48: gateways refuse", "5:58: '/no/such'",
+            "5:82: 'x' is not a content type",
+        ]
+        for fault in expected { #expect(found.contains { $0.hasPrefix("r.yaml:" + fault) }, "\(fault): \(found)") }
+    }
+}
