@@ -133,7 +133,7 @@ import Testing
 
     @Test(arguments: [
         ("{id: l1, document: {a: 1}}", "put writes other documents, not the one that changed ('l1')"),
-        ("{id: a, document: {_id: b}}", "put: 'id' says 'a', the document's '_id' says 'b'"),
+        ("{id: a, document: {_id: b}}", "put: 'id' is 'a', but the document's '_id' is 'b'"),
         ("{document: {_id: 1}}", "put: the document has no '_id' and the rule no 'id'"),
     ])
     func putsThatCantBeSetTheDocumentAside(put: String, reason: String) throws {

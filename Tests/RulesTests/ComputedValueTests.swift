@@ -39,7 +39,7 @@ import Testing
         (#"merge: { a: { jq: '1, 2' } }"#, "a program inside a value gives 2 values"),
         (
             #"merge: { jq: '{_rev: "2-b"}' }"#,
-            "merge can't touch '_rev'; take it out of what the program gives: del(._rev)"
+            "merge can't touch '_rev'; remove it from the result with del(._rev)"
         ),
         (#"merge: { jq: '{a: error("no")}' }"#, "merge: the program fails: no"),
         (#"merge: { jq: '{a: .big}' }"#, "which jq can't hold exactly"),

@@ -9,8 +9,8 @@ import Testing
     private static let head = "version: 1\nkind: mapping\n"
 
     @Test(arguments: [
-        ("version: 1\nkind: rules\nrules: []\n", "r.yaml:2:7: 'kind' knows only mapping"),
-        ("version: 1\nkind: 1\nrules: []\n", "'kind' knows only mapping"),
+        ("version: 1\nkind: rules\nrules: []\n", "r.yaml:2:7: 'kind' can only be mapping"),
+        ("version: 1\nkind: 1\nrules: []\n", "'kind' can only be mapping"),
         ("version: 1\nslurp: [a]\nrules: []\n", "only mappings have 'slurp'; write 'kind: mapping', or remove it"),
         (
             head + "otherwise: skip\nrules: []\n",
@@ -47,7 +47,7 @@ import Testing
         ),
         (
             head + "slurp: [a]\nrules: []\ntests: [{name: t, given: {}, slurp: {a: {}}, expect: {}}]\n",
-            "'a' must be a list, not an object"
+            "'a' must be a list of documents, not an object"
         ),
         (
             head

@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: [
         (
             "name: a, when: {type: task}, then: [{merge: {state: open}}]",
-            "3:34: warning: rule 'a': what it does leaves its own selectors true, so it fires again at every change "
+            "3:34: warning: rule 'a': its selectors still hold after it has fired, so it fires again at every change "
                 + #"of the document; add `unless: { state: { $eq: "open" } }`"#
         ),
         ("name: a, when: {}, then: [{merge: {state: open, box: {n: 1}}}]", "box.n: { $eq: 1 } }`"),
@@ -17,14 +17,20 @@ import Testing
         ("name: a, when: {type: task}, then: [{detach: i}]", "add `_attachments.i: { $exists: true }` to `when`"),
         (
             "name: a, when: {type: task}, then: [{merge: {at: {jq: $now}}}]",
-            "3:34: warning: rule 'a': what it does leaves its own selectors true"
+            "3:34: warning: rule 'a': its selectors still hold after it has fired"
         ),
         ("name: a, when: {type: task}, then: [{merge: {at: null}}]", "add `at: { $exists: true }` to `when`"),
-        ("name: a, when: {state: {$in: [a, b]}}, then: [{merge: {state: b}}]", "leaves its own selectors true"),
-        ("name: a, when: {box: {$exists: true}}, then: [{merge: {box: {n: 1}}}]", "leaves its own selectors true"),
+        (
+            "name: a, when: {state: {$in: [a, b]}}, then: [{merge: {state: b}}]",
+            "its selectors still hold after it has fired"
+        ),
+        (
+            "name: a, when: {box: {$exists: true}}, then: [{merge: {box: {n: 1}}}]",
+            "its selectors still hold after it has fired"
+        ),
         (
             "name: a, when: {t: 1}, unless: {s: b}, then: [{merge: {s: c}}]",
-            "add a clause to `when` that it makes false"
+            "add a clause to `when` that no longer holds then"
         ),
         (
             "name: a, when: {t: 1}, then: [{patch: [{op: add, path: /a~1b, value: 2}]}, {put: {id: x, document: {}}}]",
@@ -32,7 +38,7 @@ import Testing
         ),
         (
             "name: a, when: {$or: [{t: 1}, {s: b}]}, then: [{merge: {s: b}}]",
-            "leaves its own selectors true"
+            "its selectors still hold after it has fired"
         ),
     ])
     func aRuleThatLeavesItsOwnSelectorsTrueFiresWithoutEnd(rule: String, warning: String) throws {
@@ -93,9 +99,9 @@ import Testing
         ("{a: {$regex: x, $not: {$type: string}}}", "no value is of both types"),
         ("{a: {$type: number, $not: {$type: number}}}", "one is the opposite of the other"),
         ("{a: {$in: []}}", "3:25: warning: rule 'a': it never fires: `a: { $in: [] }` never holds: nothing is in"),
-        ("{a: {$all: []}}", "of an empty list it is false"),
+        ("{a: {$all: []}}", "with an empty list it is always false"),
         ("{a: {$mod: [3, 3]}}", "a remainder is smaller than its divisor"),
-        ("{a: {$mod: [0, 1]}}", "for a whole number it is an error"),
+        ("{a: {$mod: [0, 1]}}", "dividing by 0 makes the document a dead letter"),
         ("{a: {$lt: null}}", "nothing is less than null"),
         ("{a: {$size: 1, $eq: [1, 2]}}", "the value that one asks for does not satisfy the other"),
         ("{a: {$size: 1, $not: {$size: 1}}}", "one is the opposite of the other"),

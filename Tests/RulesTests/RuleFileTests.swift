@@ -27,7 +27,10 @@ import Testing
         (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write a text"),
         (rule("name: 1, when: {}, then: []"), "3:12: 'name' must be text, not a number; put it in quotes"),
         (rule("name: a, then: []"), "3:5: 'when' is missing; say which documents it is for; when: {} is for all"),
-        (rule("name: a, when: x, then: []"), "3:21: a selector must be an object, not text; {} matches all"),
+        (
+            rule("name: a, when: x, then: []"),
+            "3:21: a selector must be an object, not text; write { field: value }; {} matches all"
+        ),
         (rule("name: a, when: {}"), "3:5: 'then' is missing; say what to do; then: [] only counts"),
         (rule("name: a, when: {}, then: {merge: {}}"), "3:31: 'then' must be a list of actions, not an object"),
         (
@@ -44,7 +47,7 @@ import Testing
             "3:29: 'on' must be a list: [change] (the default), [delete]"
         ),
         (rule("name: a, when: {}, on: [], then: []"), "3:29: 'on' must be a list"),
-        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' knows only change and delete"),
+        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can hold only change and delete"),
         (
             rule("name: a, when: {}, then: [x]"),
             "3:32: an action must be an object with the keys attach, detach, merge, patch, delete, put, not text"
@@ -58,7 +61,7 @@ import Testing
         (rule("name: a, when: {}, then: [{delete: no}]"), "3:41: delete takes nothing, not text; write delete: {}"),
         (
             rule("name: a, when: {}, then: [{delete: {}}, {merge: {a: 1}}]"),
-            "3:46: nothing can be done to a document behind its 'delete'; move it up"
+            "3:46: no action can follow 'delete'; move it up"
         ),
         (rule("name: a, when: {}, then: [{detach: 1}]"), "3:41: detach must be an object with the keys name"),
         (rule("name: a, when: {}, then: [{detach: {}}]"), "3:41: 'name' is missing; name the attachment to remove"),
@@ -71,7 +74,7 @@ import Testing
         ),
         (
             rule("name: a, when: {}, then: [{put: {id: x, if_exists: no, document: {}}}]"),
-            "3:57: 'if_exists' knows keep (the default), replace and merge; write one"
+            "3:57: 'if_exists' must be keep (the default), replace or merge; write one of them"
         ),
         (
             rule("name: a, when: {}, then: [{mrege: {}}]"),

@@ -8,9 +8,9 @@ struct MergeAction: Sendable {
     /// Nil, with faults, if the patch is no object or names a member that is not a rule's to change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         guard case .object(let members) = node.content else {
-            reading.faults.report(
-                at: node.position,
-                "merge takes an object (a JSON Merge Patch) or { jq: PROGRAM }, not \(node.kindName); null removes")
+            reading.faults.reportKind(
+                of: node, "merge takes an object (a JSON Merge Patch) or { jq: PROGRAM }",
+                remedy: "write merge: { field: value }; null removes a field")
             return nil
         }
         let reserved = members.filter { !reading.kind.mayWrite($0.name) }
@@ -41,7 +41,7 @@ struct MergeAction: Sendable {
         for member in patch.root.members {
             guard let name = member.name.string, !kind.mayWrite(name) else { continue }
             guard let current = document.root[name], current.isEquivalent(to: member.value) else {
-                throw .failed("merge can't touch '\(name)'; take it out of what the program gives: del(.\(name))")
+                throw .failed("merge can't touch '\(name)'; remove it from the result with del(.\(name))")
             }
         }
     }

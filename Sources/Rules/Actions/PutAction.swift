@@ -27,9 +27,9 @@ struct PutAction: Sendable {
         keyspace = object.optionalText("keyspace")
         ifExists = Self.existing(object)
         guard case .object(let members) = documentNode.content else {
-            reading.faults.report(
-                at: documentNode.position,
-                "'document' must be an object or { jq: PROGRAM }, not \(documentNode.kindName)")
+            reading.faults.reportKind(
+                of: documentNode, "'document' must be an object or { jq: PROGRAM }",
+                remedy: "write document: { type: list-summary }")
             return nil
         }
         for member in members where !kind.mayWrite(member.name) && member.name != "_id" {
@@ -60,7 +60,8 @@ struct PutAction: Sendable {
     private static func existing(_ object: SourceObject) -> PutEffect.Existing {
         guard let node = object.node("if_exists") else { return .keep }
         if case .string(let text) = node.content, let existing = PutEffect.Existing(rawValue: text) { return existing }
-        object.faults.report(at: node.position, "'if_exists' knows keep (the default), replace and merge; write one")
+        object.faults.report(
+            at: node.position, "'if_exists' must be keep (the default), replace or merge; write one of them")
         return .keep
     }
 
@@ -87,15 +88,16 @@ struct PutAction: Sendable {
         }
         for member in value.root.members {
             guard let name = member.name.string, !kind.mayWrite(name), name != "_id" else { continue }
-            throw .failed("put can't set '\(name)': members that begin with '_' are the gateway's; del(.\(name))")
+            throw .failed(
+                "put can't set '\(name)': members that begin with '_' are the gateway's; remove it with del(.\(name))")
         }
         let ownID = value.root["_id"].map { $0.string ?? "" }
         guard let id = givenID ?? ownID, !id.isEmpty else {
-            throw .failed("put: the document has no '_id' and the rule no 'id'")
+            throw .failed("put: neither the rule's 'id' nor the document's '_id' names a document; write one")
         }
         if id.begins(with: "_"), literalID?.isSame(as: id) != true { throw .failed(ReservedID.refusal(ofComputed: id)) }
         if let ownID, let givenID, !ownID.utf8.elementsEqual(givenID.utf8) {
-            throw .failed("put: 'id' says '\(givenID)', the document's '_id' says '\(ownID)'")
+            throw .failed("put: 'id' is '\(givenID)', but the document's '_id' is '\(ownID)'; remove one of the two")
         }
         if kind == .rules, keyspace == nil, source.root["_id"]?.isString(id.utf8) == true {
             throw .failed("put writes other documents, not the one that changed ('\(id)'); use merge or patch")

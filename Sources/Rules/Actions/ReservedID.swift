@@ -35,7 +35,7 @@ enum ReservedID {
     private static func readPermission(_ put: SourceObject) -> Bool {
         guard let node = put.node("allow_design") else { return false }
         if case .bool(let isAllowed) = node.content { return isAllowed }
-        put.faults.report(at: node.position, "'allow_design' must be true or false, not \(node.kindName); correct it")
+        put.faults.reportKind(of: node, "'allow_design' must be true or false", remedy: "write one of them")
         return false
     }
 

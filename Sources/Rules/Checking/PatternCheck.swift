@@ -14,8 +14,8 @@ enum PatternCheck {
         }
         if mayExplode(outline.alternatives) {
             messages.append(
-                "a repeated group of which all is repeated, as in (a+)+, can be matched in too many ways, and such a "
-                    + "document becomes a dead letter; repeat once")
+                "a repeat inside a repeat, as in (a+)+, may have to be tried in too many ways, and then the document "
+                    + "becomes a dead letter; repeat once")
         }
         if !outline.isUTF, let message = byteTrap(outline) { messages.append(message) }
         return messages

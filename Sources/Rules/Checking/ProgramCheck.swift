@@ -4,7 +4,8 @@ enum ProgramCheck {
         let words = ProgramWords(program).words
         var messages: [String] = []
         if !words.isDisjoint(with: ["$ENV", "env"]) {
-            messages.append("programs can't read the environment: one that tries sets the document aside; remove it")
+            messages.append(
+                "programs can't read the environment, and trying makes the document a dead letter; remove it")
         }
         if !words.isDisjoint(with: ["input", "inputs", "input_filename", "input_line_number"]) {
             messages.append("programs have one document, '.', and no further input; remove it")
@@ -16,7 +17,7 @@ enum ProgramCheck {
             messages.append("'now' is the same as $now here; write $now, which tests and --now can set")
         }
         if !words.isDisjoint(with: ["halt", "halt_error"]) {
-            messages.append("'halt' sets the document aside; use empty to do nothing")
+            messages.append("'halt' makes the document a dead letter; use empty to do nothing")
         }
         return messages
     }

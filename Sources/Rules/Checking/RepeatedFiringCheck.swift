@@ -24,7 +24,7 @@ enum RepeatedFiringCheck {
         return [
             rule.warning(
                 at: position, .firesAgain,
-                "what it does leaves its own selectors true, so it fires again at every change of the document; "
+                "its selectors still hold after it has fired, so it fires again at every change of the document; "
                     + (computed.isEmpty
                         ? remedy(rule)
                         : "if it is to happen once, \(remedy(rule)); if every time, "
@@ -34,16 +34,16 @@ enum RepeatedFiringCheck {
 
     private static func restlessness(_ counter: ComputedMember) -> String {
         let name = DisplayText.plain(FieldPath(names: counter.path).spelling)
-        return "it computes '\(name)' from '\(name)' itself and leaves its own selectors true, so it never comes to "
-            + "rest: every document becomes a dead letter, a rule loop; add a clause to `when`, or an `if`, that what it "
-            + "does makes false"
+        return "it computes '\(name)' from '\(name)' itself and its selectors still hold afterwards, so it never "
+            + "comes to rest: every document becomes a dead letter, a rule loop; add a clause to `when`, or an `if`, that "
+            + "no longer holds then"
     }
 
     private static func remedy(_ rule: CheckedRule) -> String {
         let states = finalStates(rule.outlook)
         let text = SelectorText()
         guard rule.rule.unless == nil, states.count <= remedyLimit else {
-            return "add a clause to `when` that it makes false"
+            return "add a clause to `when` that no longer holds then"
         }
         if states.count == 1, case .exists(let isThere)? = states.first?.condition, let path = states.first?.path {
             return "add `\(text.clause(.field(path, .exists(!isThere))))` to `when`"

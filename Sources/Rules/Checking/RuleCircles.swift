@@ -67,7 +67,7 @@ struct RuleCircles {
         let place = DisplayText.plain(place(of: circle).map { FieldPath(names: $0).spelling } ?? "")
         return rules[last].warning(
             at: rules[last].position(of: "then"), .ruleLoop,
-            "it, \(names) set each other off at '\(place)' without end, a rule loop; let one of them leave out the "
-                + "others' documents")
+            "it, \(names) set each other off at '\(place)' without end, a rule loop; exclude the others' "
+                + "documents in one of them")
     }
 }

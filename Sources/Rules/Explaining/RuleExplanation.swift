@@ -111,7 +111,7 @@ package struct RuleExplanation: Sendable {
         case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")
         case .notAsked: (.undecided, "fires if its `if` is true, which was not asked")
-        case .failed(let reason): (.undecided, "can't be decided: `if`: \(DisplayText.plain(reason, limit: 400))")
+        case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }
     }
 }

@@ -11,8 +11,7 @@ extension SlurpName {
     /// The names of a mapping's `slurp` list; faults where it is none.
     static func read(_ node: SourceNode, _ faults: SourceFaults) -> [SlurpName] {
         guard case .list(let elements) = node.content else {
-            faults.report(
-                at: node.position, "'slurp' must be a list of names, not \(node.kindName); write slurp: [users]")
+            faults.reportKind(of: node, "'slurp' must be a list of names", remedy: "write slurp: [users]")
             return []
         }
         var names: [SlurpName] = []
@@ -20,8 +19,8 @@ extension SlurpName {
             guard case .string(let text) = element.content, JQBinding.isName(text) else {
                 faults.report(
                     at: element.position,
-                    "a name in 'slurp' has letters, digits and _, is at most 64 long, and none that jq or rules "
-                        + "have ($now, $match, $change); rename it")
+                    "a name in 'slurp' has letters, digits and _, at most 64 of them, and is no word of jq and not "
+                        + "now, match or change; rename it")
                 continue
             }
             guard !names.contains(where: { $0.text == text }) else {

@@ -105,7 +105,7 @@ extension Template.Part {
 
     private func single(_ outputs: [JSONText]) throws(ActionFault) -> JSONText? {
         guard outputs.count <= 1 else {
-            throw .failed("a program inside a value gives \(outputs.count) values; one has room there")
+            throw .failed("a program inside a value gives \(outputs.count) values; it must give one")
         }
         return outputs.first
     }

@@ -59,9 +59,9 @@ extension Condition {
     fileprivate func impossibility(order: ValueOrder) -> String? {
         switch self {
         case .isIn(let literals) where literals.isEmpty: return "nothing is in an empty list; write the values"
-        case .all(let literals) where literals.isEmpty: return "of an empty list it is false; write the values"
+        case .all(let literals) where literals.isEmpty: return "with an empty list it is always false; write the values"
         case .modulus(let modulus) where modulus.divisor == 0:
-            return "for a whole number it is an error, and a dead letter; write a divisor other than 0"
+            return "dividing by 0 makes the document a dead letter; write another divisor"
         case .modulus(let modulus) where modulus.remainder.magnitude >= modulus.divisor.magnitude:
             return "a remainder is smaller than its divisor; correct one of the two"
         case .compare(.less, let literal) where literal.value.kind == .null && order == .collation:
@@ -161,7 +161,7 @@ extension Contradiction.Demand {
             }
         }
         let kinds = KindSet(of: condition, order: order).intersection(.containers)
-        if kinds.isEmpty { return "what one asks for has no members; \(Self.remedy)" }
+        if kinds.isEmpty { return "one asks for a value without members; \(Self.remedy)" }
         guard kinds == .array else { return nil }
         guard let position = below[0].position, position >= 0 else {
             return "a list has positions, counted from 0, and no members; \(Self.remedy)"
