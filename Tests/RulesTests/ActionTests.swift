@@ -86,7 +86,7 @@ import Testing
         ("[{ op: add, path: x, value: 1 }]", "'x' is not a JSON Pointer"),
         ("[{ op: jump, path: /x }]", "there is no such 'op'"),
         ("[{ op: add, path: /x }]", "value"),
-        ("[1]", "operation 0"),
+        ("[1]", "patch: write an object"),
     ])
     func patchesThatCantBeAreFaultsOfTheFile(patch: String, message: String) {
         let found = faults("version: 1\nrules:\n  - {name: a, when: {}, then: [{patch: \(patch)}]}\n")
@@ -134,7 +134,7 @@ import Testing
     @Test(arguments: [
         ("{id: l1, document: {a: 1}}", "put writes other documents, not the one that changed ('l1')"),
         ("{id: a, document: {_id: b}}", "put: 'id' is 'a', but the document's '_id' is 'b'"),
-        ("{document: {_id: 1}}", "put: the document has no '_id' and the rule no 'id'"),
+        ("{document: {_id: 1}}", "put: neither the rule's 'id' nor the document's '_id' names a document"),
     ])
     func putsThatCantBeSetTheDocumentAside(put: String, reason: String) throws {
         let decision = try ruleSet(lines: "name: a, when: {}, then: [put: \(put)]").decide(#"{"_id":"l1"}"#)

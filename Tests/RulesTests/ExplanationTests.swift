@@ -138,7 +138,7 @@ import Testing
         explanation.condition = .fails
         #expect(explanation.reason == "does not fire: `if` is not true")
         explanation.condition = .failed("out of time")
-        #expect(explanation.reason == "can't be decided: `if`: out of time")
+        #expect(explanation.reason == "can't be decided: out of time")
         #expect(explanation.lines.last?.verdict == .noAnswer(reason: "out of time"))
 
         var other = try self.explanation("when: {a: 2}, if: .b", #"{"a":1}"#)

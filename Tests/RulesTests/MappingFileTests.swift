@@ -78,7 +78,7 @@ import Testing
 
             """
         #expect(faults(Self.head + rules) == [])
-        #expect(faults("version: 1\n" + rules).count == 4)
+        #expect(faults("version: 1\n" + rules).count == 5)
     }
 
     private func withFolder(_ files: [String: String], _ body: (String) async throws -> Void) async throws {

@@ -110,7 +110,7 @@ import Testing
         ("{$and: [{a: {$beginsWith: x}}, {a: {$beginsWith: y}}]}", "no text begins with both"),
         ("{a: {$in: [x, y], $nin: [y, x, z]}}", "all that is in one list is in the other"),
         ("{a: {$in: [x, y], $regex: ^z}}", "none of the values satisfies the other"),
-        ("{a: x, a.b: {$exists: false}}", "what one asks for has no members"),
+        ("{a: x, a.b: {$exists: false}}", "one asks for a value without members"),
         ("{a: {$type: array}, a.b: 1}", "a list has positions, counted from 0, and no members"),
         ("{a: {$size: 2}, a.2: 1}", "positions count from 0"),
         ("{a: {$eq: {b: 1}}, a.b: 2}", "the value that one asks for does not satisfy the other"),

@@ -58,6 +58,8 @@ struct PatchAction: Sendable {
         /// From 0; nil if it is about the patch as a whole.
         let operation: Int?
         let reason: String
+        /// The same where the operation's number is of use.
+        var numberedReason: String?
     }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
@@ -66,7 +68,9 @@ struct PatchAction: Sendable {
         case .fixed(let fixed): patch = fixed
         case .computed(let template):
             guard let value = try template.value(outputs, of: "patch") else { return }
-            do throws(OperationFault) { patch = try Self.patch(value, kind) } catch { throw .failed(error.reason) }
+            do throws(OperationFault) { patch = try Self.patch(value, kind) } catch {
+                throw .failed(error.numberedReason ?? error.reason)
+            }
         }
         do throws(JSONPatchFault) { draft.document = try draft.document.applying(patch) } catch {
             if case .testFailed = error.reason { throw .doesNotApply }
@@ -80,7 +84,8 @@ struct PatchAction: Sendable {
     private static func patch(_ json: JSONText, _ kind: RuleFileKind) throws(OperationFault) -> JSONPatch {
         let patch: JSONPatch
         do throws(JSONPatchFault) { patch = try JSONPatch(json.root) } catch {
-            throw OperationFault(operation: error.operation, reason: "patch: \(error.reason)")
+            throw OperationFault(
+                operation: error.operation, reason: "patch: \(error.reason)", numberedReason: "patch: \(error)")
         }
         for (index, operation) in patch.operations.enumerated() where kind == .rules {
             if let reason = fault(of: operation) { throw OperationFault(operation: index, reason: reason) }
