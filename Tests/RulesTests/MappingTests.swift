@@ -111,7 +111,7 @@ import Testing
         ),
         (
             "- {name: a, when: {}, then: [put: {document: {jq: '{_id: 7}'}}]}", #"{"_id":"d"}"#,
-            "the document has no '_id'"
+            "neither the rule's 'id' nor the document's '_id'"
         ),
         (
             "- {name: a, when: {}, then: [patch: [{op: replace, path: '', value: 7}]]}", #"{"_id":"d"}"#,
