@@ -49,6 +49,12 @@ extension EmbeddedGateway {
             case .file(let path): "the database file \(path)"
             }
         }
+
+        /// The file, if it is not there yet.
+        var newFile: String? {
+            guard case .file(let path) = self, !DatabaseFile(path: path).exists else { return nil }
+            return path
+        }
     }
 
     /// Where a running gateway is reached.
@@ -74,8 +80,12 @@ package struct EmbeddedGatewayError: Error, CustomStringConvertible {
 
         /// The name of the database or a collection can't stand in a URL, or is none that Sync Gateway would take.
         package static let invalidName = Code(name: "invalidName")
-        /// The file is not there and can't be made, or is no database, or another gateway has it open.
+        /// The file can't be made, read or written.
         package static let cannotOpenFile = Code(name: "cannotOpenFile")
+        /// The file is not a gateway's database. Nothing was written to it.
+        package static let foreignFile = Code(name: "foreignFile")
+        /// Another gateway has the file open.
+        package static let fileInUse = Code(name: "fileInUse")
         /// The port is taken or not allowed, or the host is not this machine's.
         package static let cannotListen = Code(name: "cannotListen")
     }

@@ -109,20 +109,35 @@ package final class EmbeddedGateway: Sendable {
     /// Where waiting feeds are counted, for tests; nil while the gateway does not run.
     var signal: ChangeSignal? { router?.store.signal }
 
+    /// Collections of the database file that hold documents, if none of those that are served does.
+    package func collectionsBeside() throws -> [String] {
+        guard let store = router?.store else { return [] }
+        let names = try store.collectionsWithDocuments()
+        return names.contains { collectionNames.contains($0) } ? [] : names
+    }
+
+    /// What a database may be called; completes "write …".
+    package static let databaseNameAdvice =
+        "a lowercase letter, then at most 127 lowercase letters, digits and _$()+-, such as todo"
+
     /// - Note: Source: Sync Gateway's `kDBNameMatch`, without the slash.
+    package static func isDatabaseName(_ name: String) -> Bool {
+        name.utf8.count <= 128 && name.wholeMatch(of: /[a-z][-a-z0-9_$()+]*/) != nil
+    }
+
+    /// Whether it is `SCOPE.COLLECTION`.
+    static func isCollectionName(_ name: String) -> Bool {
+        name.wholeMatch(of: /[A-Za-z0-9_%-]{1,30}\.[A-Za-z0-9_%-]{1,30}/) != nil
+    }
+
     private func checkNames() throws(EmbeddedGatewayError) {
-        guard configuration.database.utf8.count <= 128,
-            configuration.database.wholeMatch(of: /[a-z][-a-z0-9_$()+]*/) != nil
-        else {
+        guard Self.isDatabaseName(configuration.database) else {
             throw EmbeddedGatewayError(
                 .invalidName,
-                "the database name \"\(configuration.database)\" is not a lowercase letter and then those, digits and "
-                    + "_$()+-"
-            )
+                "the database name '\(configuration.database)' is not valid: write \(Self.databaseNameAdvice)")
         }
-        for name in collectionNames
-        where name.wholeMatch(of: /[A-Za-z0-9_%-]{1,30}\.[A-Za-z0-9_%-]{1,30}/) == nil {
-            throw EmbeddedGatewayError(.invalidName, "the collection name \"\(name)\" is not SCOPE.COLLECTION")
+        for name in collectionNames where !Self.isCollectionName(name) {
+            throw EmbeddedGatewayError(.invalidName, "the collection name '\(name)' is not SCOPE.COLLECTION")
         }
     }
 
@@ -143,8 +158,19 @@ package final class EmbeddedGateway: Sendable {
     private func openStore() throws(EmbeddedGatewayError) -> Store {
         let rules = WritingRules(
             allowsConflicts: configuration.allowsConflicts, revisionsLimit: max(20, configuration.revisionsLimit))
-        do { return try Store(configuration.storage, rules: rules) } catch {
-            throw EmbeddedGatewayError(.cannotOpenFile, "can't open \(configuration.storage): \(Self.cause(error))")
+        let newFile = configuration.storage.newFile
+        do {
+            let store = try Store(configuration.storage, rules: rules)
+            if let newFile { configuration.logger.notice("made a database file", metadata: ["file": "\(newFile)"]) }
+            return store
+        } catch {
+            let code: EmbeddedGatewayError.Code =
+                switch error {
+                case is DatabaseFile.Foreign: .foreignFile
+                case is FileLock.Held: .fileInUse
+                default: .cannotOpenFile
+                }
+            throw EmbeddedGatewayError(code, "can't open \(configuration.storage): \(Self.cause(error))")
         }
     }
 

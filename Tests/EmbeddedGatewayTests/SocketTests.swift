@@ -164,12 +164,16 @@ import Testing
         #expect(error?.description.hasPrefix(beginning) == true, "\(error?.description ?? "")")
     }
 
-    @Test(arguments: ["/nowhere/at/all/gateway.sqlite", "/etc/passwd"])
-    func aFileThatIsNoDatabaseIsNamed(path: String) async throws {
+    @Test(
+        arguments: [
+            ("/nowhere/at/all/gateway.sqlite", .cannotOpenFile, "there is no folder /nowhere/at/all"),
+            ("/etc/passwd", .foreignFile, "it is not an SQLite database"), ("/tmp", .foreignFile, "it is a folder"),
+        ] as [(String, EmbeddedGatewayError.Code, String)])
+    func aFileThatIsNoDatabaseIsNamed(path: String, code: EmbeddedGatewayError.Code, reason: String) async throws {
         let gateway = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
         let error = await #expect(throws: EmbeddedGatewayError.self) { try await gateway.start() }
-        #expect(error?.code == .cannotOpenFile)
-        #expect(error?.description.contains(path) == true)
+        #expect(error?.code == code)
+        #expect(error?.description == "can't open the database file \(path): \(reason)")
     }
 
     @Test func aFileIsOpenInOneGatewayOnly() async throws {
@@ -178,8 +182,10 @@ import Testing
             _ = try await first.start()
             let second = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
             let error = await #expect(throws: EmbeddedGatewayError.self) { try await second.start() }
-            #expect(error?.code == .cannotOpenFile)
-            #expect(error?.description == "can't open the database file \(path): another gateway has it open")
+            #expect(error?.code == .fileInUse)
+            #expect(
+                error?.description.hasPrefix("can't open the database file \(path): another gateway has it open")
+                    == true)
             await first.stop()
             _ = try await second.start()
             await second.stop()

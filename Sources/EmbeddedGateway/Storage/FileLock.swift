@@ -8,7 +8,7 @@ internal import NIOConcurrencyHelpers
 /// ends with the process, whatever ends that; the file stays.
 final class FileLock: Sendable {
     struct Held: Error, CustomStringConvertible {
-        var description: String { "another gateway has it open" }
+        var description: String { "another gateway has it open; stop that one, or use its URL" }
     }
 
     private let descriptor: NIOLockedValueBox<Int32?>

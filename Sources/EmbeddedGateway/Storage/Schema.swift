@@ -24,9 +24,12 @@ internal import GRDB
 ///
 /// Keys point both ways between documents and revisions, so there are no foreign keys: one place writes both.
 enum Schema {
+    /// In the file of every gateway.
+    static let firstMigration = "1: documents, attachments, local documents"
+
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1: documents, attachments, local documents") { db in
+        migrator.registerMigration(firstMigration) { db in
             try db.execute(sql: first)
         }
         migrator.registerMigration("2: branches, bodies that expire") { db in

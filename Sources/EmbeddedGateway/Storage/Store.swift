@@ -21,8 +21,8 @@ final class Store: Sendable {
     /// Which of the collections this is; 0 for `_default._default`.
     let collection: Int64
 
-    /// - Throws: GRDB's `DatabaseError` if the file can't be opened or is no database; ``FileLock/Held`` if another
-    ///   gateway has it.
+    /// - Throws: GRDB's `DatabaseError` if the file can't be opened; ``DatabaseFile/Foreign`` if it is not a gateway's;
+    ///   ``FileLock/Held`` if another gateway has it.
     init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
         self.rules = rules
         collection = 0
@@ -37,6 +37,7 @@ final class Store: Sendable {
             database = try DatabaseQueue(configuration: configuration)
             lock = nil
         case .file(let path):
+            try DatabaseFile(path: path).check()
             database = try DatabasePool(path: path, configuration: configuration)
             lock = try FileLock(besides: path)
         }
@@ -71,6 +72,15 @@ final class Store: Sendable {
         // The pool would close the writer first: a reader, as the last one, may not take the log away.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try database.close()
+    }
+
+    /// `SCOPE.COLLECTION` of those that have had a document, by name.
+    func collectionsWithDocuments() throws -> [String] {
+        try read { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT name FROM collections WHERE key IN (SELECT collection FROM documents) ORDER BY name")
+        }
     }
 
     /// The highest sequence that was given out.

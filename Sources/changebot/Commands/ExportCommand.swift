@@ -48,6 +48,7 @@ struct ExportCommand: AsyncParsableCommand {
     var channels: ChannelList?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Only documents that changed after this sequence, deletions included.", valueName: "seq"),
         transform: SequenceArgument.parse)
     var since: SequenceArgument?
@@ -103,8 +104,9 @@ struct ExportCommand: AsyncParsableCommand {
             options: common, environment: environment, logger: logger,
             progress: try common.progress(environment, log))
         try await job.run(report, limit: settings.errorLimit) { service in
-            try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
-                gateway in
+            try await GatewayConnection.with(
+                choice, for: .existing, options: gateway, environment: environment, logger: logger
+            ) { gateway in
                 try await service(
                     Exporter(gateway: gateway, settings: settings, place: place, report: report, logger: logger))
             }

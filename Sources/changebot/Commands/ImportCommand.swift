@@ -61,8 +61,9 @@ struct ImportCommand: AsyncParsableCommand {
         let isDryRun = settings.preview != nil
         let report = ImportReport(rejectPath: isDryRun ? nil : settings.rejectPath, isDryRun: isDryRun)
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
-            try await GatewayConnection.with(choice, options: gateway, environment: environment, logger: logger) {
-                gateway in
+            try await GatewayConnection.with(
+                choice, for: .filling(isDryRun: isDryRun), options: gateway, environment: environment, logger: logger
+            ) { gateway in
                 try await service(
                     Importer(gateway: gateway, settings: settings, report: report, logger: logger))
             }

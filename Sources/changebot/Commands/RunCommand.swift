@@ -20,6 +20,7 @@ struct RunCommand: AsyncParsableCommand {
     var once = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: 0.",
             valueName: "seq"), transform: StartingPoint.parse)
@@ -63,7 +64,7 @@ struct RunCommand: AsyncParsableCommand {
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger,
             ruleSet: try files.ruleSet(), place: place, choice: choice, settings: settings.delivery,
-            isOneShot: settings.isOneShot)
+            isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
         try await job.run { [settings] parts in
             Bot(
                 gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, settings: settings,

@@ -34,6 +34,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var limit: Count?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long to retry while the gateway fails. Default: 5m.", valueName: "duration"),
         transform: TimeSpan.parse)
     var retryFor: TimeSpan?
@@ -69,8 +70,9 @@ struct VerifyCommand: AsyncParsableCommand {
         let damaged = count
         if let choice {
             let revisions = try environment.isOn(revisions, "revisions")
-            try await GatewayConnection.with(choice, access: access, environment: environment, logger: logger) {
-                gateway in
+            try await GatewayConnection.with(
+                choice, for: .existing, access: access, environment: environment, logger: logger
+            ) { gateway in
                 try await GatewayComparison(
                     export, gateway: gateway, comparesRevisions: revisions, retries: retries, logger: logger
                 ).compare(report)

@@ -3,6 +3,8 @@ internal import GatewayClient
 
 /// Credentials of the environment. They have no options: what stands in argv is seen by everybody.
 enum Credentials {
+    static let advice = "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
+
     /// - Throws: 64 if variables contradict each other or one is missing, 66 if the password file can't be read.
     static func find(_ environment: Environment) throws(CommandFailure) -> GatewayCredentials? {
         let user = environment.variable("CHANGEBOT_USER")
@@ -62,6 +64,9 @@ enum Credentials {
         }
         if text.utf8.last == UInt8(ascii: "\n") { text = String(text.unicodeScalars.dropLast()) }
         if text.utf8.last == UInt8(ascii: "\r") { text = String(text.unicodeScalars.dropLast()) }
+        guard !text.isEmpty else {
+            throw CommandFailure(.missingInput, "the password file \(path) (CHANGEBOT_PASSWORD_FILE) is empty")
+        }
         return text
     }
 }

@@ -56,12 +56,12 @@ enum GatewayChoice: Equatable {
         }
     }
 
-    /// For commands that only read: a mistyped name must not make an empty database.
+    /// For commands that need documents that are there.
     ///
     /// - Throws: ``CommandFailure`` with 66 if the file of an embedded gateway is not there.
     func requireFile() throws(CommandFailure) {
-        guard case .embedded(let file?) = self, !FileManager.default.fileExists(atPath: file) else { return }
-        throw CommandFailure(.missingInput, "\(file.visible): there is no such file; correct the name of the database")
+        guard case .embedded(let file?) = self else { return }
+        try EmbeddedFileUse.existing.require(file)
     }
 }
 

@@ -69,7 +69,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             self.init(ExitStatus(error.kind), listing: error.faults.map(\.description))
         case let error as GatewayURLFault: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
-            self.init(error.code == .cannotOpenFile ? .cannotCreate : .unreachable, error.description)
+            self.init(ExitStatus(error.code), error.description)
         case let error as GatewayError: self.init(.unreachable, error.description)
         default: self.init(.bug, "unexpected: \(error)")
         }
@@ -86,6 +86,16 @@ extension ExitStatus {
         case .gaveUp, .outOfResources: self = .tryLater
         case .tooManyErrors: self = .invalidData
         case .sequenceRefused, .databaseReset, .badConfiguration: self = .badConfiguration
+        }
+    }
+
+    fileprivate init(_ code: EmbeddedGatewayError.Code) {
+        switch code {
+        case .invalidName: self = .usage
+        case .foreignFile: self = .missingInput
+        case .fileInUse: self = .tryLater
+        case .cannotOpenFile: self = .cannotCreate
+        default: self = .unreachable
         }
     }
 

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import EmbeddedGateway
 internal import GatewayClient
 internal import Logging
@@ -5,15 +6,15 @@ internal import Logging
 /// A connected gateway for the length of a command; an embedded one lives as long.
 enum GatewayConnection {
     static func with(
-        _ choice: GatewayChoice, options: GatewayOptions, environment: Environment, logger: Logger,
-        _ body: (Gateway) async throws -> Void
+        _ choice: GatewayChoice, for use: EmbeddedFileUse, options: GatewayOptions, environment: Environment,
+        logger: Logger, _ body: (Gateway) async throws -> Void
     ) async throws {
-        try await with(choice, access: options.access, environment: environment, logger: logger, body)
+        try await with(choice, for: use, access: options.access, environment: environment, logger: logger, body)
     }
 
     static func with(
-        _ choice: GatewayChoice, access: AccessOptions, environment: Environment, logger: Logger,
-        _ body: (Gateway) async throws -> Void
+        _ choice: GatewayChoice, for use: EmbeddedFileUse, access: AccessOptions, environment: Environment,
+        logger: Logger, _ body: (Gateway) async throws -> Void
     ) async throws {
         switch choice {
         case .remote(let url):
@@ -23,13 +24,19 @@ enum GatewayConnection {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user")
             }
-            try await using(Gateway(url, settings: settings), body)
-        case .embedded(let file):
+            do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunFailure
+                where failure.code == .notAllowed && settings.credentials == nil
+            {
+                throw RunFailure(.notAllowed, "\(failure); no credentials are set: \(Credentials.advice)")
+            }
+        case .embedded(let given):
+            let file = try given.flatMap { try use.fileToOpen($0, logger) }
             let embedded = EmbeddedGateway(
                 EmbeddedGateway.Configuration(storage: file.map { .file($0) } ?? .memory, logger: logger))
             let address = try await embedded.start()
             logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
             do {
+                if let file { try use.checkCollections(of: embedded, file, logger) }
                 var settings = GatewaySettings()
                 settings.requestObserver = requestLog(logger)
                 try await using(Gateway(try GatewayURL(address.url), settings: settings), body)

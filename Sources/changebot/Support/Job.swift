@@ -31,6 +31,8 @@ struct Job {
     let isOneShot: Bool
     /// How far it is, for jobs that know an end.
     var progress = ProgressPacing(.none)
+    /// What becomes of a missing file of an embedded gateway.
+    var fileUse = EmbeddedFileUse.existing
     /// Works with the state that another run may have at the same time.
     var isBesideRun = false
 
@@ -87,7 +89,7 @@ struct Job {
         let advice =
             isDryRun || place.isTemporary
             ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names each"
-            : "see them with: changebot dead-letters list \(place.catalogue.options)"
+            : "see them with: changebot dead-letters list \(place.options)"
         return CommandFailure(.incomplete, "\(letters); \(advice)")
     }
 
@@ -95,8 +97,9 @@ struct Job {
         defer { place.discardIfTemporary() }
         let state = try place.source(ruleSetHash: ruleSet.hash, for: purpose)
         let grace = try options.common.grace(environment)
-        try await GatewayConnection.with(servedChoice, options: gateway, environment: environment, logger: logger) {
-            gateway in
+        try await GatewayConnection.with(
+            choice, for: fileUse, options: gateway, environment: environment, logger: logger
+        ) { gateway in
             let parts = Parts(gateway: gateway, ruleSet: ruleSet, state: state, report: report, logger: logger)
             let service = try make(parts)
             try await Self.showing(progress, of: report) {
@@ -146,13 +149,5 @@ struct Job {
         case (true, false): .beside
         case (true, true): .previewOfExisting
         }
-    }
-
-    /// A dry run makes no file, not even for a gateway of its own.
-    private var servedChoice: GatewayChoice {
-        guard isDryRun, case .embedded(let file?) = choice, !FileManager.default.fileExists(atPath: file) else {
-            return choice
-        }
-        return .embedded(file: nil)
     }
 }

@@ -1,0 +1,54 @@
+internal import EmbeddedGateway
+internal import Foundation
+internal import Logging
+
+/// What a command does with the file of an embedded gateway: a mistyped name must not pass for an empty database.
+struct EmbeddedFileUse {
+    /// Works on documents that are there.
+    static let existing = EmbeddedFileUse()
+
+    /// Waits for documents: a missing file is made.
+    static func following(isDryRun: Bool) -> EmbeddedFileUse {
+        EmbeddedFileUse(makesFile: true, isDryRun: isDryRun)
+    }
+
+    /// Adds documents: they may be the first.
+    static func filling(isDryRun: Bool) -> EmbeddedFileUse {
+        EmbeddedFileUse(makesFile: true, mayBeFirst: true, isDryRun: isDryRun)
+    }
+
+    private var makesFile = false
+    private var mayBeFirst = false
+    private var isDryRun = false
+
+    /// - Throws: ``CommandFailure`` with 66 if the file is missing and this command makes none.
+    func require(_ file: String) throws(CommandFailure) {
+        guard !makesFile, !FileManager.default.fileExists(atPath: file) else { return }
+        throw CommandFailure(.missingInput, "there is no file \(file); correct the path in embedded:FILE")
+    }
+
+    /// - Returns: Nil if an empty database in memory stands for the file: a dry run makes none.
+    /// - Throws: ``CommandFailure`` with 66 if the file is missing and this command makes none.
+    func fileToOpen(_ file: String, _ logger: Logger) throws(CommandFailure) -> String? {
+        try require(file)
+        guard isDryRun, !FileManager.default.fileExists(atPath: file) else { return file }
+        logger.warning("there is no such database file; without --dry-run it is made", metadata: ["file": "\(file)"])
+        return nil
+    }
+
+    /// - Throws: ``CommandFailure`` with 66 if all documents of the file are in collections that `embedded:` does not
+    ///   serve, unless this command may add the first one.
+    func checkCollections(of gateway: EmbeddedGateway, _ file: String, _ logger: Logger) throws {
+        let others = try gateway.collectionsBeside()
+        guard !others.isEmpty else { return }
+        guard mayBeFirst else {
+            throw CommandFailure(
+                .missingInput,
+                "\(file) has no documents in the default collection, only in \(others.joined(separator: ", ")); "
+                    + "serve these with 'changebot gateway --data FILE --config FILE' and use their URL")
+        }
+        logger.warning(
+            "the documents of this file are in other collections; these go to the default collection",
+            metadata: ["file": "\(file)", "collections": "\(others.joined(separator: ","))"])
+    }
+}

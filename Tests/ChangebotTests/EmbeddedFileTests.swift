@@ -1,0 +1,81 @@
+import Foundation
+import TestKit
+import Testing
+
+/// What commands do with the file of `embedded:FILE`.
+@Suite(.timeLimit(.minutes(5))) struct EmbeddedFileTests {
+    private static let rules = Program.pictureRules
+
+    private func run(_ command: [String], on file: String, in folder: String) async throws -> Program.Result {
+        let first = command.first ?? ""
+        let more: [String] =
+            switch first {
+            case "export": ["--output", folder + "/out.ndjson"]
+            case "import": [folder + "/in.ndjson"]
+            default: ["--rules", Self.rules, "--state", folder + "/state"]
+            }
+        try Data("{\"_id\":\"a\"}\n".utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
+        return try await Program.run(command + ["--gateway", "embedded:" + file] + more)
+    }
+
+    /// A mistyped name would be an empty database, and the command would succeed.
+    @Test(
+        arguments: [
+            (["export"], 66, false, "there is no file"), (["fix"], 66, false, "there is no file"),
+            (["fix", "--dry-run"], 66, false, "there is no file"),
+            (["dead-letters", "retry"], 66, false, "there is no state"),
+            (["run", "--once"], 0, true, "made a database file"), (["import"], 0, true, "made a database file"),
+            (["run", "--once", "--dry-run"], 0, false, "without --dry-run it is made"),
+            (["import", "--dry-run"], 0, false, "without --dry-run it is made"),
+        ] as [([String], Int32, Bool, String)])
+    func aMissingFile(command: [String], code: Int32, isMade: Bool, part: String) async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/none.sqlite"
+            let result = try await run(command, on: file, in: folder)
+            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+            #expect(FileManager.default.fileExists(atPath: file) == isMade)
+            guard isMade else { return }
+            let again = try await run(command, on: file, in: folder)
+            #expect(!again.errors.contains(part), "\(again.errors)")
+        }
+    }
+
+    /// The gateway added its tables to the state of a bot, which no bot could read any more.
+    @Test(arguments: [["export"], ["fix"], ["run", "--once"], ["run", "--once", "--dry-run"], ["import"]])
+    func aFileOfAnotherProgramIsLeftAlone(command: [String]) async throws {
+        try await Program.withDirectory { folder in
+            _ = try await run(["run", "--once"], on: folder + "/g.sqlite", in: folder)
+            let file = folder + "/state/changebot.sqlite"
+            let before = try Data(contentsOf: URL(fileURLWithPath: file))
+            let result = try await run(command, on: file, in: folder)
+            #expect(result.code == 66, "\(result.errors)")
+            #expect(result.errors.contains("it belongs to another program: its tables are"), "\(result.errors)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
+            #expect(try await Program.run(["checkpoint", "show", "--state", folder + "/state"]).code == 0)
+        }
+    }
+
+    /// Documents of other collections are not served: the file seemed empty.
+    @Test(
+        arguments: [(["export"], 66), (["fix"], 66), (["run", "--once"], 66), (["import"], 0)] as [([String], Int32)])
+    func aFileWithOtherCollections(command: [String], code: Int32) async throws {
+        try await Program.withDirectory { folder in
+            let users =
+                #"{"databases":{"todo":{"guest":{"collection_access":{"s":{"c":{"admin_channels":["*"]}}}},"scopes":{"s":{"collections":{"c":{}}}}}}}"#
+            try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
+            let file = folder + "/g.sqlite"
+            let process = try ChildProcess([
+                Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json", "--data", file,
+            ])
+            defer { process.kill() }
+            let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
+            try await CommandBench(url: url + ".s.c", folder: folder).put([#"{"_id":"b"}"#])
+            let busy = try await run(command, on: file, in: folder)
+            #expect(busy.code == 75 && busy.errors.contains("another gateway has it open"), "\(busy.errors)")
+            process.signal(SIGTERM)
+            _ = await process.wait()
+            let result = try await run(command, on: file, in: folder)
+            #expect(result.code == code && result.errors.contains("s.c"), "\(result.errors)")
+        }
+    }
+}
