@@ -30,6 +30,7 @@ import Testing
     @Test(arguments: [
         (#"{"databases":{"todo":{"sync":"function(d){}"}}}"#, ":1:30: \"sync\" functions are not supported"),
         ("{", ":1:2: "),
+        (#"{"databases":{"todo":{"scopes":{"a b":{"collections":{"c":{}}}}}}}"#, ":1:55: scopes and collections have"),
     ])
     func aConfigurationThatIsNotValidIsRefused(text: String, message: String) async throws {
         try await Program.withDirectory { folder in

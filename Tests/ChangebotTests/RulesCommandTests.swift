@@ -181,18 +181,6 @@ import Testing
         }
     }
 
-    @Test func explainTakesOneDocument() async throws {
-        try await Program.withDirectory { folder in
-            let file = folder + "/d.ndjson"
-            try Data("{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n".utf8).write(to: URL(fileURLWithPath: file))
-            let result = try await Program.run(["rules", "explain", Program.pictureRules, "--document", file])
-            #expect(result.code == 65)
-            #expect(result.errors.contains("\(file):2:1: a second document begins here"), "\(result.errors)")
-            #expect(result.errors.contains("changebot rules try"))
-            #expect(try await Program.run(["rules", "try", Program.pictureRules, "--input", file]).code == 0)
-        }
-    }
-
     @Test func explainNamesTheClauseThatFailed() async throws {
         try await withFile { folder, file in
             try Data(#"{"_id":"a","task":"tea","done":true,"at":20}"#.utf8).write(

@@ -5,7 +5,7 @@ import Testing
 @Suite struct SettingsTests {
     @Test(
         arguments: [
-            ("500ms", .milliseconds(500)), ("30", .seconds(30)), ("30s", .seconds(30)), ("5m", .seconds(300)),
+            ("500ms", .milliseconds(500)), ("30", nil), ("0s", .zero), ("30s", .seconds(30)), ("5m", .seconds(300)),
             ("2h", .seconds(7200)), ("1d", .seconds(86400)), ("", nil), ("x", nil), ("5 m", nil), ("-1s", nil),
             ("5w", nil),
         ] as [(String, Duration?)])
@@ -13,7 +13,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("24MiB", 24 << 20), ("24M", 24 << 20), ("512k", 512 << 10), ("1GiB", 1 << 30), ("100", 100), ("", nil),
+            ("24MiB", 24 << 20), ("24M", 24 << 20), ("512k", 512 << 10), ("1GiB", 1 << 30), ("100B", 100), ("100", nil),
+            ("", nil),
             ("M", nil), ("1.5M", nil), ("0", nil), ("1099511627776G", nil), ("9999999999999999999", nil),
         ] as [(String, Int?)])
     func byteSizes(text: String, bytes: Int?) { #expect(ByteSize(argument: text)?.bytes == bytes) }

@@ -10,7 +10,12 @@ extension UsersFile {
             for collection in try members(scope.value["collections"], "\"collections\"") {
                 try expectObject(collection.value, "a collection")
                 try refuseFunctions(collection.value)
-                names.append("\(scope.name.string ?? "").\(collection.name.string ?? "")")
+                let name = "\(scope.name.string ?? "").\(collection.name.string ?? "")"
+                guard EmbeddedGateway.isCollectionName(name) else {
+                    throw fault(
+                        "scopes and collections have names of 1 to 30 letters, digits, _, % and -", at: collection.name)
+                }
+                names.append(name)
             }
         }
         guard !names.isEmpty else { throw fault("\"scopes\" must hold a collection at least", at: scopes) }

@@ -26,7 +26,9 @@ public struct GatewayURL: Hashable, Sendable {
         guard !host.isEmpty, !host.hasPrefix(":") else { throw .init("the URL names no host") }
         guard Self.hasValidPort(host), !rest[authorityEnd...].contains("@") else {
             // What stands here may be half a password: nothing of it is printed.
-            throw .init("the URL's port is not a number; in user info, write '/' as %2F, '@' as %40, ':' as %3A")
+            throw .init(
+                "the URL's port must be a number from 1 to 65535; in user info, write '/' as %2F, '@' as %40, ':' as %3A"
+            )
         }
         userInfo = try Self.credentials(in: authority[..<hostStart].dropLast())
 
@@ -62,6 +64,17 @@ public struct GatewayURL: Hashable, Sendable {
     var prefix: String? {
         guard let scheme = base.range(of: "://") else { return nil }
         return base[scheme.upperBound...].firstIndex(of: "/").map { String(base[$0...]) }
+    }
+
+    /// What may be wrong with it if there is no such database: `/todo/x` names the database `x`. Nil for one without a
+    /// prefix.
+    var advice: String? {
+        guard let scheme = base.range(of: "://"), let slash = base[scheme.upperBound...].lastIndex(of: "/") else {
+            return nil
+        }
+        let part = base[base.index(after: slash)...]
+        return "the last part of the path names the database, here '\(keyspace.database)'; "
+            + "if you mean the database '\(part)', write \(base)"
     }
 
     /// The gateway is on this machine: `localhost`, `127.…`, `[::1]`.

@@ -35,6 +35,7 @@ struct FixCommand: AsyncParsableCommand {
     var limit: Count?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "With --dry-run: the time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: the time of the start.",
             valueName: "time"), transform: PointInTimeArgument.parse)

@@ -44,6 +44,7 @@ struct GatewayCommand: AsyncParsableCommand {
     var faults: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long the gateway may take to stop. Default: 30s.", valueName: "duration"),
         transform: TimeSpan.parse)
     var shutdownGrace: TimeSpan?
@@ -64,8 +65,13 @@ struct GatewayCommand: AsyncParsableCommand {
         ]
         try files.check()
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
+        let name = database ?? environment["database"] ?? "todo"
+        guard EmbeddedGateway.isDatabaseName(name) else {
+            throw CommandFailure(
+                .usage, "--database '\(name)' is not valid: write \(EmbeddedGateway.databaseNameAdvice)")
+        }
         var configuration = EmbeddedGateway.Configuration(
-            database: database ?? environment["database"] ?? "todo",
+            database: name,
             storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
             host: place.host, port: place.port, logger: logger)
         if let file = config ?? environment["config"] {

@@ -8,6 +8,7 @@ struct CommonJobOptions: ParsableArguments {
     var summary: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long a one-shot run retries while the gateway fails. If given, it also retries the first contact. Default: 5m.",
             valueName: "duration"), transform: TimeSpan.parse)
@@ -21,6 +22,7 @@ struct CommonJobOptions: ParsableArguments {
     var maxErrors: ErrorLimit?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long a run that is asked to stop may take to finish the work in progress. Default: 30s.",
             valueName: "duration"), transform: TimeSpan.parse)

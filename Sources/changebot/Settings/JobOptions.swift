@@ -14,6 +14,7 @@ struct JobOptions: ParsableArguments {
     var dryRun = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How much memory the documents in progress may take together. Default: 24MiB.", valueName: "size"),
         transform: ByteSize.parse)

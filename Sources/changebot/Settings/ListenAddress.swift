@@ -5,11 +5,13 @@ struct ListenAddress: Equatable {
 
     /// - Throws: ``CommandFailure`` with 64.
     init(_ text: String) throws(CommandFailure) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-            (0...65535).contains(port)
-        else {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
             throw CommandFailure(
                 .usage, "--listen '\(text)' is not valid: write HOST:PORT, such as 127.0.0.1:4985 or [::1]:4985")
+        }
+        guard (0...65535).contains(port) else {
+            throw CommandFailure(
+                .usage, "--listen '\(text)' is not valid: write a port from 1 to 65535, or 0 for a free one")
         }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

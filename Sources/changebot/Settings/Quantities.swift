@@ -25,9 +25,9 @@ struct InvalidValue: Error, CustomStringConvertible {
     var description: String { "write \(expected)" }
 }
 
-/// A span of time on the command line: `500ms`, `30s`, `5m`, `2h`, `1d`; a bare number is seconds.
+/// A span of time on the command line: `500ms`, `30s`, `5m`, `2h`, `1d`.
 struct TimeSpan: OptionValue {
-    static let expected = "a number and ms, s, m, h or d, such as 30s or 5m"
+    static let expected = "a whole number and its unit, ms, s, m, h or d, such as 30s or 5m"
 
     let duration: Duration
 
@@ -36,7 +36,7 @@ struct TimeSpan: OptionValue {
         guard let count = Int64(digits), count <= 1_000_000_000 else { return nil }
         switch argument.dropFirst(digits.count) {
         case "ms": duration = .milliseconds(count)
-        case "", "s": duration = .seconds(count)
+        case "s": duration = .seconds(count)
         case "m": duration = .seconds(count * 60)
         case "h": duration = .seconds(count * 3600)
         case "d": duration = .seconds(count * 86400)
@@ -45,9 +45,9 @@ struct TimeSpan: OptionValue {
     }
 }
 
-/// A size on the command line, not zero: `24MiB`, `24M`, `512KiB`, `1GiB`; a bare number is bytes. K, M and G are 1,024-fold.
+/// A size on the command line, not zero: `24MiB`, `24M`, `512KiB`, `1GiB`, `4096B`. K, M and G are 1,024-fold.
 struct ByteSize: OptionValue {
-    static let expected = "a number and KiB, MiB or GiB, such as 24MiB"
+    static let expected = "a whole number from 1 on and its unit, KiB, MiB or GiB, such as 24MiB"
 
     let bytes: Int
 
@@ -55,7 +55,7 @@ struct ByteSize: OptionValue {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         guard let count = Int(digits), (1...1 << 30).contains(count) else { return nil }
         switch argument.dropFirst(digits.count).lowercased() {
-        case "", "b": bytes = count
+        case "b": bytes = count
         case "k", "kib", "kb": bytes = count << 10
         case "m", "mib", "mb": bytes = count << 20
         case "g", "gib", "gb": bytes = count << 30
@@ -78,7 +78,7 @@ struct PointInTimeArgument: OptionValue {
 
 /// A number of things on the command line, not negative.
 struct Count: OptionValue {
-    static let expected = "a whole number such as 100"
+    static let expected = "a whole number, 0 or more, such as 100"
 
     let number: Int
 
@@ -89,7 +89,7 @@ struct Count: OptionValue {
 }
 
 extension ErrorLimit: OptionValue {
-    static let expected = "a number such as 10, or a percentage from 0% to 100% such as 5%"
+    static let expected = "a whole number, 0 or more, such as 10, or a percentage from 0% to 100% such as 5%"
 
     init?(argument: String) { self.init(argument) }
 }

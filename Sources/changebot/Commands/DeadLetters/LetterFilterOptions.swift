@@ -14,9 +14,10 @@ struct LetterFilterOptions: ParsableArguments {
     var reason: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Only those since this time: 2026-11-20T10:00:00Z, or 2h, 30m or 7d ago.",
-            valueName: "time"))
+            valueName: "time"), transform: SinceArgument.parse)
     var since: SinceArgument?
 
     var filter: LetterFilter {
@@ -26,12 +27,14 @@ struct LetterFilterOptions: ParsableArguments {
 }
 
 /// A point in time on the command line, or a span of time back from now.
-struct SinceArgument: ExpressibleByArgument {
+struct SinceArgument: OptionValue {
+    static let expected = "a time such as 2026-11-20T10:00:00Z, or how long ago, such as 2h"
+
     /// Since 1970.
     let seconds: Int
 
     init?(argument: String) {
-        if let span = TimeSpan(argument: argument), Int(argument) == nil {
+        if let span = TimeSpan(argument: argument) {
             seconds = Timestamp.secondsNow - Int(span.duration.components.seconds)
             return
         }

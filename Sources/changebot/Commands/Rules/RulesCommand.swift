@@ -30,6 +30,7 @@ struct RuleFileArguments: ParsableArguments {
 /// The time that rules know as `$now`.
 struct NowOption: ParsableArguments {
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: now.", valueName: "time"),
         transform: PointInTimeArgument.parse)
