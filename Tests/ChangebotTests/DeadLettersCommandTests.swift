@@ -87,6 +87,33 @@ import Testing
         }
     }
 
+    /// What was printed named no state and no database, and so did not work.
+    @Test func printedCommandsWorkAsTheyArePrinted() async throws {
+        try await withLetters { bench in
+            func expectPrinted(_ command: [String]) async throws {
+                let result = try await Program.run(command + ["--state", bench.state, "--name", "changebot"])
+                let words = try #require(
+                    result.errors.split(separator: "\n").last?.components(separatedBy: ": changebot "))
+                #expect(words.count == 2, "\(result.errors)")
+                let process = try ChildProcess(["/bin/sh", "-c", "\(Program.path) \(words.last ?? "") 2>&1"])
+                let output = String(decoding: await process.readToEnd(), as: UTF8.self)
+                #expect(await process.wait() == 0, "\(result.errors)\(output)")
+            }
+            let commands = [
+                ["dead-letters", "show", "s.2"], ["dead-letters", "drop", "s.2"], ["checkpoint", "set", "nowhere"],
+                ["checkpoint", "reset"],
+            ]
+            for command in commands { try await expectPrinted(command) }
+            let second = "embedded:" + bench.folder + "/the second.sqlite"
+            let rules = ["--rules", bench.folder + "/r.yaml"]
+            #expect(
+                try await Program.run(["run", "--once", "--gateway", second, "--state", bench.state] + rules).code == 0)
+            for command in commands { try await expectPrinted(command + ["--gateway", bench.url]) }
+            try await expectPrinted(["dead-letters", "retry", "--gateway", bench.url] + rules)
+            try await expectPrinted(["dead-letters", "retry", "s.2", "--gateway", bench.url] + rules)
+        }
+    }
+
     @Test func onlyWhatIsNamedIsDropped() async throws {
         try await withLetters { bench in
             let unknown = try await bench.command("dead-letters", "drop", "1", "nobody")

@@ -43,13 +43,17 @@ package struct StateCatalogue: Sendable {
         }
         var information = stat()
         guard stat(place, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else {
-            throw .cannotCreate(path: directory, reason: "\(place) is no directory")
+            throw .cannotCreate(path: directory, reason: "\(place) is not a folder; choose another with --state")
         }
         guard access(place, W_OK | X_OK) == 0 else {
-            throw .cannotCreate(path: directory, reason: "\(place) can't be written to")
+            throw .cannotCreate(
+                path: directory, reason: "\(place) can't be written to; choose another folder with --state")
         }
         for number in try numbers() { _ = try files(number).exists() }
     }
+
+    /// Whether this bot has states of several databases: then a command must say which it means.
+    package var hasSeveral: Bool { ((try? states()) ?? []).count > 1 }
 
     /// Whether a state is there that belongs to the database at `address`, as far as the address tells, and knows its
     /// mark.

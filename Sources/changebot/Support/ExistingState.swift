@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Pipeline
+internal import Transfer
 
 /// Which state a command looks at or changes.
 struct ExistingStateOptions: ParsableArguments {
@@ -33,6 +34,12 @@ struct ExistingState {
     let isHint: Bool
 
     var name: String { catalogue.name }
+
+    /// The options by which other commands find this state.
+    var options: String {
+        guard let address, !isHint else { return catalogue.options }
+        return "\(catalogue.options) --gateway \(address.shellWord)"
+    }
 
     /// Opens it for the length of `body`.
     ///

@@ -26,6 +26,9 @@ struct StateLocation {
         return .chosen(StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose))
     }
 
+    /// The options by which other commands find this state.
+    var options: String { catalogue.options + (catalogue.hasSeveral ? " --gateway \(address.shellWord)" : "") }
+
     func discardIfTemporary() {
         if isTemporary { try? FileManager.default.removeItem(atPath: catalogue.directory) }
     }
@@ -43,6 +46,6 @@ extension GatewayChoice {
 }
 
 extension StateCatalogue {
-    /// The options by which other commands find this state.
+    /// The options by which other commands find the states of this bot.
     var options: String { "--state \(directory.shellWord) --name \(name.shellWord)" }
 }

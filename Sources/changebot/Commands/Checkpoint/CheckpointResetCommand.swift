@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import GatewayClient
 internal import Pipeline
+internal import Transfer
 
 struct CheckpointResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             try await ledger.resetCheckpoint(reason: "reset by hand")
             try notes.note(
                 "'\(state.name)' starts at the beginning, or at --since; "
-                    + "to undo this: changebot checkpoint set '\(before.queryValue.visible)' \(state.catalogue.options)"
+                    + "to undo this: changebot checkpoint set \(before.queryValue.shellWord) \(state.options)"
             )
         }
     }

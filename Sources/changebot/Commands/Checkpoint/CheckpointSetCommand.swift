@@ -23,13 +23,13 @@ struct CheckpointSetCommand: AsyncParsableCommand {
     }
 
     private func set() async throws {
+        let state = try state.existing(Environment())
         guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
             throw CommandFailure(
                 .usage,
-                "'\(self.sequence.visible)' is no place in a feed; to skip all that there is, "
-                    + "use 'changebot checkpoint reset' and then run with --since now")
+                "'\(self.sequence.visible)' is not a sequence; write \(SequenceArgument.expected). To skip all changes "
+                    + "up to now, start the run with --since now after: changebot checkpoint reset \(state.options)")
         }
-        let state = try state.existing(Environment())
         try await state.with(.alone) { ledger in
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")

@@ -30,9 +30,11 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                         ? "use only one of: numbers, --all, or --rule/--reason/--since"
                         : "which ones? give numbers, --rule, --reason or --since, or --all")
             }
-            let dropped = try await state.existing(Environment()).with(.beside) { ledger in
+            let state = try state.existing(Environment())
+            let dropped = try await state.with(.beside) { ledger in
                 if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
-                return try await ledger.drop(selection.letters(in: ledger).compactMap(\.filing?.number))
+                return try await ledger.drop(
+                    selection.letters(in: ledger, found: state.options).compactMap(\.filing?.number))
             }
             try notes.note("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")
         } catch {

@@ -54,7 +54,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                     gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
                     choose: { ledger in
                         guard selection.isEmpty else {
-                            return .numbers(try selection.letters(in: ledger).compactMap(\.filing?.number))
+                            return .numbers(
+                                try selection.letters(in: ledger, found: place.options).compactMap(\.filing?.number))
                         }
                         return .matching(filter, upTo: try ledger.newestDeadLetter())
                     },
@@ -78,7 +79,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "\(Quantity.count(outcome.left)) of \(before) dead letters are left; "
-                    + "see why with: changebot dead-letters list \(place.catalogue.options)")
+                    + "see why with: changebot dead-letters list \(place.options)")
         }
     }
 

@@ -21,9 +21,8 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             }
             let environment = Environment()
             let json = try environment.isOn(json, "json")
-            let letters = try await state.existing(environment).with(.beside) {
-                try selection.letters(in: $0)
-            }
+            let state = try state.existing(environment)
+            let letters = try await state.with(.beside) { try selection.letters(in: $0, found: state.options) }
             for (index, letter) in letters.enumerated() {
                 guard !json else {
                     try Console.write(LetterText.json(letter))
