@@ -31,7 +31,7 @@ extension Gateway {
         }
         noteRenewal(response.headers, of: authorization)
         guard (200..<300).contains(response.status) else {
-            throw await refusal(response, to: request, withholding: authorization.secrets)
+            throw await refusal(response, to: request, sentWith: authorization)
         }
         hasAnswered.withLock { $0 = true }
         return response
@@ -39,12 +39,12 @@ extension Gateway {
 
     /// What an answer means whose status is not a success.
     ///
-    /// - Parameter secrets: What the request held and no message may repeat.
+    /// - Parameter authorization: What the request was sent with. No message repeats its secrets.
     func refusal(
-        _ response: HTTPResponse, to request: GatewayRequest, withholding secrets: [String]
+        _ response: HTTPResponse, to request: GatewayRequest, sentWith authorization: Authorization
     ) async -> GatewayError {
         let error = await GatewayError(
-            refusal: response, to: request, of: url, dialect: dialect, withholding: secrets)
+            refusal: response, to: request, of: url, dialect: dialect, sentWith: authorization)
         guard error.code == .malformedAnswer else { return error }
         return await schemeError() ?? error
     }

@@ -19,16 +19,17 @@ extension GatewayError {
         case _ where error.code.timeout != nil: code = .timedOut
         default: code = .connectionLost
         }
-        self.init(code, [error.description, error.code.tlsProblem?.remedy].compactMap(\.self).joined(separator: "; "))
+        self.init(code, [error.description, error.code.remedy].compactMap(\.self).joined(separator: "; "))
     }
 
     /// An answer whose status is not a success. Reads as much of its body as names the reason.
     ///
-    /// - Parameter secrets: What the request held and no message may repeat.
+    /// - Parameter authorization: What the request was sent with. No message repeats its secrets.
     init(
         refusal response: HTTPResponse, to request: GatewayRequest, of url: GatewayURL, dialect: GatewayDialect,
-        withholding secrets: [String]
+        sentWith authorization: Authorization
     ) async {
+        let secrets = authorization.secrets
         let body = (try? await response.body.collect(upTo: 64 << 10)) ?? []
         let answer = SmallJSON(body)
         let (name, status) = (answer?["error"]?.string, response.status)
@@ -55,7 +56,10 @@ extension GatewayError {
         case .databaseOffline?: self.code = .unavailable
         default: break
         }
-        if let remedy = cause?.remedy(for: url) { message += "; \(remedy)" }
+        let isMissing = status == 404 && request.subject == .database
+        if let remedy = isMissing ? url.advice ?? cause?.remedy(for: url) : cause?.remedy(for: url, authorization) {
+            message += "; \(remedy)"
+        }
     }
 
     /// What an answer says that comes from something before the gateway, or from no gateway at all.
@@ -76,6 +80,18 @@ extension GatewayError {
             ? "an HTML page" : SmallJSON(body) == nil ? "something that is not JSON" : "JSON that no gateway sends"
         return GatewayError(
             .malformedAnswer, "\(url) answers with \(found): a proxy or another server, not a gateway?")
+    }
+}
+
+extension HTTPTransportError.Code {
+    /// What a person can do about it; nil where the message says it all.
+    fileprivate var remedy: String? {
+        switch self {
+        case .cannotResolve: "check its name"
+        case .cannotConnect: "check that the gateway is running and that this is its address"
+        case .timedOut(.connect): "check the address, and that no firewall stops the request"
+        default: tlsProblem?.remedy
+        }
     }
 }
 

@@ -112,7 +112,21 @@ extension GatewayError {
 
 extension GatewayError.Cause {
     /// What a person can do about it; nil where the reason says it all.
-    func remedy(for url: GatewayURL) -> String? {
+    ///
+    /// - Parameter authorization: What the request was sent with.
+    func remedy(for url: GatewayURL, _ authorization: Authorization = .credentials(nil)) -> String? {
+        switch (name, authorization) {
+        case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)):
+            "check the token: is it one for this gateway, and has it expired?"
+        case (.unknownDatabaseOrLogin, .credentials(nil)):
+            "a user name and password are needed, or there is no database '\(url.keyspace.database)'"
+        case (.unknownDatabaseOrLogin, .credentials(.bearer)):
+            "the token is not valid, or there is no database '\(url.keyspace.database)'"
+        default: remedy(for: url)
+        }
+    }
+
+    private func remedy(for url: GatewayURL) -> String? {
         switch name {
         case .loginRequired: "give a user name and password"
         case .wrongCredentials: "check the user name and password"

@@ -43,12 +43,17 @@ import Testing
             (["run", "--once", "--rules", Program.rules, "--gateway", noGateway, "--name", "../x"], 64, "--name"),
             (["run", "--once", "--rules", Program.rules, "--gateway", noGateway, "--dialect", "x"], 64, "--dialect"),
             (["run", "--once", "--rules", "/nonexistent.yaml", "--gateway", noGateway], 66, "/nonexistent.yaml"),
-            (["run", "--once", "--rules", Program.rules, "--gateway", noGateway], 69, "127.0.0.1:1"),
+            (
+                ["run", "--once", "--rules", Program.rules, "--gateway", noGateway], 69,
+                "127.0.0.1:1: can't connect: Connection refused; check that the gateway is running"
+            ),
             (
                 ["run", "--once", "--rules", Program.rules, "--gateway", "http://nonexistent.invalid/todo"], 69,
                 "nonexistent"
             ),
             (["gateway", "--listen", "nowhere"], 64, "HOST:PORT"),
+            (["run", "--once", "--rules", Program.rules, "--gateway", "http://h:99999/todo"], 64, "from 1 to 65535"),
+            (["dead-letters", "list", "--since", "-2h"], 64, "how long ago"),
         ] as [([String], Int32, String)])
     func wrongUseAndMissingThings(arguments: [String], code: Int32, part: String) async throws {
         try await Program.withDirectory { directory in
@@ -95,6 +100,46 @@ import Testing
         }
     }
 
+    /// Who asks at a gateway with users, and what is said of it.
+    @Test(
+        arguments: [
+            ([:], "/todo", 77, "give a user name and password (HTTP 401); no credentials are set: set CHANGEBOT_USER"),
+            (["CHANGEBOT_TOKEN": "hunter22"], "/todo", 77, "check the token"),
+            (
+                ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "hunter22"], "/todo", 77,
+                "check the user name and password"
+            ),
+            ([:], "/other", 77, "or there is no database 'other'"),
+            ([:], "/todo/x", 66, "if you mean the database 'todo', write http://127.0.0.1:"),
+        ] as [([String: String], String, Int32, String)])
+    func whoIsRefusedIsToldWhy(environment: [String: String], path: String, code: Int32, part: String) async throws {
+        try await Program.withDirectory { folder in
+            let users =
+                #"{"databases":{"todo":{"guest":{"disabled":true},"users":{"amy":{"password":"secret","admin_channels":["*"]}}}}}"#
+            try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
+            let process = try ChildProcess([
+                Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json",
+            ])
+            defer { process.kill() }
+            let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
+            let result = try await Program.run(
+                [
+                    "run", "--once", "--rules", Program.pictureRules, "--state", folder + "/state", "--gateway",
+                    url.dropLast("/todo".count) + path,
+                ], environment: environment)
+            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+        }
+    }
+
+    @Test func aFolderThatCanNotBeMadeIsNamed() async throws {
+        try await Program.withDirectory { folder in
+            let run = ["run", "--once", "--rules", Program.pictureRules, "--gateway", "embedded:\(folder)/g.sqlite"]
+            let result = try await Program.run(run + ["--state", "/proc/x/y"])
+            #expect(result.code == 73, "\(result.errors)")
+            #expect(result.errors.contains("can't create /proc/x: No such file or directory"), "\(result.errors)")
+        }
+    }
+
     @Test func contradictoryCredentialsAreWrongUsage() async throws {
         try await Program.withDirectory { state in
             let result = try await Program.run(
@@ -114,6 +159,7 @@ import Testing
             (["CHANGEBOT_PASSWORD_FILE": "/nonexistent/hunter"], 64, "CHANGEBOT_USER"),
             (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/nonexistent/p"], 66, "/nonexistent/p"),
             (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/tmp"], 66, "CHANGEBOT_PASSWORD_FILE"),
+            (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/dev/null"], 66, "is empty"),
             (["CHANGEBOT_TOKEN": "hunter22", "CHANGEBOT_PASSWORD": "hunter22"], 64, "CHANGEBOT_TOKEN"),
             (["CHANGEBOT_AUTH": "session"], 64, "--auth session"),
             (["CHANGEBOT_USER": "amy:hunter22", "CHANGEBOT_PASSWORD": "x"], 64, "CHANGEBOT_USER can't contain ':'"),

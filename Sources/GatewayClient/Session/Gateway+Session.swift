@@ -85,7 +85,7 @@ extension Gateway {
         let response = try await send(request, as: .credentials(nil))
         guard response.status == 200 else {
             throw await refusal(
-                response, to: request, withholding: GatewayCredentials.basic(user: name, password: password).secrets)
+                response, to: request, sentWith: .credentials(.basic(user: name, password: password)))
         }
         let answer: [UInt8]
         do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 extension HTTPTransportError {
     /// What libcurl's `result` means for `transfer`.
@@ -17,6 +18,13 @@ extension HTTPTransportError {
         if code == .tooLarge { return "the header of the answer is too long" }
         if result == CURLE_SEND_FAIL_REWIND { return "the connection ended before the answer" }
         let words = transfer.errorMessage
+        if let host = transfer.place.host {
+            if result == CURLE_COULDNT_RESOLVE_HOST { return "can't find the address of this host" }
+            // With a proxy, libcurl names that instead.
+            if words.hasPrefix("Failed to connect to \(host) port"), let reason = transfer.systemReason {
+                return "can't connect: \(reason)"
+            }
+        }
         return words.isEmpty ? String(cString: curl_easy_strerror(result)) : words
     }
 
@@ -76,6 +84,13 @@ extension CurlTransfer {
         guard !head.isComplete else { return nil }
         let isTooLarge = result == CURLE_RECV_ERROR && errorMessage.contains("Too large response headers")
         return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil
+    }
+
+    /// Why the system did not connect: `Connection refused`.
+    fileprivate var systemReason: String? {
+        var code = 0
+        ccurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &code)
+        return code == 0 ? nil : String(cString: strerror(Int32(code)))
     }
 
     /// What OpenSSL said of the certificate.

@@ -67,11 +67,15 @@ struct StateFiles: Sendable {
     ///
     /// - Throws: ``StateError``: `.cannotCreate`.
     func createDirectory() throws(StateError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw .cannotCreate(path: directory, reason: error.localizedDescription)
+        var missing: [String] = []
+        var url = URL(fileURLWithPath: directory)
+        while !FileManager.default.fileExists(atPath: url.path), url.path != "/" {
+            missing.append(url.path)
+            url.deleteLastPathComponent()
+        }
+        for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {
+            throw .cannotCreate(
+                path: path, reason: "\(String(cString: strerror(errno))); choose another folder with --state")
         }
     }
 
