@@ -179,7 +179,7 @@ let package = Package(
             dependencies: ["Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", .grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "TestKit"],
+            name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
             swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],

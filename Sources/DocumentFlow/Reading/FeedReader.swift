@@ -117,7 +117,6 @@ package struct FeedReader: Sendable {
         /// Where the answer that was read last began.
         var asked: SequenceID
         var pace: FeedPace
-        var outage = Outage()
         /// Requests in a row that were ended while nothing moved.
         var idleEnds = 0
     }
@@ -200,7 +199,7 @@ package struct FeedReader: Sendable {
 
     /// The feed was read to its end.
     private func noteCaughtUp(_ progress: inout Progress) {
-        progress.outage.end(logger)
+        retries.outage.end(logger)
         guard !progress.hasCaughtUp else { return }
         progress.hasCaughtUp = true
         if tellsCaughtUp { logger.info("caught up", metadata: ["since": "\(progress.position)"]) }
@@ -243,8 +242,8 @@ package struct FeedReader: Sendable {
 
     /// What there is by then is asked for at once: so it shows soon whether the gateway is there again.
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
-        progress.outage.note()
         progress.hasCaughtUp = false
-        try await progress.retrier.wait(after: error, "the changes feed broke off; going on from the last change")
+        try await progress.retrier.wait(
+            after: error, "the changes feed broke off; going on from the last change", stopsAll: true)
     }
 }

@@ -47,18 +47,16 @@ package struct GatewayContact: Sendable {
         _ policy: RetryPolicy, _ question: () async throws -> Answer
     ) async throws -> Answer {
         var retrier = retrier(policy)
-        var outage = Outage()
         while true {
             do {
                 let answer = try await question()
-                outage.end(logger)
+                settings.outage.end(logger)
                 return answer
             } catch let error as GatewayError {
-                outage.note()
                 // What is no gateway is told of once, at the end.
                 try await retrier.wait(
-                    after: error, "no proper answer from the gateway yet",
-                    level: error.code == .malformedAnswer ? .debug : .warning)
+                    after: error, "no proper answer from the gateway; trying again",
+                    level: error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)
             }
         }
     }
@@ -113,7 +111,8 @@ package struct GatewayContact: Sendable {
         _ duration: Duration, after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata
     ) async throws {
         let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(duration.text)"]
-        logger.warning(message, metadata: metadata.merging(facts) { _, new in new })
+        let level: Logger.Level = settings.outage.note(error) ? .warning : .debug
+        logger.log(level: level, message, metadata: metadata.merging(facts) { _, new in new })
         await noteRetry()
         try await Task.sleep(for: duration)
     }

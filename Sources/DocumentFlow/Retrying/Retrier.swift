@@ -19,25 +19,30 @@ package struct Retrier: Sendable {
         self.noteRetry = noteRetry
     }
 
-    /// A proper answer came: what was borne until now counts no more.
-    package mutating func succeed() { policy.succeed() }
+    /// A proper answer came: failures before it count no more.
+    package mutating func succeed() {
+        policy.succeed()
+        policy.settings.outage.end(logger, tellingFrom: Outage.shortest)
+    }
 
     /// Waits before the same is asked again.
     ///
     /// - Parameters:
     ///   - message: What could not be done, for the log. The error and the wait are told with it.
     ///   - metadata: More facts; a `reason` stands for the error.
+    ///   - stopsAll: The run can do nothing else until the request succeeds.
     /// - Throws: ``RunFailure`` if the policy gives up, `CancellationError`, what the pauses throw.
     package mutating func wait(
         after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata = [:],
-        level: Logger.Level = .warning
+        level: Logger.Level = .warning, stopsAll: Bool = false
     ) async throws {
         if error.code == .cancelled { throw CancellationError() }
         switch policy.verdict(on: error) {
         case .end(let failure): throw failure
         case .retry(let delay):
             let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(delay.text)"]
-            logger.log(level: level, message, metadata: facts.merging(metadata) { _, given in given })
+            let isNews = policy.settings.outage.note(error, stopsAll: stopsAll)
+            logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
             await noteRetry()
             try await pauses.wait(delay)
         }

@@ -2,16 +2,18 @@ package import GatewayClient
 
 /// Decides after each failed request whether to try again, when, or to end the run. One per task that sends requests.
 ///
-/// A daemon waits for whatever may pass. A one-shot job gives up at once if its first contact is refused, and after
-/// `retryFor` of trouble later on.
+/// A daemon waits for whatever may pass. A one-shot job gives up at once if its first contact fails, and later when
+/// requests have failed for `retryFor`.
 package struct RetryPolicy: Sendable {
     package struct Settings: Sendable {
         /// A daemon never gives up on what may pass.
         package var isDaemon = false
-        /// How long a one-shot job bears trouble. Counted from the last success.
+        /// How long a one-shot job retries. Counted from the last success.
         package var retryFor: Duration = .seconds(300)
         /// Whether `retryFor` also holds for the first contact.
         package var waitsForFirstContact = false
+        /// Shared by all tasks of the run.
+        package let outage = Outage()
 
         package init() {}
     }
@@ -27,7 +29,7 @@ package struct RetryPolicy: Sendable {
     /// Asked again sooner, it would be refused for the same reason.
     private static let waitAfterRefusal: Duration = .seconds(2)
 
-    private let settings: Settings
+    package let settings: Settings
     private var backoff: Backoff
     private var hasSucceeded: Bool
     private var troubleSince: ContinuousClock.Instant?
@@ -80,7 +82,7 @@ package struct RetryPolicy: Sendable {
             return .end(RunFailure(.notAGateway, error.description))
         case .tlsFailed where !hasSucceeded: return .end(RunFailure(.unreachable, error.description))
         case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
-            return .end(RunFailure(.unreachable, error.description))
+            return .end(RunFailure(.unreachable, "\(error); to wait for it, add --retry-for 5m"))
         case .tlsFailed: break
         case .invalidRequest: return .end(RunFailure(.badConfiguration, error.description))
         // What was answered properly before will be again: a stray status ends no daemon.

@@ -1,0 +1,72 @@
+import DocumentFlow
+import GatewayClient
+import Locking
+import Logging
+import Testing
+
+/// What a run tells of a gateway that is away.
+@Suite struct OutageTests {
+    private static let refused = GatewayError(.cannotConnect, "refused")
+
+    private final class Lines: Sendable {
+        let all = Locked<[String]>([])
+
+        var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+    }
+
+    private struct Handler: LogHandler {
+        let lines: Lines
+        var logLevel = Logger.Level.info
+        var metadata: Logger.Metadata = [:]
+
+        init(lines: Lines) { self.lines = lines }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { lines.all.withLock { $0.append("\(event.level) \(event.message)") } }
+    }
+
+    private func retrier(_ settings: RetryPolicy.Settings, _ lines: Lines) -> Retrier {
+        Retrier(
+            RetryPolicy(settings, hasSucceeded: true), pauses: Pauses { _ in }, logger: lines.logger, noteRetry: {})
+    }
+
+    /// Each writer told of it, each time.
+    @Test func anOutageOfSeveralWritersIsOneLine() async throws {
+        let lines = Lines()
+        var settings = RetryPolicy.Settings()
+        settings.isDaemon = true
+        var writers = (0..<4).map { _ in retrier(settings, lines) }
+        for _ in 0..<3 {
+            for index in writers.indices { try await writers[index].wait(after: Self.refused, "a write failed") }
+        }
+        #expect(lines.all.withLock { $0 } == ["warning a write failed"])
+        // Over at once: nobody wants to know.
+        for index in writers.indices { writers[index].succeed() }
+        #expect(lines.all.withLock { $0.count } == 1)
+        try await writers[0].wait(after: Self.refused, "a write failed")
+        #expect(lines.all.withLock { $0.count } == 2)
+    }
+
+    @Test func itsEndIsToldOnceAndALongOneAgain() {
+        let lines = Lines()
+        let outage = Outage()
+        let start = ContinuousClock.now
+        #expect(outage.note(Self.refused, now: start))
+        #expect(!outage.note(Self.refused, now: start + .seconds(59)))
+        #expect(outage.note(Self.refused, now: start + .seconds(60)))
+        #expect(!outage.note(Self.refused, now: start + .seconds(61)))
+        for _ in 0..<2 { outage.end(lines.logger, tellingFrom: Outage.shortest, now: start + .seconds(70)) }
+        #expect(lines.all.withLock { $0 } == ["notice reached the gateway again after 70 s"])
+    }
+
+    /// Of these each is told: they may be about single documents.
+    @Test func whatTheGatewayAnswersIsNoOutage() {
+        let outage = Outage()
+        for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500))) }
+        for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500), stopsAll: true)) }
+    }
+}
