@@ -71,6 +71,11 @@ import Testing
             let state = try await shown(bench).root
             #expect(state["sequence"].map { Array($0.bytes) } == Array(json.utf8))
             #expect(state["reason"]?.string == "set by hand")
+            // As people write it, and as the log shows it.
+            let plain = json.split(separator: "\"").joined()
+            #expect(set.errors.contains("continues after \(plain);"), "\(set.errors)")
+            let text = try await bench.command("checkpoint", "show").output
+            #expect(text.contains("checkpoint     \(plain)\n"), "\(text)")
             #expect(state["rule_set"]?.string == rules)
         }
     }

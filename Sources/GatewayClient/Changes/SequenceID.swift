@@ -31,7 +31,8 @@ public struct SequenceID: Hashable, Sendable {
 
     private init(unchecked json: [UInt8]) { self.json = json }
 
-    /// The sequence as the value of `since` in a query: a string without its quotes, a number as it is.
+    /// A string without its quotes, a number as it is: the value of `since` in a query, and how people read and write a
+    /// sequence.
     public var queryValue: String {
         guard json.first == UInt8(ascii: "\""), let text = try? JSONText(json) else {
             return String(decoding: json, as: UTF8.self)

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import GatewayClient
 
 /// The states of one bot, one for each database that it works on.
 ///
@@ -201,7 +202,7 @@ extension StateCatalogue {
 
     private static func list(_ states: [StateFacts]) -> String {
         states.map { state in
-            "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint ?? "none"))"
+            "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint.flatMap { SequenceID($0)?.queryValue } ?? "none"))"
         }.joined(separator: ", ")
     }
 }

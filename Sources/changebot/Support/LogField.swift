@@ -2,15 +2,17 @@ internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-/// One piece of metadata of a log line. Most of it comes as text, `"\(count)"`: its key tells what the text stands for.
+/// One piece of metadata of a log line. Most of it is text, `"\(count)"`: the key says of what type the value is.
 struct LogField {
-    /// Keys of what may look like a number and is none.
+    /// Keys whose values may look like numbers but are texts.
     private static let texts: Set<String> = [
         "id", "revision", "rule", "name", "reason", "error", "file", "path", "manifest", "attachment", "key",
         "keyspace",
         "gateway", "url", "database", "user", "fault", "what", "holder",
     ]
-    private static let sequences: Set<String> = ["since", "sequence", "seq", "last_seq", "checkpoint", "from", "to"]
+    private static let sequences: Set<String> = [
+        "since", "sequence", "seq", "last_seq", "checkpoint", "from", "to", "newest",
+    ]
 
     let key: String
     let value: Logger.MetadataValue
@@ -25,7 +27,7 @@ struct LogField {
 
     // MARK: - For people
 
-    /// `key=value`, in quotes if the value would not read as one word; nil for an empty value.
+    /// `key=value`, in quotes unless the value is one word; nil for an empty value.
     var text: String? {
         let text = sequence?.queryValue ?? value.description
         guard !text.isEmpty else { return nil }

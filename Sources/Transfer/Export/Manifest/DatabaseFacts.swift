@@ -71,7 +71,8 @@ package struct DatabaseFacts: Sendable, Equatable {
             return "the database was made anew since then"
         }
         if let newest, let other = current.newest, other.hasPassed(newest) == false {
-            return "the database was reset since then: its newest sequence, \(other), lies before \(newest)"
+            return
+                "the database was reset since then: its newest sequence, \(other.queryValue), is before \(newest.queryValue)"
         }
         return nil
     }

@@ -30,7 +30,7 @@ struct CheckpointReport {
         let facts: [(name: String, value: String?)] = [
             ("name", name), ("gateway", addresses.first),
             ("also known at", addresses.dropFirst().joined(separator: ", ")),
-            ("checkpoint", checkpoint?.sequence?.description ?? "none: the next run starts as a new one"),
+            ("checkpoint", checkpoint?.sequence?.queryValue ?? "none: the next run starts as a new one"),
             ("rule set", checkpoint?.ruleSetHash), ("saved at", checkpoint?.savedAt), ("reason", checkpoint?.reason),
             ("database", database), ("dead letters", Quantity.count(deadLetters)), ("held by", holder),
         ]
@@ -46,7 +46,7 @@ struct CheckpointReport {
 
     private static func line(_ entry: CheckpointEntry) -> String {
         let reason = entry.reason.map { "  " + $0.visible } ?? ""
-        return "  \(entry.savedAt)  \(entry.sequence?.description.visible ?? "none")\(reason)"
+        return "  \(entry.savedAt)  \(entry.sequence?.queryValue.visible ?? "none")\(reason)"
     }
 
     private static func padded(_ text: String, to width: Int) -> String {

@@ -25,7 +25,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
         let state = try state.existing(Environment())
         try await state.with(.alone) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
-                // Also for a state that has none: a copy beside the database must not stand in for it.
+                // Even without a checkpoint: otherwise the copy in the database would be used.
                 try await ledger.resetCheckpoint(reason: "reset by hand")
                 try notes.note(
                     "'\(state.name)' had no checkpoint; its next run starts at the beginning, or at --since")

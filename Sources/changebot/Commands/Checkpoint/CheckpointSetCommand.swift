@@ -34,8 +34,8 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")
             try notes.note(
-                "'\(state.name)' goes on after \(sequence.description.visible); "
-                    + "the checkpoint was \(before?.description.visible ?? "none")")
+                "'\(state.name)' continues after \(sequence.queryValue.visible); "
+                    + "the checkpoint was \(before?.queryValue.visible ?? "none")")
         }
     }
 }

@@ -25,7 +25,7 @@ enum LetterText {
     static func lines(_ letter: DeadLetter) -> [String] {
         let facts: [(name: String, value: String?)] = [
             ("number          ", letter.filing.map { "\($0.number)" }), ("document        ", letter.id.text),
-            ("revision        ", letter.revision?.text), ("sequence        ", letter.sequence?.description),
+            ("revision        ", letter.revision?.text), ("sequence        ", letter.sequence?.queryValue),
             ("rule            ", letter.rule), ("reason          ", letter.reason),
             ("attempts        ", "\(letter.attempts)"),
             ("dead-lettered at", letter.filing?.deadLetteredAt), ("rule set        ", letter.filing?.ruleSetHash),
