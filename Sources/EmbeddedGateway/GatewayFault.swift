@@ -49,7 +49,7 @@ extension GatewayFault {
     static let missing = GatewayFault(404, "missing")
     /// The bodies of other requests fill the memory that there is for them.
     static let tooManyBodies = GatewayFault(
-        503, "too many large requests at once", headers: [HTTPField("Retry-After", "1")])
+        503, "too many large requests at the same time", headers: [HTTPField("Retry-After", "1")])
     static let deleted = GatewayFault(404, "deleted")
     static let unknownURL = GatewayFault(404, "unknown URL")
     static let documentExists = GatewayFault(409, "Document exists")

@@ -100,7 +100,7 @@ extension Gateway {
 }
 
 extension HTTPTransportError {
-    /// So it ends, too, where the other scheme would be right.
+    /// The error may be due to the wrong scheme, http or https.
     fileprivate var mayBeOfScheme: Bool {
         switch code {
         case .connectionClosed, .malformedAnswer, .timedOut(.connect), .tlsFailed(.handshake), .tlsFailed(.notTLS): true

@@ -28,7 +28,7 @@ extension Gateway {
         guard left > .zero else { return hold.withLock { $0 = nil } }
         var error = GatewayError(
             held.status == 429 ? .tooManyRequests : .unavailable,
-            "\(url): not asked again before the time that the gateway has set (Retry-After)", status: held.status,
+            "\(url): not sent: the gateway asked to wait (Retry-After)", status: held.status,
             retryAfter: left)
         error.isHeldBack = true
         throw error

@@ -66,11 +66,11 @@ extension GatewayError {
     private static func explanation(ofForeign status: Int, _ headers: HTTPHeaders) -> String {
         switch status {
         case 300..<400:
-            "what answers there is no gateway: it sends on to "
+            "the server at this address is not a gateway: it redirects to "
                 + "\(headers["Location"].map { String($0.prefix { $0 != "?" }) } ?? "another address")"
-        case 414: "the address is too long for what answers there: send fewer names or shorter ones"
-        case 431: "the header is too long for what answers there: are the credentials what they should be?"
-        default: "what answers there is no gateway"
+        case 414: "the server refuses the URL as too long: use fewer or shorter names"
+        case 431: "the server refuses the header as too long: check the credentials"
+        default: "the server at this address is not a gateway"
         }
     }
 
@@ -100,7 +100,7 @@ extension HTTPTransportError.TLSProblem {
     fileprivate var remedy: String? {
         switch self {
         case .unknownAuthority:
-            "nobody who is trusted here vouches for the server's certificate: name its authority's with --ca-file FILE"
+            "no trusted authority has signed the server's certificate: name a file with its authority by --ca-file FILE"
         case .wrongHost: "the server's certificate is for another host: check the address"
         case .outOfDate: "renew the server's certificate, or set the clock of this machine"
         case .authorityFile: "--ca-file must name a PEM file with certificates"

@@ -42,7 +42,7 @@ extension GatewayError {
         public static let databaseExists = Cause(name: .databaseExists)
         /// Taken offline, or not online yet.
         public static let databaseOffline = Cause(name: .databaseOffline)
-        /// The name of a collection stands where only that of a database may.
+        /// A collection is named where only a database is allowed.
         public static let badDatabaseName = Cause(name: .badDatabaseName)
 
         /// No such document, or no such revision of it.
@@ -97,7 +97,7 @@ extension GatewayError {
 
         /// Sync Gateway's limit of replications is reached.
         public static let tooManyFeeds = Cause(name: .tooManyFeeds)
-        /// 407: not the gateway, a proxy on the way to it wants to know who asks.
+        /// 407: a proxy before the gateway needs credentials.
         public static let proxyLoginRequired = Cause(name: .proxyLoginRequired)
     }
 
@@ -140,17 +140,17 @@ extension GatewayError.Cause {
         case .databaseOffline: "wait until the database is online again"
         case .badDatabaseName: "name the database alone"
         case .unknownPath where url.prefix != nil:
-            "is the URL right? '\(url.prefix ?? "")' is taken for the prefix of a proxy, and '\(url.keyspace)' for the "
+            "check the URL: '\(url.prefix ?? "")' is taken for the prefix of a proxy, and '\(url.keyspace)' for the "
                 + "keyspace; a collection is written DATABASE.SCOPE.COLLECTION"
-        case .unknownPath, .methodNotAllowed: "is this a gateway of another version, or a proxy that lets less through?"
+        case .unknownPath, .methodNotAllowed: "the gateway may be of another version, or a proxy may block this request"
         case .documentExists, .documentConflict, .localDocumentConflict: "read it again and send its current revision"
         case .attachmentConflict: "send the document's current revision"
         case .missingStub: "send the attachment itself, or leave it out"
         case .documentTooLarge, .attachmentTooLarge:
             "keep it below the gateway's limit: 20 MiB on Sync Gateway, max_document_size on CouchDB"
         case .requestTooLarge: "send less at a time"
-        case .badSequence: "the sequence belongs to another gateway: begin from the start"
-        case .proxyLoginRequired: "write user name and password into the address of the proxy"
+        case .badSequence: "the sequence belongs to another gateway: start from the beginning"
+        case .proxyLoginRequired: "put user name and password into the URL of the proxy"
         case .tooManyFeeds: "raise the gateway's limit of replications"
         default: nil
         }

@@ -117,7 +117,7 @@ struct KnownAnswer: Sendable {
 }
 
 extension GatewayError.Cause {
-    /// Nil for an answer that is none of the known ones.
+    /// Nil for an unknown answer.
     ///
     /// - Parameter isChallenge: The answer came with `WWW-Authenticate`. Sync Gateway leaves it out where it has no such
     ///   database; CouchDB always does.

@@ -37,7 +37,7 @@ public struct GatewayError: Error, Sendable {
         public static let tooLarge = Code(name: .tooLarge)
         /// 429.
         public static let tooManyRequests = Code(name: .tooManyRequests)
-        /// 502, 503, 504, 524: the gateway, or what stands before it, asks for patience.
+        /// 502, 503, 504, 524: the gateway, or a proxy before it, can't answer now.
         public static let unavailable = Code(name: .unavailable)
         /// Another 5xx.
         public static let serverError = Code(name: .serverError)

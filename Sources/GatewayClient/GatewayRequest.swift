@@ -32,7 +32,7 @@ struct GatewayRequest {
 }
 
 extension GatewayRequest {
-    /// Whether it changes documents. Sent twice, it finds its own work done and takes it for somebody else's.
+    /// Whether it changes documents. If it is sent twice, the second one meets the changes of the first.
     private var isWrite: Bool {
         if case .keyspace("_bulk_docs") = place { return true }
         return method == "PUT" || method == "DELETE"

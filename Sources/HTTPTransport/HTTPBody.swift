@@ -75,7 +75,7 @@ package final class HTTPBody: Sendable {
     }
 
     private func giveUp() {
-        let error = HTTPTransportError(.cancelled, "the body was given up before its end")
+        let error = HTTPTransportError(.cancelled, "reading the body stopped before its end")
         let handOver = flow.withLock { flow in
             flow.isEnded ? .none : Optional(flow.finish(.failure(error)))
         }

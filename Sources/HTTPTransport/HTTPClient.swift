@@ -18,7 +18,7 @@ package final class HTTPClient: Sendable {
         self.init(configuration: configuration, resources: SystemResources())
     }
 
-    /// Without what it needs of the system it is made too, and every request fails as `.outOfResources`.
+    /// If the system lacks resources, it is made too, but every request fails with `.outOfResources`.
     init(configuration: HTTPClientConfiguration, resources: SystemResources) {
         self.configuration = configuration
         let loop = CurlLoop(resources)

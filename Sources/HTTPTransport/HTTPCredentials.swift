@@ -1,4 +1,4 @@
-/// What a request proves its sender with: a user and a password, or a bearer token.
+/// The credentials of a request: a user and a password, or a bearer token.
 ///
 /// Sent in the `Authorization` header of the one request it was given with, never in a URL. A redirect is not
 /// followed, so the secret never reaches another host. Printing, interpolating or dumping shows the scheme only.
@@ -12,7 +12,7 @@ package struct HTTPCredentials: Sendable, Hashable {
 
     let secret: Secret
 
-    /// The user must not contain a colon: the server would take what follows for the password.
+    /// The user must not contain a colon: the server would read the rest as the password.
     package static func basic(user: String, password: String) -> HTTPCredentials {
         HTTPCredentials(secret: .basic(user: user, password: password))
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Through whom requests go out.
+/// The proxies for requests.
 ///
 /// A proxy is `[http://][user:password@]host[:port]`, also `https://`, `socks5://` or `socks5h://`; without a port it is
 /// 1080. `http` requests are handed to it whole, `https` ones go through a tunnel that it cannot look into. Never prints

@@ -4,7 +4,7 @@
 /// are equal when their codes are.
 package struct HTTPTransportError: Error, Sendable {
     package let code: Code
-    /// One line for people: libcurl's own words where it had any.
+    /// One line for people: libcurl's error message if it gave one.
     package let message: String
     /// Whom the request was meant for; nil if the URL could not be read.
     package let host: String?
@@ -94,7 +94,7 @@ extension HTTPTransportError {
     }
 
     package enum TLSProblem: String, Sendable {
-        /// Signed by nobody who is trusted here, or by itself.
+        /// Not signed by a trusted authority, or self-signed.
         case unknownAuthority
         /// A valid certificate, for another host.
         case wrongHost

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import JQ
 
-/// The program: reads the command line, hides what is secret in it, runs a command, ends with an exit code of the
+/// The program: reads the command line, hides its secrets, runs a command, and ends with an exit code of the
 /// contract.
 @main
 struct Changebot: AsyncParsableCommand {

@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("192.0.2.1", "can't listen on 192.0.2.1:0: this is no address of this machine; write 127.0.0.1"),
+        ("192.0.2.1", "can't listen on 192.0.2.1:0: this is not an address of this machine; write 127.0.0.1"),
         ("2001:db8::1", "can't listen on [2001:db8::1]:0: "),
         ("no such host", "can't listen on no such host:0: the host"),
     ])

@@ -111,7 +111,7 @@ extension FaultPlanFile {
     /// The others have no body: a client would take what follows for the next answer.
     private func code(_ value: JSONValue) throws(FaultPlanMistake) -> Int {
         guard let code = value.integer, (200...599).contains(code), ![204, 205, 304].contains(code) else {
-            throw error("a status is a number of 200 to 599, but not 204, 205 or 304", at: value)
+            throw error("a status is a number from 200 to 599, but not 204, 205 or 304", at: value)
         }
         return code
     }
@@ -126,7 +126,7 @@ extension FaultPlanFile {
         refusal.statuses = []
         for element in status.kind == .array ? Array(status.elements) : [status] {
             guard let code = element.integer, (400...599).contains(code) else {
-                throw error("\"status\" must be a number of 400 to 599, or a list of such", at: element)
+                throw error("\"status\" must be a number from 400 to 599, or a list of such numbers", at: element)
             }
             refusal.statuses.append(code)
         }

@@ -186,7 +186,7 @@ extension FaultPlanFile {
                 return error("unknown member \"\(name)\"; known are \(known.joined(separator: ", "))", at: member.name)
             }
             return seen.insert(name).inserted
-                ? nil : error("\"\(name)\" stands here twice; leave one out", at: member.name)
+                ? nil : error("\"\(name)\" is given twice; remove one", at: member.name)
         }
     }
 
@@ -205,7 +205,7 @@ extension FaultPlanFile {
     func share(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) -> Double {
         guard value.kind == .number, let share = Double(String(decoding: value.bytes, as: UTF8.self)),
             (0...1).contains(share)
-        else { throw error("\(what) must be a number of 0 to 1", at: value) }
+        else { throw error("\(what) must be a number from 0 to 1", at: value) }
         return share
     }
 

@@ -19,9 +19,9 @@ struct ListenFault: CustomStringConvertible {
         }
         return switch code {
         case EADDRINUSE: "another program listens there; stop it, or choose another port (0 picks a free one)"
-        case EACCES: "this port is not for everybody; choose one above 1023 (0 picks a free one)"
+        case EACCES: "this user may not use this port; choose one above 1023 (0 picks a free one)"
         case EADDRNOTAVAIL:
-            "this is no address of this machine; write 127.0.0.1, or 0.0.0.0 for all that it has"
+            "this is not an address of this machine; write 127.0.0.1, or 0.0.0.0 for all its addresses"
         default: "\(SystemFault(code)); choose another address"
         }
     }

@@ -18,7 +18,7 @@ extension UsersFile {
                 names.append(name)
             }
         }
-        guard !names.isEmpty else { throw fault("\"scopes\" must hold a collection at least", at: scopes) }
+        guard !names.isEmpty else { throw fault("\"scopes\" must hold at least one collection", at: scopes) }
         return names
     }
 

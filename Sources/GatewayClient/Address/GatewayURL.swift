@@ -34,7 +34,7 @@ public struct GatewayURL: Hashable, Sendable {
 
         let segments = rest[authorityEnd...].split(separator: "/")
         guard let last = segments.last else {
-            throw .init("the URL names no keyspace: it ends in /DATABASE or /DATABASE.SCOPE.COLLECTION")
+            throw .init("the URL names no keyspace: it must end in /DATABASE or /DATABASE.SCOPE.COLLECTION")
         }
         keyspace = try Keyspace(String(last))
         base = (["\(scheme)://\(host)"] + segments.dropLast().map(String.init)).joined(separator: "/")

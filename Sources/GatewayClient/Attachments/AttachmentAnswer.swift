@@ -4,7 +4,7 @@ internal import LosslessJSON
 
 /// The bytes of an attachment, read as they arrive.
 ///
-/// While nobody asks for more the transfer is paused. Dropping it unread closes the connection.
+/// The transfer is paused until more is requested. Dropping it unread closes the connection.
 public struct AttachmentAnswer {
     public let contentType: String?
     /// `gzip` if the attachment is stored so: Sync Gateway sends it as it is, whatever was asked for.
@@ -44,7 +44,7 @@ public struct AttachmentAnswer {
         guard let check, let digest else { return nil }
         self.check = nil
         guard Base64.text(check.bytes) == digest.base64 else {
-            throw GatewayError(.digestMismatch, "\(url): an attachment's bytes do not have its digest")
+            throw GatewayError(.digestMismatch, "\(url): the bytes of an attachment do not match its digest")
         }
         return nil
     }

@@ -45,7 +45,7 @@ extension Gateway {
         let algorithm: Digest = dialect == .couchDB ? .md5 : .sha1
         let parts = RelatedParts(document, attachments, digests: algorithm, boundary: Self.boundary())
         guard let source = parts.source() else {
-            throw GatewayError(.invalidRequest, "the attachments of '\(id)' have no length that can be sent")
+            throw GatewayError(.invalidRequest, "the attachments of '\(id)' are too long to send")
         }
         var request = GatewayRequest(method: "PUT", place: place(of: id))
         request.contentType = parts.contentType

@@ -101,7 +101,7 @@ struct RelatedParts: Sendable {
 
     private struct LengthFault: Error, CustomStringConvertible {
         let name: String
-        var description: String { "the attachment '\(name)' has not the length that was promised" }
+        var description: String { "the attachment '\(name)' does not have the announced length" }
     }
 }
 

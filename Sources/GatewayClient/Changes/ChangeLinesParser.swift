@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Takes a continuous changes feed apart: one row a line, empty lines as heartbeats, and lines with nothing but
 /// `last_seq`, after which rows may go on.
 struct ChangeLinesParser {
-    /// Beyond any document that a gateway stores; what is longer is no row.
+    /// No gateway stores larger documents; longer text is not a row.
     private static let lineLimit = 1 << 27
 
     /// Bytes of lines that no batch has taken yet.

@@ -50,7 +50,7 @@ public struct ChangesAnswer {
             } catch {
                 let place = "\(rowCount) \(rowCount == 1 ? "row" : "rows")"
                 throw GatewayError(
-                    .malformedAnswer, "\(url): _changes answers with what is not a feed, after \(place): \(error)")
+                    .malformedAnswer, "\(url): the answer of _changes is not a feed, after \(place): \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch {

@@ -37,7 +37,7 @@ public struct ChangesRequest: Sendable {
     public var since: SequenceID
     public var feed: Feed
     public var includesDocuments: Bool
-    /// At most so many rows; nil for all. 0 means all on Sync Gateway, none on CouchDB: don't send it.
+    /// The maximum number of rows; nil for all. 0 means all on Sync Gateway, none on CouchDB: don't send it.
     public var limit: Int?
     public var filter: Filter?
     /// With each row all leaf revisions, not the winner alone (`style=all_docs`): ``Change/revisions``.

@@ -3,7 +3,7 @@ internal import LosslessJSON
 
 /// The answer to one `_all_docs` request, read as it arrives.
 ///
-/// While nobody asks for the next batch the transfer is paused. Dropping it unread, or cancelling the reading task,
+/// The transfer is paused until the next batch is requested. Dropping it unread, or cancelling the reading task,
 /// closes the connection.
 public struct DocumentsAnswer {
     private let body: HTTPBody
@@ -32,7 +32,7 @@ public struct DocumentsAnswer {
                     return DocumentBatch(rows, includesDocuments: includesDocuments)
                 }
             } catch {
-                throw GatewayError(.malformedAnswer, "\(url): _all_docs answers with what is no list: \(error)")
+                throw GatewayError(.malformedAnswer, "\(url): the answer of _all_docs is not a list: \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch { throw GatewayError(error) }

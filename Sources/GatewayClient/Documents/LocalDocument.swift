@@ -28,7 +28,7 @@ extension Gateway {
         }
         guard let found else { return nil }
         guard let revision = found.root["_rev"]?.string else {
-            throw GatewayError(.malformedAnswer, "\(url): a _local document comes without its revision")
+            throw GatewayError(.malformedAnswer, "\(url): a _local document has no revision")
         }
         return LocalDocument(revision: RevisionID(revision), body: Self.body(found, revision: nil))
     }
@@ -72,7 +72,7 @@ extension Gateway {
         return body.bytes
     }
 
-    /// A user whom proxies or the gateway let less do meets 403, 404 or 405 here and nowhere else.
+    /// Users with fewer rights get 403, 404 or 405 here, and only here.
     private static func refusal(ofLocal error: GatewayError) -> GatewayError {
         guard [403, 404, 405].contains(error.status), !error.isAboutKeyspace, error.code != .malformedAnswer else {
             return error

@@ -56,7 +56,7 @@ public struct BulkGetAnswer {
     }
 
     private func malformed(_ fault: any Error) -> GatewayError {
-        GatewayError(.malformedAnswer, "\(url): _bulk_get answers with what is no list of revisions: \(fault)")
+        GatewayError(.malformedAnswer, "\(url): the answer of _bulk_get is not a list of revisions: \(fault)")
     }
 }
 

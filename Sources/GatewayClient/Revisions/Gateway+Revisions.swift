@@ -26,7 +26,7 @@ public enum OpenRevision: Sendable {
     case missing(RevisionID)
 }
 
-/// What a document is to come with.
+/// What is returned with a document.
 public struct DocumentOptions: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }

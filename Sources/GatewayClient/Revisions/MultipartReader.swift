@@ -45,7 +45,7 @@ struct MultipartReader {
     var isComplete: Bool { state == .end }
 
     mutating func append(_ bytes: [UInt8]) {
-        // What stands behind the end is nobody's.
+        // Bytes after the end belong to no part.
         guard state != .end else { return }
         buffer.removeFirst(position)
         position = 0

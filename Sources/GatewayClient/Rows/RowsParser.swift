@@ -10,7 +10,7 @@ struct RowsParser<Fields: RowFields> {
         case start, memberNameOrEnd, memberName, rowOrEnd, row, afterRow, afterMember, end
     }
 
-    /// Beyond any document that a gateway stores; what is longer is not a row.
+    /// No gateway stores larger documents; longer text is not a row.
     private static var rowLimit: Int { 1 << 27 }
     /// Beyond any other member of an answer, name and white space included. What is longer is no answer of a gateway.
     static var memberLimit: Int { 1 << 20 }

@@ -20,7 +20,7 @@ extension GatewayCredentials {
 }
 
 extension String {
-    /// Shorter than this a secret is taken for a word that means something else.
+    /// Shorter secrets are not replaced: they may be ordinary words.
     private static let shortestSecret = 6
 
     /// The text of an answer without the secrets of its request: some servers and proxies repeat what they are sent.

@@ -2,18 +2,18 @@ internal import HTTPTransport
 internal import Locking
 internal import LosslessJSON
 
-/// With what one request proves its sender.
+/// The authorization of one request.
 enum Authorization {
     case credentials(GatewayCredentials?)
     case session(GatewaySession)
 }
 
 extension Gateway {
-    /// A session where one is wanted and there is a password to begin it with, else the credentials as they are now.
+    /// A session, if the settings ask for one and there is a password; else the current credentials.
     func authorization() async throws(GatewayError) -> Authorization {
         let credentials = try currentCredentials()
         do throws(GatewayError) { return try await authorization(of: credentials) } catch {
-            // A login that is refused. The password may have been changed since it was read.
+            // The login was refused. The password may have changed since it was read.
             guard error.status == 401, let others = try self.credentials(insteadOf: credentials) else { throw error }
             return try await authorization(of: others)
         }
@@ -69,7 +69,7 @@ extension Gateway {
     ///   `{"userCtx":{"name"}}`, the second with `{"name"}`.
     private func logIn(_ name: String, _ password: String) async throws(GatewayError) -> GatewaySession {
         if !knowsDialect {
-            // Whatever it answers, its header says who it is.
+            // The header of any answer names the server.
             let greeting = GatewayRequest(place: .server(""), deadline: settings.deadlines.small)
             _ = try await send(greeting, as: .credentials(nil))
         }
@@ -95,7 +95,7 @@ extension Gateway {
         guard json["userCtx"]?["name"]?.string ?? json["name"]?.string == name,
             let session = GatewaySession(
                 response.headers.values(of: "Set-Cookie"), of: .basic(user: name, password: password), at: began)
-        else { throw GatewayError(.unauthorized, "\(url): the gateway begins no session for this user") }
+        else { throw GatewayError(.unauthorized, "\(url): the gateway did not create a session for this user") }
         sessions.withLock { $0[sessionPlace] = session }
         return session
     }

@@ -6,9 +6,9 @@ struct GatewaySession: Sendable {
 
     /// `NAME=VALUE`, as it is sent back.
     let cookie: String
-    /// With what it was begun: with others it is not the right one.
+    /// The credentials of its login: with other credentials it must not be used.
     let owner: GatewayCredentials
-    /// When to log in anew: an expired cookie must not be sent, it would be one of nobody.
+    /// When to log in again: a request with an expired cookie would be anonymous.
     let renewal: Instant
 
     /// Sync Gateway's; CouchDB names its own in `Max-Age`.

@@ -6,7 +6,7 @@ struct BodyFlow: Sendable {
     typealias Part = Result<[UInt8]?, HTTPTransportError>
     typealias Reader = UnsafeContinuation<Part, Never>
 
-    /// What a reader that has just come is to do.
+    /// What a new reader must do.
     enum Arrival {
         /// Take `part`; if `wasPaused`, the transfer has to be told to go on.
         case part(Part, wasPaused: Bool)

@@ -87,7 +87,7 @@ actor CurlEngine {
         finishTransfers()
         let goesOn = deliver()
         expire()
-        // Not a loop of its own: a reader that is always waiting again must not keep signals and jobs out.
+        // One pass only: a reader that always waits again must not block signals and jobs.
         if !goesOn { poll() }
     }
 
@@ -131,7 +131,7 @@ actor CurlEngine {
         finish(transfer, .failure(HTTPTransportError(error.code, error.message, of: transfer)))
     }
 
-    /// Takes leave of what libcurl says is done.
+    /// Ends the transfers that libcurl reports as done.
     private func finishTransfers() {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
@@ -156,7 +156,7 @@ actor CurlEngine {
         transfer.report(result)
     }
 
-    /// Tells readers what has come. True if a paused transfer goes on and libcurl has to be called again.
+    /// Gives readers what has arrived. True if a paused transfer continues and libcurl must be called again.
     private func deliver() -> Bool {
         guard !touched.list.isEmpty else { return false }
         var goesOn = false

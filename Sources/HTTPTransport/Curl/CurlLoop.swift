@@ -38,7 +38,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 
     private let state = Locked(State())
-    /// -1 if there was none to be had.
+    /// -1 if it could not be made.
     private let wakeRead: Int32
     private let wakeWrite: Int32
 
@@ -56,7 +56,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
 
     /// Starts the thread, which lives until ``stop()`` or ``stopped()``.
     ///
-    /// If there is none to be had, or no pipe to wake it by, the engine is closed and answers so.
+    /// If the thread or its wake-up pipe can't be made, the engine is closed, and requests fail.
     func start(_ engine: CurlEngine, _ resources: SystemResources) {
         guard wakeRead >= 0, engine.hasHandle, startThread(engine, resources) else {
             state.withLock { $0.owner = pthread_self() }

@@ -24,13 +24,13 @@ final class CurlTransfer {
     var timers: ExchangeTimers
     /// Why we ended it ourselves, where libcurl only knows that a callback failed.
     var ownError: HTTPTransportError.Code?
-    /// Waits for the head; taken when it has been told.
+    /// Waits for the head; taken once it was resumed.
     var headReader: UnsafeContinuation<Head, Never>?
 
     private(set) var head: HeadParser
     private var upload: UploadPosition
     private let mayBeRepeated: Bool
-    /// Told how the exchange ended; nil if nobody wants to know.
+    /// Called at the end of the exchange; nil if there is no observer.
     private let record: HTTPExchangeRecord.Pending?
     private let touched: TouchedTransfers
     private var isTouched = false
@@ -66,7 +66,7 @@ final class CurlTransfer {
         errorText.deallocate()
     }
 
-    /// libcurl's own words about what went wrong; empty if it had none.
+    /// libcurl's error message; empty if it gave none.
     var errorMessage: String { String(cString: errorText) }
 
     /// Host and port, for errors.
@@ -82,7 +82,7 @@ final class CurlTransfer {
         return Int(sent) - Int(waiting)
     }
 
-    /// Tells whoever watches the client's exchanges that this one has ended.
+    /// Reports the end of this exchange to the client's observer.
     func report(_ result: Result<Void, HTTPTransportError>) {
         guard let record else { return }
         var sent: curl_off_t = 0

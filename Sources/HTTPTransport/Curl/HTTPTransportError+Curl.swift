@@ -52,7 +52,7 @@ extension HTTPTransportError.Code {
         case CURLE_PEER_FAILED_VERIFICATION: self = .tlsFailed(.init(verifyResult: verifyResult, words: words))
         case CURLE_SSL_CACERT_BADFILE: self = .tlsFailed(.authorityFile)
         case CURLE_SSL_CERTPROBLEM: self = .tlsFailed(.clientCertificate)
-        // What OpenSSL 3 says of an answer in plain text: what it reads where a record should begin is none.
+        // What OpenSSL 3 reports when the server answers in plain text.
         case CURLE_SSL_CONNECT_ERROR
         where ["wrong version number", "packet length too long", "http request"].contains { words.contains($0) }:
             self = .tlsFailed(.notTLS)

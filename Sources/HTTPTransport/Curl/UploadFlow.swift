@@ -13,7 +13,7 @@ struct UploadFlow: Sendable {
     private(set) var isStarving = false
     /// Something went out: the body can't be sent again.
     private(set) var hasBegun = false
-    /// Why no more bytes will come.
+    /// Why there are no more bytes.
     private(set) var failure: HTTPTransportError?
 
     /// Copies the next bytes into `target` and says how many; nil if there are none yet and the transfer is to pause, 0 if
@@ -47,7 +47,7 @@ struct UploadFlow: Sendable {
         isStarving = false
     }
 
-    /// No more bytes will come. Says nothing of a transfer that wants none: it may be reading why.
+    /// There are no more bytes. A transfer that wants none is not told: it may be reading the reason.
     mutating func fail(_ error: HTTPTransportError) {
         if !isClosed { failure = error }
     }

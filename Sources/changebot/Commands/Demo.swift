@@ -22,7 +22,7 @@ struct Demo {
     private static let patience: Duration = .seconds(30)
 
     let logger: Logger
-    /// Only the pictures are told of.
+    /// Prints only the lines about pictures.
     let isQuiet: Bool
 
     /// - Throws: ``CommandFailure`` with 1 if a picture is missing or is not the asset, or if a signal ended it.
@@ -97,7 +97,7 @@ struct Demo {
         }
         for (document, outcome) in zip(documents, try await gateway.bulkDocs(documents)) {
             guard case .written = outcome else {
-                throw CommandFailure(.invalidData, "the groceries' \(document.id) was not taken: \(outcome)")
+                throw CommandFailure(.invalidData, "the groceries' \(document.id) was not accepted: \(outcome)")
             }
         }
         return documents.count
@@ -155,7 +155,7 @@ struct Demo {
         let counters = await report.counters()
         tell(
             "bot       looked at \(counters.changes) changes, \(counters.matched) matched a rule, "
-                + "wrote \(counters.written) documents; all others it left alone")
+                + "wrote \(counters.written) documents; it left the others alone")
         let next = """
 
             Next, in the folder of the project:

@@ -165,7 +165,7 @@ struct ExportCommand: AsyncParsableCommand {
         settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
         guard settings.format != .csv || !settings.includesRevisions else {
-            throw CommandFailure(.usage, "--revisions: a table has no place for histories; leave --format csv out")
+            throw CommandFailure(.usage, "--revisions: a table can't hold histories; remove --format csv")
         }
         return settings
     }
@@ -200,7 +200,7 @@ struct ExportCommand: AsyncParsableCommand {
         let sequence = try environment.value(since, "since", parse: SequenceArgument.init(argument:))
         let manifest = sinceManifest ?? environment["since-manifest"]
         guard sequence == nil || manifest == nil else {
-            throw CommandFailure(.usage, "--since and --since-manifest say two things: take one away")
+            throw CommandFailure(.usage, "--since and --since-manifest can't be combined: remove one")
         }
         if let manifest { return .manifest(manifest) }
         return sequence.map { .sequence($0.sequence) }

@@ -49,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand {
         if let summary { try OutputFile.check(summary) }
         if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
             logger.warning(
-                "progress can't be kept beside the input: an interrupted import starts over; name a file with --progress-file"
+                "can't record progress beside the input: an interrupted import starts over; to prevent that, name a file with --progress-file"
             )
         }
         settings.retries = try common.retries(environment)

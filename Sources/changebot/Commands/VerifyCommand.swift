@@ -83,10 +83,10 @@ struct VerifyCommand: AsyncParsableCommand {
                 "not all findings are printed; see --limit", metadata: ["more": .stringConvertible(count - limit)])
         }
         if damaged > 0 {
-            throw CommandFailure(.invalidData, "\(file) is not as its manifest says: \(Self.findings(damaged))")
+            throw CommandFailure(.invalidData, "\(file) differs from its manifest: \(Self.findings(damaged))")
         }
         guard count == 0 else {
-            throw CommandFailure(.invalidData, "\(file) and the gateway are not the same: \(Self.findings(count))")
+            throw CommandFailure(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
         }
         logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
     }

@@ -34,7 +34,7 @@ struct CommonLines {
         }
     }
 
-    /// How the difference goes on where this much of each list is done with. Not both are at their end.
+    /// The next step, once this much of each list is used. At least one list has more.
     func step(_ left: Int, _ right: Int) -> Step {
         if left == old.count { return .new }
         if right == new.count { return .old }

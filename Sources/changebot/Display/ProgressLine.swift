@@ -39,6 +39,6 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Takes the line away; to be called when nobody tells any more. What has become of the job is for the log to say.
+    /// Removes the line at the end. The log reports the result of the job.
     func finish() { output.show(status: "") }
 }

@@ -32,7 +32,7 @@ struct ProgressPacing: Sendable {
 
     private var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }
 
-    /// Whether it is time to show something. A terminal shows it at once, a file only of what takes long.
+    /// Whether to show progress now. A terminal shows it at once; a log file only for long jobs.
     mutating func isDue(at elapsed: Duration) -> Bool {
         guard form != .none else { return false }
         let last = shownAt ?? (form == .redrawn ? elapsed - interval : .zero)

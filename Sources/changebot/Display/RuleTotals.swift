@@ -27,7 +27,7 @@ struct RuleTotals {
         return rows + [parts.joined(separator: ", ")]
     }
 
-    /// Says all of it on stderr. As JSON it is one object for each rule: what came of it all is logged anyway.
+    /// Prints it to stderr. As JSON it is one object per rule, since the totals are logged anyway.
     func tell() {
         guard StandardErrorLog.Format.chosen == .json else {
             for line in lines { Console.complain(line) }

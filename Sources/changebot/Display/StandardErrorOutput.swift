@@ -39,7 +39,7 @@ final class StandardErrorOutput: Sendable {
         }
     }
 
-    /// A stream that nobody reads any more is no reason to fail.
+    /// A closed stream is not an error.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var rest = bytes[...]
         while !rest.isEmpty {

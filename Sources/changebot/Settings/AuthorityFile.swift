@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The file of `--ca-file`. Looked at before anything is asked: a TLS library's words about it come late and say little.
+/// The file of `--ca-file`. Checked before the first request: the error of a TLS library comes late and says little.
 enum AuthorityFile {
     private static let labels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
 
@@ -35,6 +35,6 @@ enum AuthorityFile {
             return "there is no such file"
         }
         if isFolder.boolValue { return "it is a folder" }
-        return FileManager.default.isReadableFile(atPath: path) ? "\(error)" : "this user may not"
+        return FileManager.default.isReadableFile(atPath: path) ? "\(error)" : "this user may not read it"
     }
 }

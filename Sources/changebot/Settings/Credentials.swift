@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GatewayClient
 
-/// Credentials of the environment. They have no options: what stands in argv is seen by everybody.
+/// Credentials of the environment. There are no options for them: every user of the machine can see argv.
 enum Credentials {
     static let advice = "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
 
@@ -40,8 +40,7 @@ enum Credentials {
         }
     }
 
-    /// Where a password is looked up anew while the run lasts: its file, which others may have changed. Nil if there is
-    /// none.
+    /// Reads the password file again during the run, since it may have changed. Nil without a password file.
     static func source(_ environment: Environment) -> (@Sendable () throws -> GatewayCredentials?)? {
         guard let user = environment.variable("CHANGEBOT_USER"),
             let file = environment.variable("CHANGEBOT_PASSWORD_FILE")

@@ -34,7 +34,7 @@ enum AuthenticationForm: String, CaseIterable, ExpressibleByArgument {
     case basic, session
 }
 
-/// The gateway that a command talks to: one somewhere, or one inside this process.
+/// The gateway that a command talks to: a remote one, or one inside this process.
 enum GatewayChoice: Equatable {
     case remote(GatewayURL)
     /// Nil: in memory.
@@ -78,7 +78,7 @@ extension AccessOptions {
         var settings = GatewaySettings()
         let credentials = try Credentials.find(environment)
         guard credentials == nil || url.userInfo == nil else {
-            throw CommandFailure(.usage, "credentials stand in the URL and in the environment: take one away")
+            throw CommandFailure(.usage, "credentials are given in the URL and in the environment: remove one")
         }
         settings.credentials = credentials ?? url.userInfo
         settings.usesSession =

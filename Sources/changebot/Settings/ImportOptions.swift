@@ -74,7 +74,7 @@ struct ImportOptions: ParsableArguments {
         }
         settings.isResuming = try environment.isOn(resume, "resume")
         if settings.mode == .delete, settings.schema != nil {
-            throw CommandFailure(.usage, "--schema: of documents that are deleted only the ids count; leave it out")
+            throw CommandFailure(.usage, "--schema does nothing with --mode delete; remove it")
         }
         let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
         try check(files, of: file, settings, progressPath, environment)
@@ -144,7 +144,7 @@ struct ImportOptions: ParsableArguments {
             return nil
         }
         do throws(CommandFailure) { return try OutputFile.checkRegular(path, "--progress-file") } catch {
-            // Where nothing can be written beside the input, nobody can go on.
+            // Without a file beside the input, an import can't be resumed.
             guard progressFile == nil, !isResuming else { throw error }
             return nil
         }

@@ -3,7 +3,7 @@ internal import Transfer
 
 /// How the documents of an input are written down.
 struct InputOptions: ParsableArguments {
-    @Option(help: "ndjson, json (one array), csv or ejson. Default: what the file's name and its first byte tell.")
+    @Option(help: "ndjson, json (one array), csv or ejson. Default: found out from the file's name and first byte.")
     var format: InputFormat?
 
     @Option(

@@ -29,7 +29,7 @@ struct JobOptions: ParsableArguments {
         return paths
     }
 
-    /// Where a dry run shows what it would do; nil if this is none.
+    /// Where a dry run shows what it would do; nil if this is not a dry run.
     func preview(_ environment: Environment) throws(CommandFailure) -> Preview? {
         guard try environment.isOn(dryRun, "dry-run") else { return nil }
         return .onConsole(try common.color.style(environment, of: .standardOutput))

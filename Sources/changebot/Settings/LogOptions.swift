@@ -18,7 +18,7 @@ struct LogOptions: ParsableArguments {
         })
     var logLevel: Logger.Level?
 
-    @Flag(help: "Write nothing to stderr but why the command fails, and a daemon's dead letters.")
+    @Flag(help: "Write nothing to stderr except why the command fails, and a daemon's dead letters.")
     var quiet = false
 
     /// - Parameter isDaemon: Ends only when it is asked to: errors can't wait for the end. Other commands say at their
@@ -34,7 +34,7 @@ struct LogOptions: ParsableArguments {
         return Logger(label: "changebot") { _ in handler }
     }
 
-    /// The lowest level, whether or not `--quiet` is there; nil if none is given.
+    /// The given log level, without regard to `--quiet`; nil if none is given.
     private func level(_ environment: Environment) throws(CommandFailure) -> Logger.Level? {
         try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
     }
@@ -54,7 +54,7 @@ struct NoteOptions: ParsableArguments {
     @Option(help: "The format of what is written to stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
 
-    @Flag(help: "Write nothing to stderr but why the command fails.")
+    @Flag(help: "Write nothing to stderr except why the command fails.")
     var quiet = false
 
     /// Says on stderr what was done.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// stdout carries data, stderr everything else. All that people read is made visible here, whoever wrote it.
+/// stdout carries data, stderr everything else. Control characters in text for people are escaped here.
 enum Console {
     // MARK: - stdout
 
@@ -10,7 +10,7 @@ enum Console {
 
     static func print(_ line: String) { print(VisibleLine(line)) }
 
-    /// Lines for people, which somebody counts on.
+    /// Lines for people. Failing to write them is an error.
     ///
     /// - Throws: ``CommandFailure`` with 74.
     static func write(_ lines: [VisibleLine]) throws(CommandFailure) {
@@ -19,7 +19,7 @@ enum Console {
 
     static func write(_ lines: [String]) throws(CommandFailure) { try write(lines.map { VisibleLine($0) }) }
 
-    /// JSON, which somebody counts on. On a terminal, characters that it does not show are escaped.
+    /// JSON. Failing to write it is an error. On a terminal, invisible characters are escaped.
     ///
     /// - Throws: ``CommandFailure`` with 74.
     static func write(_ json: [UInt8]) throws(CommandFailure) {

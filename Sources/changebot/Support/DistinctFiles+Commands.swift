@@ -3,7 +3,7 @@ internal import Pipeline
 internal import Rules
 
 extension DistinctFiles {
-    /// What commands read that talk to a gateway: certificates, passwords, and the file of an embedded gateway.
+    /// Adds what commands with a gateway read: certificates, passwords, and the file of an embedded gateway.
     mutating func read(_ access: AccessOptions, _ choice: GatewayChoice?, _ environment: Environment) {
         inputs += [
             ("--ca-file", access.caFile ?? environment["ca-file"]),

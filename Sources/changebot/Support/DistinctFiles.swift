@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Transfer
 
-/// The files that a command is told to read and write: none that it writes is another one, or one that it reads.
+/// The files that a command reads and writes. No file that it writes may be another one of them.
 struct DistinctFiles {
     typealias Named = (name: String, path: String?)
 
@@ -15,7 +15,7 @@ struct DistinctFiles {
     var outputs: [Named] = []
     /// What is read, several times the same perhaps.
     var inputs: [Named] = []
-    /// Where nothing of these endings is written; of none: nothing at all.
+    /// Folders in which no file with one of their endings may be written; without endings, no file at all.
     private var folders: [Folder] = []
 
     private struct Folder {
@@ -31,7 +31,7 @@ struct DistinctFiles {
             let endings = ["yaml", "yml", "json"]
             inputs.append((name, path))
             folders.append(Folder(name: name, path: path, isDeep: false, endings: endings))
-            // By another name, a link elsewhere may be one of them.
+            // A link elsewhere may lead to one of them.
             for file in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
             where endings.contains(where: { file.hasSuffix("." + $0) }) {
                 inputs.append((name, path + "/" + file))
@@ -84,7 +84,7 @@ struct DistinctFiles {
     private static func clash(_ name: String, _ path: String?, _ other: String) -> CommandFailure {
         CommandFailure(
             .usage,
-            "\(name) \(path ?? "") is the file of \(other) too: one would overwrite the other; choose another")
+            "\(name) \(path ?? "") is the file of \(other) as well: one would overwrite the other; choose another")
     }
 
     private static func identity(_ name: String, _ path: String?) throws(CommandFailure) -> Identity? {

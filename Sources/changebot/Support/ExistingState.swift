@@ -9,7 +9,7 @@ struct ExistingStateOptions: ParsableArguments {
     @Option(
         name: .customLong("gateway"),
         help: ArgumentHelp(
-            "Of the database at this address, for a bot that has state of several. The gateway is not asked.",
+            "Choose the state of the database at this URL, if the bot has several. No request is sent.",
             valueName: "url"))
     var address: String?
 
@@ -58,7 +58,7 @@ struct ExistingState {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
             guard case .locked(let holder) = error, access == .alone else { throw CommandFailure(error) }
-            throw CommandFailure(.tryLater, "a run has the state '\(name)' now (\(holder)); stop it first")
+            throw CommandFailure(.tryLater, "a run is using the state '\(name)' (\(holder)); stop it first")
         }
     }
 }

@@ -26,7 +26,7 @@ enum ExitStatus: Int32, CaseIterable {
     func exit() -> Never { Foundation.exit(rawValue) }
 }
 
-/// How a command ends if not well: what to say, and the exit code.
+/// How a command fails: its messages and the exit code.
 struct CommandFailure: Error, CustomStringConvertible {
     let code: ExitStatus
     /// What is said, a line each. Empty if it has been said.

@@ -48,7 +48,7 @@ enum GatewayConnection {
         }
     }
 
-    /// Names each request where somebody wants to see that much.
+    /// Logs each request, if the log level is debug.
     private static func requestLog(_ logger: Logger) -> (@Sendable (RequestRecord) -> Void)? {
         guard logger.logLevel <= .debug else { return nil }
         return { record in

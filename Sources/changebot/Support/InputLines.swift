@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads what is small enough to be held: a document, a configuration.
+/// Reads files that fit into memory: a document, a configuration.
 enum InputLines {
     private static let chunkSize = 256 << 10
     /// Beyond any document: 128 MiB.
@@ -16,7 +16,7 @@ enum InputLines {
         while let data = try read(handle, path), !data.isEmpty {
             bytes += data
             guard bytes.count <= limit else {
-                throw CommandFailure(.invalidData, "\(path): it is longer than any document; cut it")
+                throw CommandFailure(.invalidData, "\(path): it is larger than any document may be")
             }
         }
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes

@@ -27,7 +27,7 @@ struct Job {
     let place: StateLocation
     let choice: GatewayChoice
     let settings: Delivery.Settings
-    /// Ends by itself: dead letters are told by the exit code.
+    /// Ends by itself: the exit code reports dead letters.
     let isOneShot: Bool
     /// How far it is, for jobs that know an end.
     var progress = ProgressPacing(.none)

@@ -5,7 +5,7 @@ struct StandardErrorLog: LogHandler {
     enum Format: String, CaseIterable {
         case text, json
 
-        /// That of this process, known before its arguments are parsed: also what is wrong with them is told in it.
+        /// The format of this process. Known before its arguments are parsed, since errors in them are printed in it too.
         static let chosen = named(in: Array(CommandLine.arguments.dropFirst()), Environment())
 
         /// What `--log-format`, else the environment, says; text if neither says anything that is understood.

@@ -12,7 +12,7 @@ struct StateLocation {
 
     init(choice: GatewayChoice, directory: String, _ name: String) {
         address = choice.stateAddress
-        // A gateway in memory forgets everything; so does what is known of it.
+        // A gateway in memory forgets everything, and so must the state about it.
         isTemporary = choice == .embedded(file: nil)
         let directory = isTemporary ? NSTemporaryDirectory() + "changebot-\(UUID().uuidString)" : directory
         catalogue = StateCatalogue(directory: directory, name: name)

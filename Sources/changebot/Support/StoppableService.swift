@@ -21,7 +21,7 @@ enum StoppableService {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// The group's own account of starting and stopping is of interest to nobody.
+    /// The group's own messages about starting and stopping are of no use.
     private static func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         logger.logLevel = max(logger.logLevel, .warning)

@@ -12,7 +12,7 @@ struct UsageError {
     ///   - text: The parser's message, of several lines.
     ///   - arguments: Those that it is about.
     init(_ text: String, _ arguments: [String]) {
-        // An argument is shown as it is, line breaks and all, but for what would act on the terminal.
+        // Arguments are shown unchanged, except for characters that control the terminal.
         let text = arguments.filter { $0 != $0.visible }.reduce(text) { text, argument in
             text.split(separator: argument, omittingEmptySubsequences: false).joined(separator: argument.visible)
         }
@@ -32,7 +32,7 @@ struct UsageError {
 
     // MARK: - What was meant
 
-    /// What stands in the place of a command and is none, and the command that it should belong to.
+    /// An argument in the place of a command that is not a command, and the command that it should belong to.
     struct UnknownCommand {
         let name: String
         let parent: [any ParsableCommand.Type]
