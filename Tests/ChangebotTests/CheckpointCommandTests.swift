@@ -114,8 +114,8 @@ import Testing
 
     @Test(arguments: [
         (["show"], 66, "--state and --name"), (["set", "1"], 66, "there is no state 'none'"), (["reset"], 66, "none"),
-        (["set", "now"], 64, "--since now"), (["set", ""], 64, "no place in a feed"),
-        (["set", "yesterday"], 64, "'yesterday' is no place in a feed"), (["set"], 64, "seq"),
+        (["set", "now"], 64, "--since now"), (["set", ""], 64, "not a sequence"),
+        (["set", "yesterday"], 64, "'yesterday' is not a sequence"), (["set"], 64, "seq"),
     ])
     func wrongUseIsExplained(arguments: [String], code: Int32, message: String) async throws {
         try await Program.withDirectory { folder in

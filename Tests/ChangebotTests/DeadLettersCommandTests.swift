@@ -100,10 +100,11 @@ import Testing
                 #expect(await process.wait() == 0, "\(result.errors)\(output)")
             }
             let commands = [
-                ["dead-letters", "show", "s.2"], ["dead-letters", "drop", "s.2"], ["checkpoint", "set", "nowhere"],
-                ["checkpoint", "reset"],
+                ["dead-letters", "show", "s.2"], ["dead-letters", "drop", "s.2"], ["checkpoint", "reset"],
+                ["checkpoint", "set", "nowhere"],
             ]
             for command in commands { try await expectPrinted(command) }
+            #expect(try await bench.command("checkpoint", "set", "1").code == 0)
             let second = "embedded:" + bench.folder + "/the second.sqlite"
             let rules = ["--rules", bench.folder + "/r.yaml"]
             #expect(
