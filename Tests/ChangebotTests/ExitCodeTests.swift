@@ -110,7 +110,10 @@ import Testing
                 "check the user name and password"
             ),
             ([:], "/other", 77, "or there is no database 'other'"),
-            ([:], "/todo/x", 66, "if you mean the database 'todo', write http://127.0.0.1:"),
+            (
+                ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "secret"], "/todo/x", 66,
+                "if you mean the database 'todo', write http://127.0.0.1:"
+            ),
         ] as [([String: String], String, Int32, String)])
     func whoIsRefusedIsToldWhy(environment: [String: String], path: String, code: Int32, part: String) async throws {
         try await Program.withDirectory { folder in
@@ -159,7 +162,7 @@ import Testing
             (["CHANGEBOT_PASSWORD_FILE": "/nonexistent/hunter"], 64, "CHANGEBOT_USER"),
             (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/nonexistent/p"], 66, "/nonexistent/p"),
             (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/tmp"], 66, "CHANGEBOT_PASSWORD_FILE"),
-            (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/dev/null"], 66, "is empty"),
+            (["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD_FILE": "/dev/null"], 66, "/dev/null"),
             (["CHANGEBOT_TOKEN": "hunter22", "CHANGEBOT_PASSWORD": "hunter22"], 64, "CHANGEBOT_TOKEN"),
             (["CHANGEBOT_AUTH": "session"], 64, "--auth session"),
             (["CHANGEBOT_USER": "amy:hunter22", "CHANGEBOT_PASSWORD": "x"], 64, "CHANGEBOT_USER can't contain ':'"),
