@@ -45,7 +45,7 @@ struct AttachmentBytesComparison {
     private static func sha256(of attachment: JSONValue, in document: JSONText) -> String? {
         if let file = attachment["file"]?.string { return file.split(separator: "/").last.map(String.init) }
         guard let data = attachment["data"], let base64 = try? InlineBase64(data) else { return nil }
-        let digest = RunningDigest(.sha256)
+        var digest = RunningDigest(.sha256)
         InlineAttachment(document.bytes, base64).forEachPiece { digest.update($0) }
         return digest.hex
     }
