@@ -139,9 +139,6 @@ extension GatewayError.Cause {
         case .collectionMissing: "check the address: is there a collection '\(url.keyspace)'?"
         case .databaseOffline: "wait until the database is online again"
         case .badDatabaseName: "name the database alone"
-        case .unknownPath where url.prefix != nil:
-            "check the URL: '\(url.prefix ?? "")' is taken for the prefix of a proxy, and '\(url.keyspace)' for the "
-                + "keyspace; a collection is written DATABASE.SCOPE.COLLECTION"
         case .unknownPath, .methodNotAllowed: "the gateway may be of another version, or a proxy may block this request"
         case .documentExists, .documentConflict, .localDocumentConflict: "read it again and send its current revision"
         case .attachmentConflict: "send the document's current revision"

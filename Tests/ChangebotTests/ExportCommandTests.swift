@@ -160,7 +160,7 @@ import Testing
                 (export + [bench.folder + "/none/x.ndjson"], 73, "there is no folder \(bench.folder)/none"),
                 (export + [file + "2", "--summary", bench.folder + "/none/s"], 73, "there is no folder"),
                 (["export", "--gateway", "/todo"], 64, "write http://HOST:PORT/DATABASE"),
-                (["export", "--gateway", url + "/x"], 66, "'/todo' is taken for the prefix"),
+                (["export", "--gateway", url + "/x"], 66, "the last part of the path names the database, here 'x'"),
             ] as [([String], Int32, String)] {
                 let result = try await Program.run(command, environment: login)
                 #expect(result.code == code && result.errors.contains(words), "\(result.code) \(result.errors)")

@@ -58,7 +58,7 @@ import Testing
             "{\"databases\":{\"todo\":{\n \"sync\":\n   \"function(doc){}\"}}}", 3, 4,
             "\"sync\" functions are not supported"
         ),
-        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "\"scopes\" must hold a collection"),
+        ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "\"scopes\" must hold at least one collection"),
         (
             "{\"databases\":{\"todo\":{\"scopes\":{\"a\":{\"collections\":{\"b\":{\n\"sync\":\"f\"}}}}}}}", 2, 8,
             "\"sync\" functions are not supported"

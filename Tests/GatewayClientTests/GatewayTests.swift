@@ -86,16 +86,16 @@ struct ScriptedGateway {
             #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#, "unauthorized", "password"
         ),
         (404, couchDB, #"{"error":"not_found","reason":"Database does not exist."}"#, "notFound", "does not exist"),
-        (404, [], "<html>nginx</html>", "malformedAnswer", "no gateway"),
-        (400, [], "<html>nginx</html>", "malformedAnswer", "no gateway"),
-        (403, [], "<html>firewall</html>", "malformedAnswer", "no gateway"),
+        (404, [], "<html>nginx</html>", "malformedAnswer", "not a gateway"),
+        (400, [], "<html>nginx</html>", "malformedAnswer", "not a gateway"),
+        (403, [], "<html>firewall</html>", "malformedAnswer", "not a gateway"),
         (200, ["Content-Type: text/html"], "<html>Welcome</html>", "malformedAnswer", "HTML"),
         (200, syncGateway, #"{"hello":"world"}"#, "malformedAnswer", "not a gateway"),
         (
             503, syncGateway, #"{"error":"Service Unavailable","reason":"DB is currently under maintenance"}"#,
             "unavailable", "maintenance"
         ),
-        (301, ["Location: /todo/"], "", "malformedAnswer", "no gateway"),
+        (301, ["Location: /todo/"], "", "malformedAnswer", "not a gateway"),
         (500, syncGateway, #"{"error":"Internal Server Error","reason":"Internal error: x"}"#, "serverError", "x"),
         (429, ["Retry-After: 7"], "", "tooManyRequests", "no reason"),
     ])

@@ -49,7 +49,7 @@ import Testing
         #expect(error?.message.contains("--ca-file") == true, "\(error as Any)")
     }
 
-    @Test(arguments: [(301, "another.example/x"), (414, "address is too long"), (431, "header is too long")])
+    @Test(arguments: [(301, "another.example/x"), (414, "URL as too long"), (431, "header as too long")])
     func aForeignAnswerIsExplained(status: Int, part: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(status, headers: ["Location: https://another.example/x?secret"])

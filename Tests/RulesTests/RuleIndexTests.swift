@@ -59,7 +59,8 @@ import Testing
             // Objects that happen to name a member twice are no selectors.
             let faults = SourceFaults(path: "s")
             let node = JSONSource.read(Array(text.utf8), faults: faults)
-            if node.flatMap({ SelectorReader.read($0, faults: faults) }) != nil { selectors.append(text) }
+            let selector = node.flatMap { SelectorReader.read($0, faults: faults) }
+            if selector != nil, faults.faults.isEmpty { selectors.append(text) }
         }
         return selectors
     }

@@ -60,12 +60,6 @@ public struct GatewayURL: Hashable, Sendable {
         return location.hasPrefix("\(origin)/") ? location : nil
     }
 
-    /// The path before the keyspace, such as `/sync`; nil if there is none.
-    var prefix: String? {
-        guard let scheme = base.range(of: "://") else { return nil }
-        return base[scheme.upperBound...].firstIndex(of: "/").map { String(base[$0...]) }
-    }
-
     /// What may be wrong with it if there is no such database: `/todo/x` names the database `x`. Nil for one without a
     /// prefix.
     var advice: String? {
