@@ -146,9 +146,16 @@ import Worker
             try await bench.load([Self.task("t1")])
             try await bench.following(rules, configure: { $0.lookInterval = .milliseconds(50) }) {
                 try await bench.wait(until: "t1") { $0["done"]?.bool == true }
-                try await self.remark(bench)
                 // Behind the old checkpoint nothing would ever be looked at again but for the new mark.
-                while try await self.mark(bench)?.contains("checkpoint") != true {
+                while true {
+                    let mark = try await self.mark(bench)
+                    if mark?.contains("another") != true {
+                        // CouchDB takes a local document whatever revision it names: the bot may have put its own mark
+                        // over this one.
+                        try await self.remark(bench)
+                    } else if mark?.contains("checkpoint") == true {
+                        break
+                    }
                     try await bench.load([Self.task("t-\(UUID().uuidString)")])
                 }
             }
