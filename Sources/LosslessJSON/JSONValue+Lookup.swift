@@ -63,12 +63,23 @@ extension JSONValue {
     package var duplicateMemberName: String? {
         let end = Int(node.next)
         for at in index..<end where text.nodes[at].kind == .object {
-            var names: Set<ArraySlice<UInt8>> = []
-            for member in JSONValue(text: text, index: at).members
-            where !names.insert(member.name.characters).inserted {
-                return member.name.string
-            }
+            let names = JSONValue(text: text, index: at).members.map(\.name)
+            if let name = Self.firstDuplicate(of: names) { return name.string }
         }
         return nil
+    }
+
+    private static func firstDuplicate(of names: [JSONValue]) -> JSONValue? {
+        // Most objects are small, and names mostly differ in length: comparing them is faster than hashing them.
+        guard names.count > 16 else {
+            let characters = names.map(\.characters)
+            return names.indices.first { index in
+                characters[..<index].contains {
+                    $0.count == characters[index].count && $0.elementsEqual(characters[index])
+                }
+            }.map { names[$0] }
+        }
+        var seen: Set<ArraySlice<UInt8>> = []
+        return names.first { !seen.insert($0.characters).inserted }
     }
 }
