@@ -23,26 +23,3 @@ package struct TransferStanding: Sendable {
     package let expected: Int?
     package let bytes: Int
 }
-
-extension ExportReport: TransferReport {
-    package var counters: RunCounters { state.counters }
-
-    package var failures: Failures {
-        let counters = state.counters
-        return Failures(.notExported, counters.deadLetters, of: max(counters.matched, counters.deadLetters))
-    }
-
-    package func shortfall(isLogged: Bool) -> String {
-        "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
-            + "with --log-level debug all"
-    }
-
-    package var standing: TransferStanding {
-        let state = state
-        return TransferStanding(
-            documents: state.counters.changes + state.resumedAt, expected: state.expected,
-            bytes: state.counters.bytesOut)
-    }
-
-    package func summary(exitCode: Int32) -> [UInt8] { summary(exitCode: exitCode).json }
-}

@@ -86,8 +86,8 @@ import Transfer
     }
 
     /// A document that changes between two answers comes twice; one that is deleted meanwhile comes and goes.
-    @Test(arguments: [ExportSettings.Format.ndjson, .json])
-    func whereDocumentsCannotBeListedTheFeedBringsTheLastVersionOfEach(format: ExportSettings.Format) async throws {
+    @Test(arguments: [OutputFormat.ndjson, .json])
+    func whereDocumentsCannotBeListedTheFeedBringsTheLastVersionOfEach(format: OutputFormat) async throws {
         try await withDirectory { directory in
             func row(_ sequence: Int, _ id: String, _ rest: String) -> String {
                 #"{"seq":\#(sequence),"id":"\#(id)","doc":{"_id":"\#(id)",\#(rest)},"changes":[{"rev":"1-a"}]}"#

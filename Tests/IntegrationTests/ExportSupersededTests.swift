@@ -108,8 +108,8 @@ import Transfer
     }
 
     /// The outdated line stayed.
-    @Test(arguments: [ExportSettings.Format.ndjson, .json, .csv])
-    func aDocumentThatNoLongerMatchesIsNotExported(format: ExportSettings.Format) async throws {
+    @Test(arguments: [OutputFormat.ndjson, .json, .csv])
+    func aDocumentThatNoLongerMatchesIsNotExported(format: OutputFormat) async throws {
         try await export(
             first: [Self.row(1, "a", "1-a", #","v":1"#), Self.row(2, "b", "1-b", #","v":1"#)],
             second: [Self.row(1001, "a", "2-a", #","v":2"#), Self.row(1002, "c", "1-c", #","v":2"#)]

@@ -241,8 +241,8 @@ import Transfer
     }
 
     /// More than are fetched at once, and documents between them that need not wait.
-    @Test(arguments: [ExportSettings.Attachments.inline, .folder("files")])
-    func whereAttachmentsAreWaitedForTheOrderStays(kind: ExportSettings.Attachments) async throws {
+    @Test(arguments: [ExportOptions.Attachments.inline, .folder("files")])
+    func whereAttachmentsAreWaitedForTheOrderStays(kind: ExportOptions.Attachments) async throws {
         try await BotBench.with { bench in
             for number in 0..<70 {
                 let data = String(

@@ -157,9 +157,9 @@ import Transfer
     }
 
     /// A table that was edited and saved under another name has no manifest beside it that names the folder.
-    @Test(arguments: [ExportSettings.Format.ndjson, .csv], [nil, "elsewhere"])
+    @Test(arguments: [OutputFormat.ndjson, .csv], [nil, "elsewhere"])
     func aFileThatIsNotAtHandMayBeTheAttachmentThatIsThere(
-        format: ExportSettings.Format, folder: String?
+        format: OutputFormat, folder: String?
     ) async throws {
         try await BotBench.with { bench in
             let picture = #"{"content_type":"image/png","data":"aGVsbG8="}"#

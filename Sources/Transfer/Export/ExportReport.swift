@@ -34,3 +34,26 @@ package final class ExportReport: Sendable {
             exitCode: exitCode)
     }
 }
+
+extension ExportReport: TransferReport {
+    package var counters: RunCounters { state.counters }
+
+    package var failures: Failures {
+        let counters = state.counters
+        return Failures(.notExported, counters.deadLetters, of: max(counters.matched, counters.deadLetters))
+    }
+
+    package func shortfall(isLogged: Bool) -> String {
+        "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
+            + "with --log-level debug all"
+    }
+
+    package var standing: TransferStanding {
+        let state = state
+        return TransferStanding(
+            documents: state.counters.changes + state.resumedAt, expected: state.expected,
+            bytes: state.counters.bytesOut)
+    }
+
+    package func summary(exitCode: Int32) -> [UInt8] { summary(exitCode: exitCode).json }
+}

@@ -4,34 +4,16 @@ package import Rules
 
 /// What an export is to hold, and where it goes. Every default is written here and nowhere else.
 package struct ExportSettings: Sendable {
-    package enum Format: String, Sendable, CaseIterable {
-        /// A document a line.
-        case ndjson
-        /// One array, a document a line in it.
-        case json
-        case csv
-    }
-
-    /// What becomes of the bodies of attachments.
-    package enum Attachments: Sendable, Equatable {
-        /// Left where they are: documents keep their stubs.
-        case none
-        /// Within the document, in base64.
-        case inline
-        /// As files in this folder.
-        case folder(String)
-    }
-
     package enum Start: Sendable, Equatable {
         case sequence(SequenceID)
         /// Where the export that this manifest belongs to ended.
         case manifest(String)
     }
 
-    package var format = Format.ndjson
+    package var format = OutputFormat.ndjson
     /// Of a table.
     package var table = CSVOptions()
-    package var attachments = Attachments.none
+    package var attachments = ExportOptions.Attachments.none
     /// Only documents that this matches.
     package var filter: DocumentFilter?
     /// The filter's text, for the manifest.
@@ -61,4 +43,18 @@ package struct ExportSettings: Sendable {
 
     /// Whether documents that are gone are told of too.
     var tellsOfDeletions: Bool { since != nil || includesRevisions }
+}
+
+extension ExportOptions {
+    package init(_ settings: ExportSettings, since: SequenceID?, isPacked: Bool) {
+        self.init()
+        format = settings.format
+        self.isPacked = isPacked
+        attachments = settings.attachments
+        selector = settings.selector
+        channels = settings.channels
+        self.since = since
+        includesRevisions = settings.includesRevisions
+        if format == .csv { table = settings.table }
+    }
 }

@@ -31,7 +31,7 @@ struct ExportCommand: AsyncParsableCommand {
     var output: String?
 
     @Option(help: "json is one array. Default: by the file's name, else ndjson.")
-    var format: ExportSettings.Format?
+    var format: OutputFormat?
 
     @Option(
         help: ArgumentHelp(
@@ -143,9 +143,9 @@ struct ExportCommand: AsyncParsableCommand {
     private func settings(_ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
-        let named = InputFormat(fileName: path(environment)).flatMap { ExportSettings.Format(rawValue: $0.rawValue) }
+        let named = InputFormat(fileName: path(environment)).flatMap { OutputFormat(rawValue: $0.rawValue) }
         settings.format =
-            try environment.value(format, "format", parse: ExportSettings.Format.init(rawValue:)) ?? named ?? .ndjson
+            try environment.value(format, "format", parse: OutputFormat.init(rawValue:)) ?? named ?? .ndjson
         switch attachments ?? environment["attachments"] {
         case nil, "none": settings.attachments = .none
         case "": throw CommandFailure(.usage, "--attachments: the folder's name is empty")
@@ -171,7 +171,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func table(
-        _ format: ExportSettings.Format, _ environment: Environment
+        _ format: OutputFormat, _ environment: Environment
     ) throws(CommandFailure) -> CSVOptions {
         var table = CSVOptions()
         // A variable is set for all commands: it does not count where there is no table.
@@ -207,4 +207,4 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-extension ExportSettings.Format: ExpressibleByArgument {}
+extension OutputFormat: ExpressibleByArgument {}

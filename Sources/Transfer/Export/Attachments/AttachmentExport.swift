@@ -16,7 +16,7 @@ struct AttachmentExport: Sendable {
     let temporaryDirectory: String
     /// Whether a document that has changed meanwhile is taken as it is now: not if this revision is wanted and no other.
     let takesCurrent: Bool
-    let known = KnownBodies()
+    private let known = KnownBodies()
     let unsynced = UnsyncedFolders()
 
     /// What has become of an attachment.
@@ -93,5 +93,23 @@ struct AttachmentExport: Sendable {
         case .failure, .success(.refused), .success(.found(document.revision, _)): return nil
         case .success(let lookup): return lookup
         }
+    }
+}
+
+/// Bodies that are in the folder already, by what a gateway says of them.
+///
+/// Only of Sync Gateway, which stores attachments under these digests itself. CouchDB's MD5 names no content for sure.
+private actor KnownBodies {
+    private static let limit = 20_000
+    private var bodies: [AttachmentDigest: AttachmentBody] = [:]
+
+    func body(of stub: AttachmentStub) -> AttachmentBody? {
+        stub.digest.flatMap { bodies[$0] }.flatMap { $0.byteCount == stub.byteCount ? $0 : nil }
+    }
+
+    func note(_ stub: AttachmentStub, _ body: AttachmentBody) {
+        guard let digest = stub.digest, digest.description.hasPrefix("sha1-") else { return }
+        if bodies.count >= Self.limit { bodies = [:] }
+        bodies[digest] = body
     }
 }

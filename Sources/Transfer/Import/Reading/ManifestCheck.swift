@@ -15,7 +15,7 @@ enum ManifestCheck {
     /// - Parameter isStrict: Whether a file that is no manifest is a fault; else it is none.
     /// - Throws: ``TransferError``: `.invalid`, `.missing`.
     static func read(_ path: String, isStrict: Bool) throws(TransferError) -> Manifest? {
-        let manifestPath = ExportPlace.findManifest(path + ".manifest.json")
+        let manifestPath = ExportPlace.findManifest(ExportPlace.manifest(of: path))
         guard let bytes = try WholeFile.read(manifestPath) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files) else {
             if isStrict { throw objection(path, "\(manifestPath) is no manifest") }

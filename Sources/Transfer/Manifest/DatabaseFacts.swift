@@ -93,13 +93,3 @@ package struct DatabaseFacts: Sendable, Equatable {
         return "the database was offline, or reset, since then; which of the two, the gateway does not tell"
     }
 }
-
-extension JSONWriter {
-    mutating func member(_ name: String, optional value: String?) {
-        if let value { member(name, string: value) } else { member(name, raw: "null".utf8) }
-    }
-
-    mutating func member(_ name: String, sequence: SequenceID?) {
-        member(name, raw: sequence?.json ?? Array("null".utf8))
-    }
-}

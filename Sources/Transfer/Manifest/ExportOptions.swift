@@ -3,9 +3,19 @@ internal import LosslessJSON
 
 /// What was asked for. Equal only if its texts are the same bytes.
 package struct ExportOptions: Sendable, Equatable {
-    package var format = ExportSettings.Format.ndjson
+    /// What becomes of the bodies of attachments.
+    package enum Attachments: Sendable, Equatable {
+        /// Left where they are: documents keep their stubs.
+        case none
+        /// Within the document, in base64.
+        case inline
+        /// As files in this folder.
+        case folder(String)
+    }
+
+    package var format = OutputFormat.ndjson
     package var isPacked = false
-    package var attachments = ExportSettings.Attachments.none
+    package var attachments = Attachments.none
     package var selector: String?
     package var channels: [String]?
     package var since: SequenceID?
@@ -13,16 +23,7 @@ package struct ExportOptions: Sendable, Equatable {
     /// Columns of a table that were chosen, and what stands between its cells.
     package var table = CSVOptions()
 
-    package init(_ settings: ExportSettings, since: SequenceID?, isPacked: Bool) {
-        format = settings.format
-        self.isPacked = isPacked
-        attachments = settings.attachments
-        selector = settings.selector
-        channels = settings.channels
-        self.since = since
-        includesRevisions = settings.includesRevisions
-        if format == .csv { table = settings.table }
-    }
+    init() {}
 
     package static func == (left: ExportOptions, right: ExportOptions) -> Bool {
         guard left.since == right.since else { return false }
@@ -36,7 +37,7 @@ package struct ExportOptions: Sendable, Equatable {
     }
 
     init?(_ value: JSONValue) {
-        guard let format = value["format"]?.string.flatMap(ExportSettings.Format.init(rawValue:)),
+        guard let format = value["format"]?.string.flatMap(OutputFormat.init(rawValue:)),
             let attachments = value["attachments"]?.string
         else { return nil }
         self.format = format
