@@ -33,12 +33,10 @@ import Testing
         (false, ["{\r\n  \"a\": \"\\n\"\n}"], "{    \"a\": \"\\n\" }\n"),
     ])
     func documentsStandOneToALine(isArray: Bool, documents: [String], expected: String) throws {
-        var framing = ExportFraming(isArray: isArray)
+        var framing = DocumentFraming(isArray: isArray)
         var output: [UInt8] = []
         for document in documents {
-            framing.begin(&output)
-            ExportFraming.append(Array(document.utf8)[...], to: &output)
-            framing.end(&output)
+            framing.write(Array(document.utf8)[...], to: &output)
         }
         output += framing.closing
         #expect(String(decoding: output, as: UTF8.self) == expected)

@@ -51,9 +51,9 @@ struct AttachmentStub: Sendable {
     func append(_ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]) {
         guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
             byteCount != body.byteCount
-        else { return ExportFraming.append(text[stretch], to: &output) }
-        ExportFraming.append(text[stretch.lowerBound..<length.lowerBound], to: &output)
+        else { return output.appendOnOneLine(text[stretch]) }
+        output.appendOnOneLine(text[stretch.lowerBound..<length.lowerBound])
         output.append(contentsOf: "\(body.byteCount),\"unpacked\":true".utf8)
-        ExportFraming.append(text[length.upperBound..<stretch.upperBound], to: &output)
+        output.appendOnOneLine(text[length.upperBound..<stretch.upperBound])
     }
 }

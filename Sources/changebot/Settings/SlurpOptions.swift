@@ -33,13 +33,13 @@ struct SlurpOptions: ParsableArguments {
 
     private static func list(_ file: String) throws(CommandFailure) -> [UInt8] {
         var list: [UInt8] = []
-        var writer = JSONArrayWriter()
+        var framing = DocumentFraming(isArray: true)
         var broken: SourceFault?
         do throws(SourceError) {
             var source = try DocumentSource(path: file)
             while broken == nil, let item = try source.next() {
                 switch item {
-                case .document(let document): writer.write(document.bytes, to: &list)
+                case .document(let document): framing.write(document.bytes[...], to: &list)
                 case .fault(let fault): broken = fault
                 }
             }
@@ -47,7 +47,7 @@ struct SlurpOptions: ParsableArguments {
             throw CommandFailure(error, file)
         }
         if let broken { throw CommandFailure(.invalidData, "\(file):\(broken)", isListing: true) }
-        writer.finish(to: &list)
+        list += framing.closing
         return list
     }
 }

@@ -71,7 +71,7 @@ extension ExportWriter {
                 copied = stub.range.upperBound
             }
         }
-        ExportFraming.append(text[copied..<document.range.upperBound], to: &buffer)
+        buffer.appendOnOneLine(text[copied..<document.range.upperBound])
         framing.end(&buffer)
         noteLine(isTombstone: unfetched.isTombstone)
     }

@@ -66,7 +66,7 @@ extension ExportWriter {
     private func writeAgain(
         to output: ExportOutput, _ repeated: [DocumentID: Int], _ counts: inout ExportCounts
     ) throws -> Int {
-        var framing = ExportFraming(isArray: framing.isArray)
+        var framing = DocumentFraming(isArray: framing.isArray)
         var text: [UInt8] = []
         try readDocuments(repeated) { line in
             try count(line, in: &counts)

@@ -21,7 +21,7 @@ actor ExportWriter {
     private let matcher: DocumentMatcher?
 
     var journal: ExportJournal
-    var framing: ExportFraming
+    var framing: DocumentFraming
     /// Documents of the batch that is being written.
     var buffer: [UInt8] = []
     /// What comes next, once attachments are there.
@@ -51,7 +51,7 @@ actor ExportWriter {
         self.attachments = attachments
         self.logger = logger
         matcher = settings.filter.map { DocumentMatcher($0) }
-        framing = ExportFraming(isArray: settings.format == .json, count: journal.manifest.counts.lines)
+        framing = DocumentFraming(isArray: settings.format == .json, count: journal.manifest.counts.lines)
     }
 
     var position: ExportJournal.Position { journal.position }
@@ -128,9 +128,7 @@ actor ExportWriter {
             waiting.append(whole: document, isTombstone: isTombstone)
             return
         }
-        framing.begin(&buffer)
-        ExportFraming.append(document, to: &buffer)
-        framing.end(&buffer)
+        framing.write(document, to: &buffer)
         noteLine(isTombstone: isTombstone)
     }
 

@@ -64,7 +64,7 @@ extension ImportOutcome {
             }
             guard let document else { return }
             var line: [UInt8] = []
-            ExportFraming.append(document[...], to: &line)
+            line.appendOnOneLine(document[...])
             writer.member("document", raw: line)
         }
         return writer.bytes

@@ -88,7 +88,7 @@ final class RejectFiles {
     private func write(_ source: ImportOrigin.Source) throws(TransferError) {
         var text: [UInt8] = []
         switch source {
-        case .json(let bytes): ExportFraming.append(bytes[...], to: &text)
+        case .json(let bytes): text.appendOnOneLine(bytes[...])
         case .row(let row, let header):
             if reached.documentBytes == 0 { text += header + [UInt8(ascii: "\n")] }
             text += row

@@ -1,14 +1,23 @@
 internal import Foundation
 
 /// What stands between documents: a line each, alone or as the elements of an array.
-struct ExportFraming: Sendable {
+///
+/// An array is JSON only with ``closing`` behind it.
+package struct DocumentFraming: Sendable {
     let isArray: Bool
     private(set) var count: Int
 
     /// - Parameter count: Documents that are there already.
-    init(isArray: Bool, count: Int = 0) {
+    package init(isArray: Bool, count: Int = 0) {
         self.isArray = isArray
         self.count = count
+    }
+
+    /// Appends a whole document: its bytes as they are, but for line breaks.
+    package mutating func write(_ document: ArraySlice<UInt8>, to output: inout [UInt8]) {
+        begin(&output)
+        output.appendOnOneLine(document)
+        end(&output)
     }
 
     /// What goes before the next document.
@@ -23,20 +32,23 @@ struct ExportFraming: Sendable {
     }
 
     /// What goes behind the last.
-    var closing: [UInt8] {
+    package var closing: [UInt8] {
         guard isArray else { return [] }
         return Array(count == 0 ? "[\n]\n".utf8 : "\n]\n".utf8)
     }
+}
 
-    /// A document as it is, but for line breaks, which can only stand between its parts: they become spaces.
-    static func append(_ document: ArraySlice<UInt8>, to output: inout [UInt8]) {
-        let start = output.count
-        output.append(contentsOf: document)
+extension [UInt8] {
+    /// Appends a document, or a part of it, as it is, but for line breaks, which can only stand between its parts: they
+    /// become spaces.
+    mutating func appendOnOneLine(_ document: ArraySlice<UInt8>) {
+        let start = count
+        append(contentsOf: document)
         let hasBreak = document.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return false }
             return memchr(start, 0x0A, bytes.count) != nil || memchr(start, 0x0D, bytes.count) != nil
         }
         guard hasBreak else { return }
-        for index in start..<output.count where output[index] == 0x0A || output[index] == 0x0D { output[index] = 0x20 }
+        for index in start..<count where self[index] == 0x0A || self[index] == 0x0D { self[index] = 0x20 }
     }
 }
