@@ -55,6 +55,6 @@ extension ExportOptions {
         channels = settings.channels
         self.since = since
         includesRevisions = settings.includesRevisions
-        if format == .csv { table = settings.table }
+        if format.isTable { table = settings.table }
     }
 }

@@ -35,7 +35,7 @@ package struct Exporter: Service {
     package func run() async throws {
         let isGuarded = place.kind == .file && !settings.overwrites
         let existing = isGuarded ? try ExistingExport(place, isResuming: settings.isResuming) : nil
-        let files = try ExportFiles(place, isSpooled: settings.format == .csv, existing: existing)
+        let files = try ExportFiles(place, isSpooled: settings.format.isTable, existing: existing)
         let leftovers = ExportLeftovers(place)
         defer { leftovers.removeUnsaved() }
         do {

@@ -23,4 +23,12 @@ package enum InputFormat: String, CaseIterable, Sendable {
         default: return nil
         }
     }
+
+    /// Whether its documents are the lines of a table.
+    package var isTable: Bool {
+        switch self {
+        case .csv: true
+        case .ndjson, .json, .ejson: false
+        }
+    }
 }

@@ -76,7 +76,7 @@ package struct ExportOptions: Sendable, Equatable {
             }
             writer.member("since", sequence: since)
             writer.member("revisions", bool: includesRevisions)
-            if format == .csv {
+            if format.isTable {
                 writer.member("fields", optional: table.fields?.text)
                 writer.member("delimiter", string: String(decoding: [table.delimiter.byte], as: UTF8.self))
             }

@@ -29,7 +29,7 @@ package struct ExportVerifier: Sendable {
         let manifest = file.manifest
         var bodies = 0
         let measure: ExportFile.Measure
-        if manifest.options.format == .csv {
+        if manifest.options.format.isTable {
             measure = try await file.measureTable()
         } else {
             measure = try await file.readLines { line in
@@ -59,7 +59,7 @@ package struct ExportVerifier: Sendable {
         try expect(.length, measure.byteCount, manifest.byteCount, "the length in bytes")
         try expect(.digest, measure.sha256, manifest.sha256, "the SHA-256")
         try expect(.count, measure.lines, manifest.counts.lines, "the number of documents")
-        if manifest.options.format != .csv {
+        if !manifest.options.format.isTable {
             try expect(.count, bodies, manifest.counts.bodies, "the number of attachments with their bytes")
         }
     }

@@ -33,7 +33,7 @@ package struct GatewayComparison: Sendable {
     /// - Parameter report: Gets each finding, as it is found.
     /// - Throws: `RunFailure`, ``TransferError``, and what `report` throws.
     package func compare(_ report: (VerificationFinding) throws -> Void) async throws {
-        guard file.manifest.options.format != .csv else {
+        guard !file.manifest.options.format.isTable else {
             throw TransferError(.usage, Self.tableRemedy)
         }
         _ = try await contact.first { try await gateway.databaseInfo() }

@@ -164,7 +164,7 @@ struct ExportCommand: AsyncParsableCommand {
         settings.table = try table(settings.format, environment)
         settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
-        guard settings.format != .csv || !settings.includesRevisions else {
+        guard !settings.format.isTable || !settings.includesRevisions else {
             throw CommandFailure(.usage, "--revisions: a table can't hold histories; remove --format csv")
         }
         return settings
@@ -175,9 +175,9 @@ struct ExportCommand: AsyncParsableCommand {
     ) throws(CommandFailure) -> CSVOptions {
         var table = CSVOptions()
         // A variable is set for all commands: it does not count where there is no table.
-        let fields = fields ?? (format == .csv ? environment["fields"] : nil)
-        let delimiter = delimiter ?? (format == .csv ? environment["delimiter"] : nil)
-        guard format == .csv || fields == nil && delimiter == nil else {
+        let fields = fields ?? (format.isTable ? environment["fields"] : nil)
+        let delimiter = delimiter ?? (format.isTable ? environment["delimiter"] : nil)
+        guard format.isTable || fields == nil && delimiter == nil else {
             let option = fields == nil ? "--delimiter" : "--fields"
             throw CommandFailure(.usage, "\(option): only a table has columns; add --format csv")
         }

@@ -57,7 +57,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let retries = try environment.retries(retryFor: retryFor)
         try choice?.requireFile()
         let export = try export(isCompared: choice != nil)
-        if choice != nil, export.manifest.options.format == .csv {
+        if choice != nil, export.manifest.options.format.isTable {
             throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
         let verifier = try ExportVerifier(export, attachments: attachments ?? environment["attachments"])
@@ -94,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand {
     /// - Throws: `TransferError`; ``CommandFailure`` with 64 for what only its name tells to be a table.
     private func export(isCompared: Bool) throws -> ExportFile {
         do throws(TransferError) { return try ExportFile(file) } catch {
-            let isTable = InputFormat(fileName: file) == .csv && FileManager.default.fileExists(atPath: file)
+            let isTable = InputFormat(fileName: file)?.isTable == true && FileManager.default.fileExists(atPath: file)
             guard isCompared, isTable, error.code == .missing else { throw error }
             throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }

@@ -19,7 +19,7 @@ struct InputOptions: ParsableArguments {
 
     /// - Throws: ``CommandFailure`` with 64, also if the input is no table.
     func delimiter(for file: String, _ environment: Environment) throws(CommandFailure) -> CSVDelimiter {
-        let isTable = try format(environment) ?? InputFormat(fileName: file) == .csv
+        let isTable = try (format(environment) ?? InputFormat(fileName: file))?.isTable == true
         // A variable is set for all commands: it does not count where there is no table.
         guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .comma }
         guard let delimiter = CSVDelimiter(text) else {

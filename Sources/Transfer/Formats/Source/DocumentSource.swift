@@ -107,8 +107,14 @@ package struct DocumentSource: ~Copyable {
     /// Chooses who reads, by what was said and by the first byte.
     private mutating func begin() throws(SourceError) -> (any DocumentsReader)? {
         window.skipMark()
-        if format == .ndjson { return LinesReader(documentLimit: limit) }
-        if format == .csv { return CSVReader(delimiter: delimiter, documentLimit: limit) }
+        switch format {
+        case .ndjson?: return LinesReader(documentLimit: limit)
+        case .csv?: return CSVReader(delimiter: delimiter, documentLimit: limit)
+        case .json?, .ejson?, nil: return try beginJSON()
+        }
+    }
+
+    private mutating func beginJSON() throws(SourceError) -> (any DocumentsReader)? {
         guard let first = window.skipWhitespace() else {
             try window.finish()
             return nil
