@@ -136,7 +136,7 @@ extension GatewayError.Cause {
                 && (known.subject.map { $0 == subject } ?? true)
         }
         guard let known else { return nil }
-        let hidesDatabase = dialect == .syncGateway && !isChallenge
+        let hidesDatabase = dialect.hidesUnknownDatabases && !isChallenge
         let isLogin = known.cause == .loginRequired || known.cause == .wrongCredentials
         self = isLogin && hidesDatabase ? .unknownDatabaseOrLogin : known.cause
     }

@@ -81,9 +81,7 @@ package struct Bot: Service {
     ///   - wasThere: This run has read from the database before: a daemon waits until it is there again.
     private func begin(_ held: RunState?, wasThere: Bool) async throws -> Beginning {
         let info = try await contact.make(wasThere: wasThere)
-        guard settings.channels == nil || gateway.dialect == .syncGateway else {
-            throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
-        }
+        try gateway.check(channels: settings.channels)
         var state: RunState
         if let held { state = held } else { state = try await keeper.open() }
         do {

@@ -135,7 +135,7 @@ package struct FeedReader: Sendable {
                 if let pause = progress.pace.pause { try await Task.sleep(for: pause) }
             }
             // CouchDB's shards pass it one by one: only the end of its answer tells.
-            guard gateway.dialect == .syncGateway, !progress.position.isAheadOfOthers else { continue }
+            guard gateway.dialect.hasOrderedFeed, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
         }
         if let last = answer.lastSequence {

@@ -8,7 +8,7 @@ extension Gateway {
         let segments = [id.text] + (attachment.map { [$0] } ?? [])
         let path = segments.map(\.pathSegment).joined(separator: "/")
         let isAmbiguous = segments.contains { $0.utf8.contains(UInt8(ascii: "%")) || $0.isDotSegment }
-        guard dialect == .syncGateway, isAmbiguous, !path.contains("%2F") else { return .keyspace(path) }
+        guard dialect.decodesPathsTwice, isAmbiguous, !path.contains("%2F") else { return .keyspace(path) }
         return .keyspace(path.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%25"))
     }
 }

@@ -1,4 +1,4 @@
-/// Which of the two servers answers.
+/// Which of the servers answers. What differs between them has a name here, so that a new case needs an answer to each.
 public enum GatewayDialect: String, Sendable, CaseIterable {
     case syncGateway = "sync-gateway"
     case couchDB = "couchdb"
@@ -8,21 +8,13 @@ public enum GatewayDialect: String, Sendable, CaseIterable {
     /// Nil where a proxy has put its own name there.
     init?(serverHeader: String?) {
         guard let header = serverHeader?.lowercased() else { return nil }
-        if header.hasPrefix("couchbase sync gateway") {
-            self = .syncGateway
-        } else if header.hasPrefix("couchdb") {
-            self = .couchDB
-        } else {
-            return nil
-        }
+        guard let dialect = Self.allCases.first(where: { header.hasPrefix($0.serverHeader) }) else { return nil }
+        self = dialect
     }
 
     /// From the vendor that `GET /` names. Both say `"couchdb":"Welcome"`.
     init?(vendor: String?) {
-        switch vendor {
-        case "Couchbase Sync Gateway": self = .syncGateway
-        case "The Apache Software Foundation": self = .couchDB
-        default: return nil
-        }
+        guard let dialect = Self.allCases.first(where: { $0.vendor == vendor }) else { return nil }
+        self = dialect
     }
 }

@@ -23,7 +23,12 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether it is of CouchDB's kind: of bytes that may be packed, while those that it sends are not.
-    public var mayBeOfPackedBytes: Bool { algorithm == .md5 }
+    public var mayBeOfPackedBytes: Bool { algorithm == Self.packedAlgorithm }
+
+    static let packedAlgorithm = Digest.md5
+
+    /// Whether no other bytes have it. MD5 names no content for sure.
+    package var namesContent: Bool { algorithm == .sha1 }
 
     /// Whether attachments of a type with these two digests are the same. Nil if that can't be told: the servers are of
     /// different kinds, or CouchDB has packed the bytes, which it may do in more than one way.

@@ -20,20 +20,25 @@ public struct AttachmentUpload: Sendable {
 extension AttachmentDigest {
     /// Makes a digest of bytes that come piece by piece.
     public struct Calculation: Sendable {
-        private let dialect: GatewayDialect
+        private let algorithm: Digest
         private var running: RunningDigest
 
         /// The kind of digest that this server uses.
-        public init(for dialect: GatewayDialect) {
-            self.dialect = dialect
-            running = RunningDigest(dialect == .couchDB ? .md5 : .sha1)
+        public init(for dialect: GatewayDialect) { self.init(dialect.attachmentDigest) }
+
+        /// The kind of digest that is of bytes as they are stored, which may be compressed.
+        package static var ofPackedBytes: Self { Self(AttachmentDigest.packedAlgorithm) }
+
+        private init(_ algorithm: Digest) {
+            self.algorithm = algorithm
+            running = RunningDigest(algorithm)
         }
 
         public mutating func update(_ bytes: [UInt8]) { running.update(bytes) }
 
         /// The digest of all that came. More bytes may come afterwards, and it be asked again.
         public func digest() -> AttachmentDigest {
-            AttachmentDigest(algorithm: dialect == .couchDB ? .md5 : .sha1, base64: Base64.text(running.bytes))
+            AttachmentDigest(algorithm: algorithm, base64: Base64.text(running.bytes))
         }
     }
 

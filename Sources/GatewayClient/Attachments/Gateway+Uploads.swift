@@ -42,8 +42,8 @@ extension Gateway {
         }
         let dialect = try await findDialect()
         if let fault = Self.fault(of: attachments, dialect) { throw GatewayError(.invalidRequest, fault) }
-        let algorithm: Digest = dialect == .couchDB ? .md5 : .sha1
-        let parts = RelatedParts(document, attachments, digests: algorithm, boundary: Self.boundary())
+        let parts = RelatedParts(
+            document, attachments, digests: dialect.attachmentDigest, boundary: Self.boundary())
         guard let source = parts.source() else {
             throw GatewayError(.invalidRequest, "the attachments of '\(id)' are too long to send")
         }
@@ -71,8 +71,8 @@ extension Gateway {
             guard head.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
                 return "the name or type of an attachment holds what a header can't"
             }
-            if dialect == .syncGateway, attachment.digest?.algorithm != .sha1 {
-                return "Sync Gateway takes the attachment '\(attachment.name)' only with its SHA-1 digest"
+            if dialect.requiresAttachmentDigests, attachment.digest?.algorithm != dialect.attachmentDigest {
+                return "\(dialect.name) takes the attachment '\(attachment.name)' only with its SHA-1 digest"
             }
         }
         return nil

@@ -90,7 +90,7 @@ extension Gateway {
         let request = GatewayRequest(
             method: "POST", place: .keyspace("_bulk_get"), query: query, body: [body.bytes],
             deadline: settings.deadlines.stream, silence: settings.deadlines.silence,
-            accept: dialect == .couchDB ? "application/json" : "multipart/mixed")
+            accept: dialect.bulkGetType)
         return BulkGetAnswer(try await open(request), url: url)
     }
 }

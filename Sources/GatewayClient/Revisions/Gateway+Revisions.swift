@@ -140,7 +140,7 @@ extension Gateway {
                     && row["rev"]?.string.map({ RevisionID($0) == revision.revision }) ?? true
             }
             if let row { return BulkOutcome(row: row) }
-            return dialect == .couchDB ? .written(revision.revision) : .unmentioned
+            return dialect.omitsStoredRevisions ? .written(revision.revision) : .unmentioned
         }
     }
 

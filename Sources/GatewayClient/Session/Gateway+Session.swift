@@ -80,7 +80,7 @@ extension Gateway {
         }
         let began = settings.now()
         let request = GatewayRequest(
-            method: "POST", place: dialect == .couchDB ? .server("_session") : .database("_session"),
+            method: "POST", place: dialect.hasSessionOfEachDatabase ? .database("_session") : .server("_session"),
             body: [body.bytes], deadline: settings.deadlines.small)
         let response = try await send(request, as: .credentials(nil))
         guard response.status == 200 else {
@@ -100,6 +100,5 @@ extension Gateway {
         return session
     }
 
-    /// Sessions of Sync Gateway are those of a database.
-    private var sessionPlace: String { dialect == .couchDB ? "" : url.keyspace.database }
+    private var sessionPlace: String { dialect.hasSessionOfEachDatabase ? url.keyspace.database : "" }
 }

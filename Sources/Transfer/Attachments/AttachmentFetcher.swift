@@ -43,7 +43,7 @@ struct AttachmentFetcher: Sendable {
     private func fetchOnce(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> AttachmentBody? {
-        let mayBePacked = stub.digest?.mayBeOfPackedBytes ?? (gateway.dialect == .couchDB)
+        let mayBePacked = stub.digest?.mayBeOfPackedBytes ?? gateway.dialect.compressesAttachments
         let opened = try await gateway.openAttachment(
             stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: mayBePacked)
         guard let answer = opened else { return nil }
@@ -87,7 +87,7 @@ struct AttachmentFetcher: Sendable {
     private func readStored(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
-        var digest = AttachmentDigest.Calculation(for: .couchDB)
+        var digest = AttachmentDigest.Calculation.ofPackedBytes
         let body = try await read(answer, of: stub, into: file) { digest.update($0) }
         guard let expected = answer.digest, expected != digest.digest() else { return body }
         guard AttachmentDigest.isPackedByCouchDB(stub.contentType), try await file.isPacked(as: expected) else {
@@ -102,7 +102,7 @@ struct AttachmentFetcher: Sendable {
     ) async throws -> AttachmentBody {
         let expected = answer.digest
         var unpacked = UnpackedAttachment(answer)
-        var digest = AttachmentDigest.Calculation(for: .couchDB)
+        var digest = AttachmentDigest.Calculation.ofPackedBytes
         var byteCount = 0
         while let bytes = try await unpacked.next() {
             byteCount += bytes.count

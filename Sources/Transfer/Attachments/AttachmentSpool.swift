@@ -41,7 +41,7 @@ actor AttachmentSpool {
         for level in Self.levels {
             try Task.checkCancellation()
             try file.seek(to: 0)
-            var digest = AttachmentDigest.Calculation(for: .couchDB)
+            var digest = AttachmentDigest.Calculation.ofPackedBytes
             var packer = GzipWriter(level: level)
             var packed: [UInt8] = []
             while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {

@@ -15,7 +15,7 @@ struct UnpackedAttachment: ~Copyable {
     /// How many have arrived so far.
     private(set) var packedByteCount = 0
     /// Of those that have arrived.
-    private(set) var packedDigest = AttachmentDigest.Calculation(for: .couchDB)
+    private(set) var packedDigest = AttachmentDigest.Calculation.ofPackedBytes
 
     init(_ answer: AttachmentAnswer) { self.answer = answer }
 

@@ -56,9 +56,7 @@ package struct Exporter: Service {
     private func meet() async throws -> (DatabaseFacts, documents: Int?) {
         let info = try await contact.first { try await gateway.databaseInfo() }
         try await contact.findDialect(of: gateway)
-        guard settings.channels == nil || gateway.dialect == .syncGateway else {
-            throw RunFailure(.badConfiguration, "--channels: \(gateway.url) is no Sync Gateway and has no channels")
-        }
+        try gateway.check(channels: settings.channels)
         // Proxies may hide the server's own page: nothing depends on it.
         let server = try? await gateway.serverInfo()
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])

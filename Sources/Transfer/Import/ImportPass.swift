@@ -52,8 +52,7 @@ struct ImportPass {
         self.job = job
         mapper = job.settings.mapping?.makeMapper()
         matcher = job.settings.filter.map { DocumentMatcher($0) }
-        // Of the leaves of a document Sync Gateway keeps the first that comes.
-        mayRepeat = job.settings.mode == .restore && job.admission.dialect == .couchDB
+        mayRepeat = job.settings.mode == .restore && job.admission.dialect.keepsSeveralLeaves
         assembly = BatchAssembly(job.settings, start: start, mayRepeat: mayRepeat)
     }
 

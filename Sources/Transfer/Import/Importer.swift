@@ -111,10 +111,10 @@ package struct Importer: Service {
         let info = try await contact.first { try await gateway.databaseInfo() }
         try await contact.findDialect(of: gateway)
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
-        let isCouchDB = gateway.dialect == .couchDB
+        let keepsInstance = gateway.dialect.keepsInstance
         let state = ImportProgress.DatabaseState(
-            instance: isCouchDB ? info.instance : nil,
-            newest: isCouchDB ? nil : info.newestSequence.flatMap { Int($0.description) })
+            instance: keepsInstance ? info.instance : nil,
+            newest: keepsInstance ? nil : info.newestSequence.flatMap { Int($0.description) })
         return (state, info.newestSequence)
     }
 

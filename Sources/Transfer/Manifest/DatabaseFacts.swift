@@ -21,7 +21,7 @@ package struct DatabaseFacts: Sendable, Equatable {
         keyspace = gateway.url.keyspace.pathSegment
         dialect = server?.dialect ?? gateway.dialect
         version = server?.version
-        serverIdentity = dialect == .couchDB ? server?.identity : nil
+        serverIdentity = dialect.hasServerIdentity ? server?.identity : nil
         instance = info.instance
         purgeSequence = info.purgeSequence
         newest = info.newestSequence
@@ -67,7 +67,7 @@ package struct DatabaseFacts: Sendable, Equatable {
         if let serverIdentity, let other = current.serverIdentity, serverIdentity != other {
             return "it is of another server"
         }
-        if dialect == .couchDB, let instance, let other = current.instance, instance != other {
+        if dialect.keepsInstance, let instance, let other = current.instance, instance != other {
             return "the database was made anew since then"
         }
         if let newest, let other = current.newest, other.hasPassed(newest) == false {
@@ -86,10 +86,10 @@ package struct DatabaseFacts: Sendable, Equatable {
     package func doubt(about current: DatabaseFacts) -> String? {
         // Behind the number other things change too.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
-        if dialect == .couchDB, purges[0] != purges[1] {
+        if dialect.tellsOfPurges, purges[0] != purges[1] {
             return "documents were purged since then, which no change tells of: a full export has them no more"
         }
-        guard dialect == .syncGateway, let instance, let other = current.instance, instance != other else { return nil }
+        guard !dialect.keepsInstance, let instance, let other = current.instance, instance != other else { return nil }
         return "the database was offline, or reset, since then; which of the two, the gateway does not tell"
     }
 }

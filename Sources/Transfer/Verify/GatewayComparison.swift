@@ -62,7 +62,7 @@ package struct GatewayComparison: Sendable {
         var comparison = DocumentComparison()
         comparison.comparesRevisions = comparesRevisions
         comparison.comparesNumbersByValue =
-            file.manifest.facts.dialect == .couchDB || gateway.dialect == .couchDB
+            file.manifest.facts.dialect.rewritesNumbers || gateway.dialect.rewritesNumbers
         return comparison
     }
 

@@ -108,7 +108,7 @@ private actor KnownBodies {
     }
 
     func note(_ stub: AttachmentStub, _ body: AttachmentBody) {
-        guard let digest = stub.digest, digest.description.hasPrefix("sha1-") else { return }
+        guard let digest = stub.digest, digest.namesContent else { return }
         if bodies.count >= Self.limit { bodies = [:] }
         bodies[digest] = body
     }

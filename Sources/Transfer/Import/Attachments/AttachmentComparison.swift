@@ -60,8 +60,8 @@ struct AttachmentComparison: Sendable {
             attachment.encoding == old.encoding
         else { return false }
         if digest.description == old.digest { return true }
-        // CouchDB compresses text: its digest is of the compressed bytes, which nobody else has.
-        guard dialect == .couchDB, old.isTextual else { return false }
+        // Nobody else has the compressed bytes that the digest is of.
+        guard dialect.compressesAttachments, old.isTextual else { return false }
         return try await digestOfCurrent(old.name) == digest
     }
 }

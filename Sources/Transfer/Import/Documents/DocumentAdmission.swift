@@ -7,8 +7,6 @@ struct DocumentAdmission: Sendable {
     private static let idName = Array("_id".utf8)
     private static let revisionName = Array("_rev".utf8)
     private static let deletedName = Array("_deleted".utf8)
-    /// Sync Gateway takes no longer id, in bytes.
-    private static let idLimit = 250
 
     let mode: ImportMode
     let schema: ImportSettings.Schema?
@@ -60,15 +58,15 @@ struct DocumentAdmission: Sendable {
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
             throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
         }
-        if dialect == .syncGateway, text.utf8.contains(0) {
-            throw Refusal(reason: "its _id holds U+0000, which Sync Gateway does not take")
+        if !dialect.acceptsNullInIDs, text.utf8.contains(0) {
+            throw Refusal(reason: "its _id holds U+0000, which \(dialect.name) does not take")
         }
         if !value.isText { throw Refusal(reason: "its _id holds half a surrogate pair") }
-        if dialect == .syncGateway, text.hasPrefix("_design/") {
-            throw Refusal(reason: "Sync Gateway takes no design documents")
+        if !dialect.hasDesignDocuments, text.hasPrefix("_design/") {
+            throw Refusal(reason: "\(dialect.name) takes no design documents")
         }
-        if dialect == .syncGateway, text.utf8.count > Self.idLimit {
-            throw Refusal(reason: "its _id has \(text.utf8.count) bytes; Sync Gateway takes \(Self.idLimit)")
+        if let limit = dialect.longestID, text.utf8.count > limit {
+            throw Refusal(reason: "its _id has \(text.utf8.count) bytes; \(dialect.name) takes \(limit)")
         }
         return DocumentID(text)
     }
@@ -112,12 +110,12 @@ struct DocumentAdmission: Sendable {
 
     /// CouchDB takes no members with an underscore but its own; Sync Gateway keeps others.
     private func checkMembers(_ document: JSONValue) throws(Refusal) {
-        guard dialect == .couchDB, mode != .delete else { return }
+        guard dialect.reservesUnderscoreMembers, mode != .delete else { return }
         for member in document.members {
             guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { continue }
             guard !VersionMembers.written.contains(name), !VersionMembers.couchDB.contains(name) else { continue }
             throw Refusal(
-                reason: "CouchDB takes no member '\(String(decoding: name, as: UTF8.self))': "
+                reason: "\(dialect.name) takes no member '\(String(decoding: name, as: UTF8.self))': "
                     + "what begins with '_' is its own; a mapping (--map) can take it away")
         }
     }

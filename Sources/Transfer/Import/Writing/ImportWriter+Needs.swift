@@ -49,8 +49,7 @@ extension ImportWriter {
         }
         if settings.mode == .insert, !isTolerant { return .nothing(Self.isThere) }
         let isMerge = settings.mode == .merge
-        // CouchDB writes floats its own way: what it has is what it was given.
-        let numbersAsWritten = gateway.dialect == .syncGateway
+        let numbersAsWritten = !gateway.dialect.rewritesNumbers
         let text =
             isMerge
             ? try Self.plain(current).merging(
@@ -155,12 +154,13 @@ extension ImportWriter {
             return WrittenAttachment(name: attachment.name, head: Array(stub.bytes), data: nil)
         }
         let isPacked = attachment.encoding == "gzip"
-        if isPacked, gateway.dialect == .couchDB { data = try await reading.unpacked(data, attachment.name) }
+        let keepsEncoding = gateway.dialect.keepsAttachmentEncoding
+        if isPacked, !keepsEncoding { data = try await reading.unpacked(data, attachment.name) }
         var head = JSONWriter()
         head.object { head in
             // CouchDB takes null for a type, and falls over it.
             if let type = attachment.contentType { head.member("content_type", string: type) }
-            if isPacked, gateway.dialect == .syncGateway { head.member("encoding", string: "gzip") }
+            if isPacked, keepsEncoding { head.member("encoding", string: "gzip") }
             if settings.mode == .restore, let revpos = attachment.revisionPosition {
                 head.member("revpos", integer: revpos)
             }

@@ -1,0 +1,82 @@
+// What differs between the servers in requests, answers and feeds.
+extension GatewayDialect {
+    /// As messages name the server.
+    package var name: String {
+        switch self {
+        case .syncGateway: "Sync Gateway"
+        case .couchDB: "CouchDB"
+        }
+    }
+
+    /// How the `Server` header of its answers begins, in lowercase.
+    var serverHeader: String {
+        switch self {
+        case .syncGateway: "couchbase sync gateway"
+        case .couchDB: "couchdb"
+        }
+    }
+
+    /// The vendor that `GET /` names.
+    var vendor: String {
+        switch self {
+        case .syncGateway: "Couchbase Sync Gateway"
+        case .couchDB: "The Apache Software Foundation"
+        }
+    }
+
+    /// Whether users log in to a database. Otherwise they log in to the server.
+    var hasSessionOfEachDatabase: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
+    /// Whether it answers 401 without `WWW-Authenticate` if there is no such database.
+    var hidesUnknownDatabases: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
+    /// Whether it decodes the path of a document twice, unless a slash is escaped in it.
+    var decodesPathsTwice: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
+    /// Whether documents are in channels, and a feed can be asked for those of some channels.
+    package var hasChannels: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
+    /// Whether the rows of a feed come in the order of their sequences. CouchDB's shards pass a sequence one by one.
+    package var hasOrderedFeed: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
+    /// The form that is asked for in `_bulk_get`.
+    var bulkGetType: String {
+        switch self {
+        case .syncGateway: "multipart/mixed"
+        case .couchDB: "application/json"
+        }
+    }
+
+    /// Whether the answer to `"new_edits":false` names only the revisions that failed.
+    var omitsStoredRevisions: Bool {
+        switch self {
+        case .syncGateway: false
+        case .couchDB: true
+        }
+    }
+}
