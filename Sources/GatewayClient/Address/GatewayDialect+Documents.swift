@@ -28,14 +28,6 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it refuses members that begin with `_` and are not its own.
-    package var reservesUnderscoreMembers: Bool {
-        switch self {
-        case .syncGateway: false
-        case .couchDB: true
-        }
-    }
-
     /// Whether it writes floats its own way: what it has may look other than what it was given.
     package var rewritesNumbers: Bool {
         switch self {

@@ -110,10 +110,10 @@ struct DocumentAdmission: Sendable {
 
     /// CouchDB takes no members with an underscore but its own; Sync Gateway keeps others.
     private func checkMembers(_ document: JSONValue) throws(Refusal) {
-        guard dialect.reservesUnderscoreMembers, mode != .delete else { return }
+        guard mode != .delete, let accepted = VersionMembers.accepted(by: dialect) else { return }
         for member in document.members {
             guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { continue }
-            guard !VersionMembers.written.contains(name), !VersionMembers.couchDB.contains(name) else { continue }
+            guard !accepted.contains(name) else { continue }
             throw Refusal(
                 reason: "\(dialect.name) takes no member '\(String(decoding: name, as: UTF8.self))': "
                     + "what begins with '_' is its own; a mapping (--map) can take it away")

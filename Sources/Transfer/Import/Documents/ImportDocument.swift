@@ -29,8 +29,16 @@ enum VersionMembers {
     /// What no gateway takes, not even together with a revision of its own.
     static let made = Set(
         ["_cv", "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_attachments"].map { Array($0.utf8) })
+    /// Those that begin with `_` and that the server accepts; nil if it accepts any.
+    static func accepted(by dialect: GatewayDialect) -> Set<[UInt8]>? {
+        switch dialect {
+        case .syncGateway: nil
+        case .couchDB: written.union(couchDB)
+        }
+    }
+
     /// Further ones that CouchDB knows (3.5, `couch_doc.erl`).
-    static let couchDB = Set(
+    private static let couchDB = Set(
         [
             "_id", "_deleted", "_replication_state", "_replication_state_time", "_replication_state_reason",
             "_replication_id", "_replication_stats",
