@@ -69,4 +69,7 @@ package struct ImportSettings: Sendable {
     package init() {}
 
     package static func progressPath(of input: String) -> String { input + ".import-progress" }
+
+    /// Whether a dry run shows what would be written: a mapping makes other documents than those of the input.
+    var showsDocuments: Bool { preview != nil && mapping != nil }
 }

@@ -10,55 +10,40 @@ internal import LosslessJSON
 /// Any number of batches at once, none with a document of another. Doing it again, as after a crash, changes nothing that
 /// is as it should be already.
 struct ImportWriter: Sendable {
-    /// Writes of one document that may meet another revision, or fail, one after the other. Those that the gateway refuses
-    /// for now do not count: of them the run gives up as a whole.
-    static let attemptLimit = 10
     /// Bytes of what is there, of several documents at once.
     private static let answerLimit = 4 << 20
 
-    let gateway: Gateway
-    let settings: ImportSettings
+    private let gateway: Gateway
+    private let settings: ImportSettings
     /// An earlier run may have written what is there.
-    let isResumed: Bool
-    /// The database's newest sequence when the run began; nil if it could not be known.
-    let newestAtStart: SequenceID?
+    private let isResumed: Bool
     let progress: RunProgress
-    let pace: WritePace
-    let reading: AttachmentReading
-    let contact: GatewayContact
-    let logger: Logger
-    /// Attachments that were read to be compared.
-    let attachmentsRead = Arrivals()
+    private let pace: WritePace
+    private let logger: Logger
+    private let planner: ImportPlanner
+    private let bodies: BodySender
+    private let restorer: RevisionRestorer
+    private let written: WrittenInRun
     /// Whether most of the last documents were there already: then it is cheaper to look first.
-    let looksFirst = Locked(false)
+    private let looksFirst = Locked(false)
 
-    /// A document of a batch that is not done with.
-    struct Open {
-        let index: Int
-        let document: ImportDocument
-        /// What the gateway has; nil as long as nobody asked.
-        var lookup: DocumentLookup?
-        /// Writes that met another revision, or failed.
-        var failures = 0
-    }
-
-    /// What is to be done about a document.
-    enum Need {
-        case nothing(ImportOutcome)
-        /// A body to be sent, and what has become of the document if that is accepted.
-        case write(ImportBody, ImportOutcome)
-        /// The same, with attachments that are sent while they are read.
-        case stream(ImportBody, [StreamedAttachment], ImportOutcome)
-    }
-
-    /// An attachment whose bytes were found to be right.
-    struct StreamedAttachment: Sendable {
-        let name: String
-        let contentType: String
-        let digest: AttachmentDigest
-        let byteCount: Int
-        /// Each attempt to send it needs another one.
-        let source: @Sendable () -> ByteSource?
+    /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if it could not be known.
+    init(
+        gateway: Gateway, settings: ImportSettings, isResumed: Bool, newestAtStart: SequenceID?,
+        progress: RunProgress, pace: WritePace, reading: AttachmentReading, contact: GatewayContact, logger: Logger
+    ) {
+        self.gateway = gateway
+        self.settings = settings
+        self.isResumed = isResumed
+        self.progress = progress
+        self.pace = pace
+        self.logger = logger
+        let rendering = AttachmentRendering(reading: reading, gateway: gateway, mode: settings.mode)
+        planner = ImportPlanner(
+            gateway: gateway, settings: settings, rendering: rendering, contact: contact, logger: logger)
+        bodies = BodySender(gateway: gateway, progress: progress)
+        restorer = RevisionRestorer(gateway: gateway, settings: settings, rendering: rendering, contact: contact)
+        written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
     /// - Returns: What became of each entry, or would become of it.
@@ -66,17 +51,18 @@ struct ImportWriter: Sendable {
     func write(_ batch: ImportBatch) async throws -> ImportResults {
         var documents: [Int: [UInt8]] = [:]
         var outcomes: [ImportOutcome?] = []
-        var open: [Open] = []
+        var open: [OpenDocument] = []
         for (index, entry) in batch.entries.enumerated() {
             switch entry {
             case .refused(_, _, let reason): outcomes.append(.rejected(reason: reason))
             case .document(let document):
                 outcomes.append(nil)
-                open.append(Open(index: index, document: document))
+                open.append(OpenDocument(index: index, document: document))
             }
         }
         if settings.mode == .restore {
-            try await restore(open, &outcomes, &documents)
+            var sender = makeSender()
+            try await restorer.restore(open, by: &sender, &outcomes, &documents)
         } else {
             try await write(open, &outcomes, &documents)
         }
@@ -86,7 +72,7 @@ struct ImportWriter: Sendable {
 
     /// - Parameter shown: Gets the documents that would be written.
     private func write(
-        _ documents: [Open], _ outcomes: inout [ImportOutcome?], _ shown: inout [Int: [UInt8]]
+        _ documents: [OpenDocument], _ outcomes: inout [ImportOutcome?], _ shown: inout [Int: [UInt8]]
     ) async throws {
         var lost = LostAnswers()
         var attempts = 0
@@ -96,10 +82,10 @@ struct ImportWriter: Sendable {
             try Task.checkCancellation()
             attempts += 1
             try await lookUp(&open, isFirst: attempts == 1, &sender)
-            var planned: [(open: Open, need: Need)] = []
-            var ambiguous: [Open] = []
+            var planned: [(open: OpenDocument, need: ImportNeed)] = []
+            var ambiguous: [OpenDocument] = []
             for document in open {
-                switch try await need(document, isTolerant: isTolerant(document.document, lost)) {
+                switch try await planner.need(document, isTolerant: isTolerant(document.document, lost)) {
                 case .nothing(.unchanged) where lost.contains(document.document.id):
                     outcomes[document.index] = lost.outcome(of: document.document.id)
                     if outcomes[document.index] == nil { ambiguous.append(document) }
@@ -111,11 +97,11 @@ struct ImportWriter: Sendable {
             guard settings.preview == nil else {
                 for (open, need) in planned {
                     outcomes[open.index] = need.outcome
-                    if showsDocuments { shown[open.index] = need.body?.bytes }
+                    if settings.showsDocuments { shown[open.index] = need.body?.bytes }
                 }
                 return
             }
-            let answers = try await send(planned, &lost, &sender)
+            let answers = try await bodies.send(planned, &lost, &sender)
             open = book(answers, &lost, &outcomes)
             if attempts == 1, settings.mode == .upsert { learn(documents, open) }
         }
@@ -127,7 +113,7 @@ struct ImportWriter: Sendable {
     }
 
     /// Reads the documents where what is there decides, and those that met another revision.
-    private func lookUp(_ open: inout [Open], isFirst: Bool, _ sender: inout BulkSender) async throws {
+    private func lookUp(_ open: inout [OpenDocument], isFirst: Bool, _ sender: inout BulkSender) async throws {
         let needsAll = !isFirst || settings.preview != nil || [.merge, .delete].contains(settings.mode)
         let isExpected = settings.mode == .upsert && looksFirst.withLock { $0 }
         // Nor are large attachments sent for nothing.
@@ -146,19 +132,19 @@ struct ImportWriter: Sendable {
     ///
     /// - Returns: Those that are to be looked at again.
     private func book(
-        _ answers: [(open: Open, outcome: BulkOutcome, wanted: ImportOutcome)],
+        _ answers: [(open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)],
         _ lost: inout LostAnswers, _ outcomes: inout [ImportOutcome?]
-    ) -> [Open] {
-        var again: [Open] = []
+    ) -> [OpenDocument] {
+        var again: [OpenDocument] = []
         for (open, outcome, wanted) in answers {
             switch outcome {
             case .written: outcomes[open.index] = wanted
             case .conflict where settings.mode == .insert && !isTolerant(open.document, lost):
-                outcomes[open.index] = Self.isThere
+                outcomes[open.index] = .isThere
             case .rejected: outcomes[open.index] = .rejected(reason: outcome.explanation)
             case .conflict, .undecided, .unmentioned, .failed:
                 guard let next = open.after(outcome) else {
-                    outcomes[open.index] = Self.notAccepted(outcome)
+                    outcomes[open.index] = .notAccepted(outcome)
                     continue
                 }
                 // It may have been written all the same.
@@ -169,53 +155,32 @@ struct ImportWriter: Sendable {
         return again
     }
 
-    /// Whether a dry run shows what would be written: a mapping makes other documents than those of the input.
-    var showsDocuments: Bool { settings.preview != nil && settings.mapping != nil }
-
-    static var isThere: ImportOutcome {
-        .rejected(reason: "there is a document with this _id already; --mode upsert replaces it")
-    }
-
-    static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
-        .rejected(reason: "not accepted \(attemptLimit) times: \(outcome.explanation)")
+    /// Tells, of documents that are as they should be, whether this import made them so: their writes were lost, and
+    /// nobody had looked before.
+    private func settle(_ documents: [OpenDocument], _ lost: LostAnswers, _ outcomes: inout [ImportOutcome?])
+        async throws
+    {
+        guard !documents.isEmpty else { return }
+        let written = try await self.written.documents(among: documents.map(\.document.id))
+        for open in documents {
+            let id = open.document.id
+            let was: ImportOutcome =
+                isResumed || open.document.isShared || settings.mode != .insert ? .unchanged : .isThere
+            outcomes[open.index] = lost.outcome(of: id, isWritten: written?.contains(id) ?? true) ?? was
+        }
     }
 
     /// Documents that met another revision were there already.
-    private func learn(_ documents: [Open], _ again: [Open]) {
+    private func learn(_ documents: [OpenDocument], _ again: [OpenDocument]) {
         let wasLookedUp = looksFirst.withLock { $0 }
         // Once it looks first nothing meets another revision any more; now and then it is tried without.
         let isMostlyThere = wasLookedUp ? Int.random(in: 0..<32) != 0 : again.count * 2 > documents.count
         looksFirst.withLock { $0 = isMostlyThere }
     }
 
-    func makeSender() -> BulkSender {
+    private func makeSender() -> BulkSender {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
             policy: RetryPolicy(settings.retries, hasSucceeded: true), logger: logger)
-    }
-}
-
-extension ImportWriter.Open {
-    /// The document after a write that was not accepted; nil if it is not to be written again.
-    func after(_ outcome: BulkOutcome) -> Self? {
-        if case .undecided = outcome { return self }
-        var open = self
-        open.failures += 1
-        return open.failures < ImportWriter.attemptLimit ? open : nil
-    }
-}
-
-extension ImportWriter.Need {
-    var outcome: ImportOutcome {
-        switch self {
-        case .nothing(let outcome), .write(_, let outcome), .stream(_, _, let outcome): outcome
-        }
-    }
-
-    var body: ImportBody? {
-        switch self {
-        case .nothing: nil
-        case .write(let body, _), .stream(let body, _, _): body
-        }
     }
 }

@@ -2,17 +2,23 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-// Revisions as they are: `new_edits:false`.
-extension ImportWriter {
+/// Stores revisions as they are: `new_edits:false`.
+struct RevisionRestorer: Sendable {
+    let gateway: Gateway
+    let settings: ImportSettings
+    let rendering: AttachmentRendering
+    let contact: GatewayContact
+
     /// Stores the revisions that the gateway has not.
     ///
     /// - Parameter shown: Gets the documents that would be stored.
     func restore(
-        _ documents: [Open], _ outcomes: inout [ImportOutcome?], _ shown: inout [Int: [UInt8]]
+        _ documents: [OpenDocument], by sender: inout BulkSender, _ outcomes: inout [ImportOutcome?],
+        _ shown: inout [Int: [UInt8]]
     ) async throws {
         guard !documents.isEmpty else { return }
         let differences = try await differences(documents)
-        var open: [Open] = []
+        var open: [OpenDocument] = []
         for document in documents {
             let difference = differences[document.document.id]
             let revision = document.document.revision
@@ -23,13 +29,12 @@ extension ImportWriter {
             open.append(document)
             guard settings.preview != nil else { continue }
             outcomes[document.index] = Self.restored(difference)
-            guard showsDocuments else { continue }
+            guard settings.showsDocuments else { continue }
             let text = document.document.text
-            let attachments = try await described(document.document.attachments, text, nil)
+            let attachments = try await rendering.described(document.document.attachments, text, nil)
             shown[document.index] = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments).bytes
         }
         guard settings.preview == nil else { return }
-        var sender = makeSender()
         while !open.isEmpty {
             try Task.checkCancellation()
             open = try await store(open, differences, &sender, &outcomes)
@@ -41,7 +46,7 @@ extension ImportWriter {
         difference?.possibleAncestors.isEmpty == false ? .changed(Array("[]".utf8)) : .inserted
     }
 
-    private func differences(_ documents: [Open]) async throws -> [DocumentID: RevisionDifference] {
+    private func differences(_ documents: [OpenDocument]) async throws -> [DocumentID: RevisionDifference] {
         var wanted: [DocumentID: [RevisionID]] = [:]
         for open in documents {
             if let revision = open.document.revision { wanted[open.document.id, default: []].append(revision) }
@@ -53,10 +58,10 @@ extension ImportWriter {
 
     /// - Returns: Those that the gateway could not decide about.
     private func store(
-        _ open: [Open], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
+        _ open: [OpenDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
         _ outcomes: inout [ImportOutcome?]
-    ) async throws -> [Open] {
-        var writes: [PlannedWrite<(open: Open, revision: RevisionID)>] = []
+    ) async throws -> [OpenDocument] {
+        var writes: [PlannedWrite<(open: OpenDocument, revision: RevisionID)>] = []
         for open in open {
             do throws(AttachmentFault) {
                 if let write = try await stored(open) { writes.append(write) }
@@ -64,7 +69,7 @@ extension ImportWriter {
                 outcomes[open.index] = .rejected(reason: error.reason)
             }
         }
-        var answers: [(open: Open, outcome: BulkOutcome)] = []
+        var answers: [(open: OpenDocument, outcome: BulkOutcome)] = []
         try await sender.send(
             writes[...],
             by: { part async throws(GatewayError) in
@@ -72,7 +77,7 @@ extension ImportWriter {
                     part.map { RevisionToStore($0.document, revision: $0.subject.revision) })
             },
             answered: { part, outcomes in answers += zip(part, outcomes).map { ($0.subject.open, $1) } })
-        var again: [Open] = []
+        var again: [OpenDocument] = []
         for (open, outcome) in answers {
             switch outcome {
             case .written: outcomes[open.index] = Self.restored(differences[open.document.id])
@@ -84,7 +89,7 @@ extension ImportWriter {
                 if let open = open.after(outcome) {
                     again.append(open)
                 } else {
-                    outcomes[open.index] = Self.notAccepted(outcome)
+                    outcomes[open.index] = .notAccepted(outcome)
                 }
             }
         }
@@ -92,8 +97,8 @@ extension ImportWriter {
     }
 
     private func stored(
-        _ open: Open
-    ) async throws(AttachmentFault) -> PlannedWrite<(open: Open, revision: RevisionID)>? {
+        _ open: OpenDocument
+    ) async throws(AttachmentFault) -> PlannedWrite<(open: OpenDocument, revision: RevisionID)>? {
         guard let revision = open.document.revision else { return nil }
         var written: [WrittenAttachment] = []
         for attachment in open.document.attachments {
@@ -107,7 +112,7 @@ extension ImportWriter {
     private func rendered(
         _ attachment: ImportAttachment, _ document: JSONText
     ) async throws(AttachmentFault) -> WrittenAttachment {
-        do { return try await render(attachment, document, nil) } catch let fault as AttachmentFault {
+        do { return try await rendering.rendered(attachment, document, nil) } catch let fault as AttachmentFault {
             throw fault
         } catch {
             throw AttachmentFault(attachment.name, "can't be read: \(error)")

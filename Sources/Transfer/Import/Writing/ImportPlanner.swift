@@ -3,10 +3,31 @@ internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-// What is to be done about a document, given what is there.
-extension ImportWriter {
+/// Decides what is to be done about a document, given what is there.
+struct ImportPlanner: Sendable {
+    private let gateway: Gateway
+    private let settings: ImportSettings
+    private let reading: AttachmentReading
+    private let rendering: AttachmentRendering
+    private let contact: GatewayContact
+    private let logger: Logger
+    /// Attachments that were read to be compared.
+    private let attachmentsRead = Arrivals()
+
+    init(
+        gateway: Gateway, settings: ImportSettings, rendering: AttachmentRendering, contact: GatewayContact,
+        logger: Logger
+    ) {
+        self.gateway = gateway
+        self.settings = settings
+        self.rendering = rendering
+        reading = rendering.reading
+        self.contact = contact
+        self.logger = logger
+    }
+
     /// - Throws: `RunFailure`, `CancellationError`.
-    func need(_ open: Open, isTolerant: Bool) async throws -> Need {
+    func need(_ open: OpenDocument, isTolerant: Bool) async throws -> ImportNeed {
         do {
             return try await need(open.document, open.lookup, isTolerant)
         } catch let fault as AttachmentFault {
@@ -18,7 +39,9 @@ extension ImportWriter {
         }
     }
 
-    private func need(_ document: ImportDocument, _ lookup: DocumentLookup?, _ isTolerant: Bool) async throws -> Need {
+    private func need(_ document: ImportDocument, _ lookup: DocumentLookup?, _ isTolerant: Bool) async throws
+        -> ImportNeed
+    {
         switch lookup {
         case .refused(let reason)?: return .nothing(.rejected(reason: "what is there can't be read: \(reason)"))
         case .found(let revision, let current)?:
@@ -29,7 +52,7 @@ extension ImportWriter {
         }
     }
 
-    private func newDocument(_ document: ImportDocument) async throws -> Need {
+    private func newDocument(_ document: ImportDocument) async throws -> ImportNeed {
         if let stub = document.attachments.first(where: { $0.isStub }) {
             throw stub.withoutBytes
         }
@@ -43,11 +66,11 @@ extension ImportWriter {
 
     private func need(
         _ document: ImportDocument, over current: JSONText, _ revision: RevisionID, _ isTolerant: Bool
-    ) async throws -> Need {
+    ) async throws -> ImportNeed {
         if settings.mode == .delete || document.isDeletion && settings.mode != .insert {
             return .write(Self.tombstone(document, revision, isPlain: settings.mode == .delete), .deleted)
         }
-        if settings.mode == .insert, !isTolerant { return .nothing(Self.isThere) }
+        if settings.mode == .insert, !isTolerant { return .nothing(.isThere) }
         let isMerge = settings.mode == .merge
         let numbersAsWritten = !gateway.dialect.rewritesNumbers
         let text =
@@ -66,7 +89,7 @@ extension ImportWriter {
         )
         patch = JSONPatch(operations: patch.operations + attachments.operations)
         if patch.operations.isEmpty { return .nothing(.unchanged) }
-        if settings.mode == .insert { return .nothing(Self.isThere) }
+        if settings.mode == .insert { return .nothing(.isThere) }
         return try await write(
             document, text, revision: revision, attachments.written, keeping: current,
             .changed(settings.preview == nil ? [] : patch.json))
@@ -78,38 +101,19 @@ extension ImportWriter {
     private func write(
         _ document: ImportDocument, _ text: JSONText, revision: RevisionID?, _ attachments: [ImportAttachment],
         keeping current: JSONText?, _ outcome: ImportOutcome
-    ) async throws -> Need {
+    ) async throws -> ImportNeed {
         var sentAlone: [StreamedAttachment] = []
         var written: [WrittenAttachment] = []
-        if showsDocuments { written = try await described(attachments, document.text, current) }
+        if settings.showsDocuments { written = try await rendering.described(attachments, document.text, current) }
         for attachment in attachments where settings.preview == nil {
-            if document.isStreamed, let streamed = try await streamed(attachment, of: document.text) {
+            if document.isStreamed, let streamed = try await rendering.streamed(attachment, of: document.text) {
                 sentAlone.append(streamed)
             } else {
-                written.append(try await render(attachment, document.text, current))
+                written.append(try await rendering.rendered(attachment, document.text, current))
             }
         }
         let body = ImportBody(text, leavingOut: VersionMembers.written, revision: revision, attachments: written)
         return sentAlone.isEmpty ? .write(body, outcome) : .stream(body, sentAlone, outcome)
-    }
-
-    /// Nil for one that goes with the document.
-    private func streamed(
-        _ attachment: ImportAttachment, of document: JSONText
-    ) async throws -> StreamedAttachment? {
-        guard attachment.mayBeStreamed, let contentType = attachment.contentType,
-            let known = try await reading.digest(of: attachment, in: document, for: gateway.dialect)
-        else { return nil }
-        let body = attachment.body
-        return StreamedAttachment(
-            name: attachment.name, contentType: contentType, digest: known.digest, byteCount: known.byteCount
-        ) { [reading] in
-            switch body {
-            case .file(let file): reading.source(of: file)
-            case .inline(let base64): InlineAttachment(document.bytes, base64).source
-            case .stub, .removed: nil
-            }
-        }
     }
 
     /// Of an attachment that the gateway has; nil if it can't be read: then nobody knows whether it is the same.
@@ -139,55 +143,6 @@ extension ImportWriter {
         return digest.digest()
     }
 
-    /// An attachment as it stands in the body.
-    func render(
-        _ attachment: ImportAttachment, _ document: JSONText, _ current: JSONText?
-    ) async throws -> WrittenAttachment {
-        var data: [UInt8]
-        switch attachment.body {
-        case .inline(let base64): data = base64.text(in: document.bytes)
-        case .file(let body): data = try await reading.base64(of: body, attachment.name)
-        case .stub, .removed:
-            guard let stub = current?.root["_attachments"]?[attachment.name] else {
-                throw attachment.withoutBytes
-            }
-            return WrittenAttachment(name: attachment.name, head: Array(stub.bytes), data: nil)
-        }
-        let isPacked = attachment.encoding == "gzip"
-        let keepsEncoding = gateway.dialect.keepsAttachmentEncoding
-        if isPacked, !keepsEncoding { data = try await reading.unpacked(data, attachment.name) }
-        var head = JSONWriter()
-        head.object { head in
-            // CouchDB takes null for a type, and falls over it.
-            if let type = attachment.contentType { head.member("content_type", string: type) }
-            if isPacked, keepsEncoding { head.member("encoding", string: "gzip") }
-            if settings.mode == .restore, let revpos = attachment.revisionPosition {
-                head.member("revpos", integer: revpos)
-            }
-            head.member("data", string: "")
-        }
-        // Up to the quote that the data follows.
-        return WrittenAttachment(name: attachment.name, head: Array(head.bytes.dropLast(2)), data: data)
-    }
-
-    /// Attachments as a dry run shows them: without their bytes.
-    func described(
-        _ attachments: [ImportAttachment], _ document: JSONText, _ current: JSONText?
-    ) async throws(AttachmentFault) -> [WrittenAttachment] {
-        var described: [WrittenAttachment] = []
-        for attachment in attachments {
-            let stub = attachment.isStub ? current?.root["_attachments"]?[attachment.name] : nil
-            let head: [UInt8]
-            if let stub {
-                head = Array(stub.bytes)
-            } else {
-                head = try await reading.description(of: attachment, in: document, for: gateway.dialect)
-            }
-            described.append(WrittenAttachment(name: attachment.name, head: head, data: nil))
-        }
-        return described
-    }
-
     /// The gateway's document without what says which version it is, and without attachments.
     private static func plain(_ document: JSONText) throws -> JSONText {
         try JSONText(ImportBody(document, leavingOut: VersionMembers.written).bytes)
@@ -209,8 +164,4 @@ extension ImportWriter {
         }
         return ImportBody(writer.bytes)
     }
-}
-
-extension ImportBody {
-    var bytes: [UInt8] { Array(segments.joined()) }
 }

@@ -1,20 +1,21 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-// How bodies go to the gateway.
-extension ImportWriter {
-    typealias Answer = (open: Open, outcome: BulkOutcome, wanted: ImportOutcome)
+/// Sends bodies to the gateway: together what can be, alone what has large attachments.
+struct BodySender: Sendable {
+    let gateway: Gateway
+    let progress: RunProgress
+
+    typealias Answer = (open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)
 
     private struct Planned: Sendable {
         let position: Int
         let attachments: [StreamedAttachment]
     }
 
-    /// Sends what is to be written: together what can be, alone what has large attachments.
-    ///
     /// - Parameter lost: Gets the writes of requests that broke off.
     func send(
-        _ planned: [(open: Open, need: Need)], _ lost: inout LostAnswers, _ sender: inout BulkSender
+        _ planned: [(open: OpenDocument, need: ImportNeed)], _ lost: inout LostAnswers, _ sender: inout BulkSender
     ) async throws -> [Answer] {
         var together: [PlannedWrite<Planned>] = []
         var alone: [PlannedWrite<Planned>] = []
