@@ -12,7 +12,7 @@ final class ExportOutput {
     }
 
     /// Bytes of one write: large ones cost no more than they must, and wait for nothing.
-    private static let pieceSize = 256 << 10
+    static let pieceSize = 256 << 10
 
     private let file: OpenFile
     private let isFile: Bool

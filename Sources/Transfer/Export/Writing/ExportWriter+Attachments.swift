@@ -46,22 +46,22 @@ extension ExportWriter {
         _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
         let stubs = unfetched.stubs
-        journal.manifest.counts.attachments += stubs.count
+        tally.note(stubs)
         framing.begin(&buffer)
         let text = document.text.bytes
         var copied = document.range.lowerBound
         for (stub, fetched) in zip(stubs, fetched) {
             switch fetched {
-            case .missing(let reason): noteMissing(stub, of: unfetched, reason)
+            case .missing(let reason): tally.noteMissing(stub, of: unfetched, reason)
             case .stored(let body):
-                noteBody(body)
+                tally.note(body)
                 stub.append(copied..<stub.range.upperBound - 1, of: text, with: body, to: &buffer)
                 copied = stub.range.upperBound - 1
                 buffer.append(contentsOf: #","file":""#.utf8)
                 buffer.append(contentsOf: body.file.utf8)
                 buffer.append(UInt8(ascii: "\""))
             case .spooled(let spool, let body):
-                noteBody(body)
+                tally.note(body)
                 stub.append(copied..<stub.markRange.lowerBound, of: text, with: body, to: &buffer)
                 buffer.append(contentsOf: #""data":""#.utf8)
                 try flush()
@@ -73,20 +73,7 @@ extension ExportWriter {
         }
         buffer.appendOnOneLine(text[copied..<document.range.upperBound])
         framing.end(&buffer)
-        noteLine(isTombstone: unfetched.isTombstone)
-    }
-
-    private func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
-        journal.manifest.counts.missingBodies += 1
-        tell(
-            "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
-            ["attachment": "\(stub.name)"])
-    }
-
-    private func noteBody(_ body: AttachmentBody) {
-        journal.manifest.counts.bodies += 1
-        journal.manifest.counts.bodyBytes += body.byteCount
-        report.count { $0.bytesIn += body.byteCount }
+        tally.noteLine(isTombstone: unfetched.isTombstone)
     }
 
     private func writeBase64(of spool: AttachmentSpool) async throws {

@@ -46,7 +46,7 @@ extension ExportWriter {
             return false
         case .withoutBody: return try await takeCurrent(change, from: gateway, contact)
         case .malformed(let fault):
-            unreadable(
+            tally.noteUnreadable(
                 change.id, change.revision, "it is not JSON: \(fault), at byte \(fault.offset) of its row")
             return false
         }
@@ -75,7 +75,7 @@ extension ExportWriter {
             withdraw { change.id }
             return false
         case .refused(let reason):
-            unreadable(change.id, change.revision, reason)
+            tally.noteUnreadable(change.id, change.revision, reason)
             return false
         }
     }

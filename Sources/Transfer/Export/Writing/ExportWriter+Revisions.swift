@@ -58,7 +58,9 @@ extension ExportWriter {
                     retrier.succeed()
                     try await take(item, of: &left)
                 }
-                for key in left.unanswered(of: asked) { unreadable(key.id, key.revision, left.reason(for: key)) }
+                for key in left.unanswered(of: asked) {
+                    tally.noteUnreadable(key.id, key.revision, left.reason(for: key))
+                }
                 left.remove(asked)
             } catch let error as GatewayError {
                 try contact.endIfHopeless(error)
@@ -88,7 +90,7 @@ extension ExportWriter {
         }
         let key = asked[0]
         if try await othersCome(than: key, left, error, gateway) {
-            unreadable(key.id, key.revision, error.description)
+            tally.noteUnreadable(key.id, key.revision, error.description)
             left.remove(asked)
         } else {
             try await retrier.wait(after: error, "_bulk_get returned no revisions; retrying")
@@ -117,7 +119,7 @@ extension ExportWriter {
         case .malformed(let damage): left.note(damage)
         case .unavailable(let refusal):
             left.take(BulkGetKey(id: refusal.id, revision: refusal.revision))
-            unreadable(refusal.id, refusal.revision, refusal.reason)
+            tally.noteUnreadable(refusal.id, refusal.revision, refusal.reason)
         case .revision(let text):
             guard let id = text.root["_id"]?.string.map({ DocumentID($0) }), let revision = text.root["_rev"]?.string
             else { return }
@@ -127,7 +129,7 @@ extension ExportWriter {
             report.count { $0.bytesIn += text.bytes.count }
             _ = try await take(
                 text.root, isTombstone: text.root["_deleted"]?.bool == true, id: { id }, revision: { key.revision })
-            if buffer.count >= Self.pieceSize { try flush() }
+            if buffer.count >= ExportOutput.pieceSize { try flush() }
         }
     }
 }

@@ -22,6 +22,7 @@ actor ExportWriter {
 
     var journal: ExportJournal
     var framing: DocumentFraming
+    var tally: ExportTally
     /// Documents of the batch that is being written.
     var buffer: [UInt8] = []
     /// What comes next, once attachments are there.
@@ -32,8 +33,6 @@ actor ExportWriter {
     let documentsRead = Arrivals()
     /// With `--revisions`: how many `_bulk_get` has brought.
     var revisionsRead = 0
-    private var messages = RepeatedMessages(
-        last: "further documents and attachments that can't be exported are not logged individually")
     /// Whether the position says what is written: not in the middle of a stretch.
     private var isBetweenDocuments = true
     private var savedAt = ContinuousClock.now
@@ -51,6 +50,7 @@ actor ExportWriter {
         self.attachments = attachments
         self.logger = logger
         matcher = settings.filter.map { DocumentMatcher($0) }
+        tally = ExportTally(journal.manifest.counts, report: report, logger: logger)
         framing = DocumentFraming(isArray: settings.format == .json, count: journal.manifest.counts.lines)
     }
 
@@ -74,9 +74,9 @@ actor ExportWriter {
                 try passed(.document(document.id))
                 beginStretch()
             case .malformed(let fault):
-                unreadable(
+                tally.noteUnreadable(
                     document.id, document.revision, "it is not JSON: \(fault), at byte \(fault.offset) of its row")
-            case .unreadable(let reason): unreadable(document.id, document.revision, reason)
+            case .unreadable(let reason): tally.noteUnreadable(document.id, document.revision, reason)
             case .deleted, .missing: continue
             }
         }
@@ -104,12 +104,12 @@ actor ExportWriter {
                 return false
             }
         } catch {
-            unreadable(id(), revision(), "the selector can't be decided: \(error)")
+            tally.noteUnreadable(id(), revision(), "the selector can't be decided: \(error)")
             return false
         }
         let stubs = AttachmentStub.all(of: document)
         if stubs.isEmpty || attachments == nil {
-            journal.manifest.counts.attachments += stubs.count
+            tally.note(stubs)
             append(document.bytes, isTombstone: isTombstone)
         } else {
             waiting.append(
@@ -129,31 +129,7 @@ actor ExportWriter {
             return
         }
         framing.write(document, to: &buffer)
-        noteLine(isTombstone: isTombstone)
-    }
-
-    func noteLine(isTombstone: Bool = false) {
-        journal.manifest.counts.lines += 1
-        if isTombstone { journal.manifest.counts.tombstones += 1 }
-        report.count { counters in
-            counters.matched += 1
-            counters.written += 1
-        }
-    }
-
-    func unreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
-        journal.manifest.counts.unreadable += 1
-        tell("a document can't be exported", id, revision, reason)
-    }
-
-    /// Of something that is missing in the export.
-    func tell(
-        _ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String,
-        _ more: Logger.Metadata = [:]
-    ) {
-        report.count { $0.deadLetters += 1 }
-        let facts: Logger.Metadata = ["id": "\(id)", "revision": "\(revision?.text ?? "")", "reason": "\(reason)"]
-        messages.log(message, .error, to: logger, facts.merging(more) { _, new in new })
+        tally.noteLine(isTombstone: isTombstone)
     }
 
     // MARK: - Saving
@@ -185,6 +161,7 @@ actor ExportWriter {
         guard files.canResume, isBetweenDocuments else { return }
         try flush()
         attachments?.unsynced.sync()
+        journal.manifest.counts = tally.counts
         journal.saved = try files.output.save()
         try WholeFile.write(journal.json, to: files.place.journal)
         savedAt = .now

@@ -1,0 +1,77 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+
+/// Counts what an export writes, for the manifest and for the report, and logs what is missing in it.
+struct ExportTally {
+    private(set) var counts: ExportCounts
+    private let report: ExportReport
+    private let logger: Logger
+    private var messages = RepeatedMessages(
+        last: "further documents and attachments that can't be exported are not logged individually")
+
+    /// - Parameter counts: What an interrupted run has written.
+    init(_ counts: ExportCounts, report: ExportReport, logger: Logger) {
+        self.counts = counts
+        self.report = report
+        self.logger = logger
+    }
+
+    mutating func noteLine(isTombstone: Bool) {
+        counts.lines += 1
+        if isTombstone { counts.tombstones += 1 }
+        report.count { counters in
+            counters.matched += 1
+            counters.written += 1
+        }
+    }
+
+    mutating func note(_ stubs: [AttachmentStub]) { counts.attachments += stubs.count }
+
+    mutating func note(_ body: AttachmentBody) {
+        counts.bodies += 1
+        counts.bodyBytes += body.byteCount
+        report.count { $0.bytesIn += body.byteCount }
+    }
+
+    // MARK: - What is missing
+
+    mutating func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
+        counts.missingBodies += 1
+        tell(
+            "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
+            ["attachment": "\(stub.name)"])
+    }
+
+    mutating func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
+        counts.unreadable += 1
+        tell("a document can't be exported", id, revision, reason)
+    }
+
+    private mutating func tell(
+        _ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String,
+        _ more: Logger.Metadata = [:]
+    ) {
+        report.count { $0.deadLetters += 1 }
+        let facts: Logger.Metadata = ["id": "\(id)", "revision": "\(revision?.text ?? "")", "reason": "\(reason)"]
+        messages.log(message, .error, to: logger, facts.merging(more) { _, new in new })
+    }
+
+    // MARK: - The end
+
+    /// How many lines the export has in its last form.
+    mutating func note(lines: Int) { counts.lines = lines }
+
+    /// Takes over the counts of the lines that stay: superseded ones were counted too when they were written.
+    mutating func correct(_ counts: ExportCounts) {
+        let before = self.counts
+        self.counts = counts
+        self.counts.unreadable = before.unreadable
+        report.count { counters in
+            let superseded = before.lines - counts.lines
+            counters.matched = max(0, counters.matched - superseded)
+            counters.written = max(0, counters.written - superseded)
+            counters.deadLetters = max(0, counters.deadLetters - before.missingBodies + counts.missingBodies)
+        }
+    }
+}

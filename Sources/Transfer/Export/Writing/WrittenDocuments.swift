@@ -1,0 +1,63 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// The documents that an export has written, read again once all are there.
+struct WrittenDocuments {
+    private let files: ExportFiles
+    private let tellsOfDeletions: Bool
+    /// The documents that are in the file more than once, with the place of the last line of each.
+    private let last: [DocumentID: Int]
+
+    /// - Parameter seen: What feeds have brought twice; nil where none was read.
+    init(_ files: ExportFiles, seen: SeenDocuments?, tellsOfDeletions: Bool) throws {
+        self.files = files
+        self.tellsOfDeletions = tellsOfDeletions
+        guard let seen, !seen.repeated.isEmpty, files.canResume || files.isSpooled else {
+            self.last = [:]
+            return
+        }
+        var last: [DocumentID: Int] = [:]
+        var number = 0
+        _ = try files.output.save()
+        try Self.readLines(files) { line in
+            if let id = try Self.document(line).root["_id"]?.string.map({ DocumentID($0) }), seen.mayBeRepeated(id) {
+                last[id] = number
+            }
+            number += 1
+        }
+        self.last = last
+    }
+
+    /// Whether the file has more lines than the export is to have.
+    var hasSuperseded: Bool { !last.isEmpty }
+
+    /// All documents except those that were superseded while the feed was read.
+    func read(_ body: (ArraySlice<UInt8>) throws -> Void) throws {
+        var number = 0
+        try Self.readLines(files) { line in
+            defer { number += 1 }
+            if number.isMultiple(of: 1000) { try Task.checkCancellation() }
+            if !last.isEmpty {
+                let document = try Self.document(line).root
+                if let id = document["_id"]?.string, let last = last[DocumentID(id)] {
+                    guard last == number, !Withdrawal.isOne(document) else { return }
+                    // Deleted after it was written.
+                    if document["_deleted"]?.bool == true, !tellsOfDeletions { return }
+                }
+            }
+            try body(line)
+        }
+    }
+
+    private static func readLines(_ files: ExportFiles, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
+        var lines = ExportLines(isPacked: files.place.isPacked && !files.isSpooled)
+        try files.readDocuments { try lines.read($0, body) }
+        try lines.finish(body)
+    }
+
+    static func document(_ line: ArraySlice<UInt8>) throws -> JSONText {
+        do { return try JSONText(Array(line)) } catch {
+            throw TransferError(.invalid, "a document that was written is not JSON: \(error)")
+        }
+    }
+}
