@@ -11,9 +11,10 @@ import Testing
 /// `edit` belongs to the phone, everything else to the rules. So the oracle needs no history: each effect must be that of
 /// the last edit.
 struct DeliveryModel: Sendable {
-    static let tasks = (0..<10).map { DocumentID("task\($0)") }
+    static let phones = 2
+    static let tasks = (0..<4).map { DocumentID("task\($0)") }
     /// Each list names a task: of the same number.
-    static let lists = (0..<4).map { DocumentID("list\($0)") }
+    static let lists = (0..<2).map { DocumentID("list\($0)") }
     static let broken = (0..<2).map { DocumentID("broken\($0)") }
 
     /// - `stamp` writes another document, then its own.
@@ -69,7 +70,12 @@ struct DeliveryModel: Sendable {
     }
 
     /// One change of one document, until it is accepted.
-    func edit(_ random: inout SplitMix64) async throws {
+    ///
+    /// - Parameter phone: Each phone has documents of its own, so that it knows which edit is the next.
+    func edit(_ random: inout SplitMix64, by phone: Int) async throws {
+        func own(_ ids: [DocumentID]) -> [DocumentID] {
+            ids.indices.filter { $0 % Self.phones == phone }.map { ids[$0] }
+        }
         switch random.below(12) {
         case 0:
             let number = wasteCount.withLock { count in
@@ -77,10 +83,10 @@ struct DeliveryModel: Sendable {
                 return count
             }
             try await write(DocumentID("waste\(number)"), Self.body(DocumentID("waste\(number)"), "waste"))
-        case 1...3: try await edit(random.pick(Self.lists), forgetting: [])
+        case 1...3: try await edit(random.pick(own(Self.lists)), forgetting: [])
         // A careless app writes back what it knows, and the bot's stamp is not among that.
-        case 4: try await edit(random.pick(Self.tasks), forgetting: ["stamped"])
-        default: try await edit(random.pick(Self.tasks), forgetting: [])
+        case 4: try await edit(random.pick(own(Self.tasks)), forgetting: ["stamped"])
+        default: try await edit(random.pick(own(Self.tasks)), forgetting: [])
         }
     }
 
