@@ -68,4 +68,22 @@ import Testing
             #expect(readme.contains("`\(target)`"), "\(target)")
         }
     }
+
+    /// The pages of the architecture name files by their paths: those must be there.
+    @Test func thePagesNameFilesThatExist() throws {
+        let folder = Self.root.appending(path: "Sources/changebot/Architecture.docc")
+        let pages = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        #expect(pages.count >= 10)
+        for page in pages {
+            let text = try String(contentsOf: page, encoding: .utf8)
+            for match in text.matches(of: /`((?:Sources|Tests|rules|assets)\/[A-Za-z0-9_+.\/-]+)`/) {
+                let path = String(match.output.1)
+                // A pattern for many: `Tests/TARGETTests`.
+                if path.contains("TARGET") { continue }
+                #expect(
+                    FileManager.default.fileExists(atPath: Self.root.appending(path: path).path()),
+                    "\(page.lastPathComponent): \(path)")
+            }
+        }
+    }
 }
