@@ -40,6 +40,17 @@ import Testing
         }
     }
 
+    /// The empty database was left behind, and later commands took it for the one that was meant.
+    @Test func nothingIsMadeForAnInputThatIsMissing() async throws {
+        try await Program.withDirectory { folder in
+            let result = try await Program.run([
+                "import", folder + "/none.ndjson", "--gateway", "embedded:\(folder)/g.sqlite",
+            ])
+            #expect(result.code == 66 && result.errors.contains("none.ndjson: No such file"), "\(result.errors)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
     /// The gateway added its tables to the state of a bot, which no bot could read any more.
     @Test(arguments: [["export"], ["fix"], ["run", "--once"], ["run", "--once", "--dry-run"], ["import"]])
     func aFileOfAnotherProgramIsLeftAlone(command: [String]) async throws {

@@ -116,7 +116,8 @@ package struct BulkWriter: Sendable {
         return WriterContext(
             planner: Planner(
                 ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
-                interruptions: shared.interruptions, note: shared.interruptions.makeNote(number), now: settings.now),
+                interruptions: shared.interruptions, note: shared.interruptions.makeNote(number),
+                countsEffects: settings.effectLimits != nil, now: settings.now),
             sender: sender(shared.gateway),
             others: OtherDocuments(
                 ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,

@@ -39,6 +39,8 @@ struct Planner {
     let interruptions: InterruptedDecisions
     /// Says which document is being decided, should the process die over it.
     let note: DecisionNote
+    /// Whether it is counted how often a content leads to a write.
+    let countsEffects: Bool
     /// Seconds since 1970.
     let now: @Sendable () -> Int
 
@@ -70,7 +72,7 @@ struct Planner {
         plan.candidate.skippedRules = decision.skipped.map {
             Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)
         }
-        if plan.isEffective { plan.candidate.content = ContentFingerprint(input.document.root) }
+        if countsEffects, plan.isEffective { plan.candidate.content = ContentFingerprint(input.document.root) }
         return plan
     }
 

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 package import GatewayClient
+internal import Glibc
 internal import Locking
 package import Logging
 internal import Rules
@@ -226,6 +227,17 @@ struct ImportRun {
     private var passes: [ImportPass.Purpose] {
         guard settings.schema != nil else { return [.all] }
         return [.check] + (0..<TodoSchema.orderCount).map { .order($0) }
+    }
+}
+
+extension Importer {
+    /// Finds out whether there is an input, before anything is made for it.
+    ///
+    /// - Parameter path: `-` for stdin, which is there.
+    /// - Throws: ``TransferError``: `.missing`.
+    package static func checkInput(_ path: String) throws(TransferError) {
+        guard path != "-", access(path, R_OK) != 0 else { return }
+        throw TransferError(.missing, "can't read \(path): \(String(cString: strerror(errno)))")
     }
 }
 

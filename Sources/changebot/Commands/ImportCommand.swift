@@ -47,6 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         var settings = try choices.settings(for: file, files, environment)
         if let summary { try OutputFile.check(summary) }
+        try Importer.checkInput(file)
         if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
             logger.warning(
                 "can't record progress beside the input: an interrupted import starts over; to prevent that, name a file with --progress-file"
