@@ -72,7 +72,11 @@ import Testing
                 errors: "/dev/null")
             #expect(await process.readLine()?.hasPrefix("gateway") == true)
             process.signal(signal)
-            #expect(await process.wait() == 1)
+            let output = String(decoding: await process.readToEnd(), as: UTF8.self)
+            // On a busy machine the demo may be done before it is stopped.
+            let isDone = output.split(separator: "\n").count { $0.hasPrefix("attached ") } == 3
+            let code = await process.wait()
+            #expect(code == 1 || isDone && code == 0, "\(code): \(output)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: temporary) == [])
         }
     }

@@ -37,6 +37,33 @@ import Transfer
         }
     }
 
+    /// What was written before the reset is gone: the import claimed that it was there.
+    @Test func aResetInTheMiddleIsNoticed() async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","after":8,"times":1}"#)
+            try bench.write("in.ndjson", Self.lines)
+            let (importer, _) = try bench.importer("in.ndjson") { $0.batchDocuments = 25 }
+            let failure = await #expect(throws: TransferError.self) { try await importer.run() }
+            #expect(failure?.code == .foreign && failure?.description.contains("the database was reset") == true)
+        }
+    }
+
+    /// The manifest gave the documents of one database the sequence of another: the next export missed documents.
+    @Test(arguments: [#"{"reset":true,"on":"_all_docs","times":1}"#])
+    func aResetInTheMiddleOfAnExportIsNoticed(fault: String) async throws {
+        try await BotBench.withTrouble { bench, embedded in
+            try await bench.load((0..<40).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)"}"#) })
+            try embedded.misbehave(fault)
+            let path = bench.directory + "/out.ndjson"
+            let exporter = Exporter(
+                gateway: Gateway(bench.url, settings: bench.settings), settings: ExportSettings(),
+                place: ExportPlace(path), report: ExportReport(), logger: BotBench.logger)
+            let failure = await #expect(throws: TransferError.self) { try await exporter.run() }
+            #expect(failure?.code == .foreign && failure?.description.contains("the database was reset") == true)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     /// As on a full disk: the import gives up as a whole, and can be gone on with.
     @Test(arguments: [429, 502, 503, 504, 507], [ImportMode.upsert, .restore])
     func documentsThatAreRefusedForNowAreNotRejectedForGood(status: Int, mode: ImportMode) async throws {

@@ -29,11 +29,11 @@ final class ScriptedServer: Sendable {
     static let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
 
     /// - Parameters:
-    ///   - information: What `GET /todo/` answers.
+    ///   - information: What `GET /todo/` answers. Nil: a newest sequence that each document sent has moved on.
     ///   - headers: With which headers.
     ///   - local: What requests for local documents get. Nil: they are kept.
     init(
-        information: String = #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#,
+        information: String? = nil,
         headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil, _ script: @escaping Script
     ) throws {
         let seen = Monitor<[TestRequest]>([])
@@ -48,7 +48,8 @@ final class ScriptedServer: Sendable {
                 }
                 let own =
                     request.path == "/todo/"
-                    ? Answer(headers: headers, body: information) : Self.answerOfLocal(request, marks, local)
+                    ? Answer(headers: headers, body: information ?? Self.information(seen))
+                    : Self.answerOfLocal(request, marks, local)
                 let end = reached.with { Self.isBehind($0, request) ? $0 : nil }.map { Self.feed([], last: $0) }
                 guard let answer = own ?? end ?? script(request, number) else { throw Hangup() }
                 if answer.cutAfter == nil { reached.with { $0 = Self.lastSequence(answer) ?? $0 } }
@@ -62,6 +63,11 @@ final class ScriptedServer: Sendable {
     }
 
     private struct Hangup: Error {}
+
+    private static func information(_ seen: Monitor<[TestRequest]>) -> String {
+        let sent = seen.with { $0.filter { $0.path == "/todo/_bulk_docs" } }
+        return #"{"db_name":"todo","update_seq":\#(1000 + sent.flatMap(ids).count),"state":"Online"}"#
+    }
 
     /// `last_seq` of an answer that is a feed, as it is sent back.
     private static func lastSequence(_ answer: Answer) -> String? {

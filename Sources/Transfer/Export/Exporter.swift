@@ -80,6 +80,8 @@ package struct Exporter: Service {
         do {
             let manifest = try await cancelWhenGracefulShutdown {
                 try await read(into: writer, facts)
+                // Otherwise the manifest would give the documents of one database the sequence of another.
+                try await contact.confirm(gateway) { facts.objection(against: DatabaseFacts(gateway, $0, nil)) }
                 return try await writer.finish()
             }
             logger.info(

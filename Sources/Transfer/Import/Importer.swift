@@ -112,11 +112,22 @@ package struct Importer: Service {
         let info = try await contact.first { try await gateway.databaseInfo() }
         try await contact.findDialect(of: gateway)
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+        return (databaseState(info), info.newestSequence)
+    }
+
+    private func databaseState(_ info: DatabaseInfo) -> ImportProgress.DatabaseState {
         let keepsInstance = gateway.dialect.keepsInstance
-        let state = ImportProgress.DatabaseState(
+        return ImportProgress.DatabaseState(
             instance: keepsInstance ? info.instance : nil,
             newest: keepsInstance ? nil : info.newestSequence.flatMap { Int($0.description) })
-        return (state, info.newestSequence)
+    }
+
+    /// Finds out whether what was written is still there: a reset in the middle takes it away.
+    ///
+    /// - Throws: ``TransferError``: `.foreign`.
+    private func checkDatabase(_ progress: ImportProgress) async throws {
+        guard settings.preview == nil else { return }
+        try await contact.confirm(gateway) { info in progress.objection(to: databaseState(info)) }
     }
 
     /// Where the run begins.
@@ -174,6 +185,10 @@ package struct Importer: Service {
             logger.notice(
                 settings.progressPath == nil ? "stopped before the end" : "stopped before the end; go on with --resume")
             return
+        }
+        do { try await checkDatabase(journal.progress) } catch {
+            tellCounts()
+            throw error
         }
         try await journal.complete()
         tellCounts()

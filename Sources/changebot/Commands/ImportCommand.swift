@@ -47,7 +47,6 @@ struct ImportCommand: AsyncParsableCommand {
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         var settings = try choices.settings(for: file, files, environment)
         if let summary { try OutputFile.check(summary) }
-        try Importer.checkInput(file)
         if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
             logger.warning(
                 "can't record progress beside the input: an interrupted import starts over; to prevent that, name a file with --progress-file"
@@ -62,6 +61,7 @@ struct ImportCommand: AsyncParsableCommand {
         let isDryRun = settings.preview != nil
         let report = ImportReport(rejectPath: isDryRun ? nil : settings.rejectPath, isDryRun: isDryRun)
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
+            try Importer.checkInput(file)
             try await GatewayConnection.with(
                 choice, for: .filling(isDryRun: isDryRun), options: gateway, environment: environment, logger: logger
             ) { gateway in
