@@ -31,6 +31,13 @@ extension JSONValue {
         return self.characters.elementsEqual(characters)
     }
 
+    /// Whether this is a string of exactly this text.
+    public func isString(_ text: String) -> Bool {
+        guard kind == .string else { return false }
+        var text = text
+        return text.withUTF8 { characters.elementsEqual($0) }
+    }
+
     /// What strings are compared by: two have the same bytes here exactly if they have the same code units.
     ///
     /// UTF-8 with escapes resolved, but a lone surrogate is the three bytes of its code point (WTF-8), which no UTF-8 text

@@ -6,14 +6,14 @@ package import Logging
 ///
 /// What a failure means is decided by ``WriteSuspicion`` and ``DocumentFailures``; here is what talks and waits.
 package struct BulkSender {
-    private struct Part<Subject: Sendable> {
-        let writes: ArraySlice<PlannedWrite<Subject>>
+    private struct Part {
+        let documents: ArraySlice<BulkDocument>
         var suspicion: WriteSuspicion
 
         var halves: [Part] {
-            let middle = writes.startIndex + writes.count / 2
-            return [writes[..<middle], writes[middle...]].map {
-                Part(writes: $0, suspicion: suspicion.part(documents: $0.count))
+            let middle = documents.startIndex + documents.count / 2
+            return [documents[..<middle], documents[middle...]].map {
+                Part(documents: $0, suspicion: suspicion.part(documents: $0.count))
             }
         }
     }
@@ -47,61 +47,59 @@ package struct BulkSender {
 
     /// Writes documents. Each is answered for exactly once, part by part as answers come.
     ///
-    /// - Parameter answered: Takes writes and their outcomes.
+    /// - Parameter answered: Takes the indices of consecutive documents, and the outcome of each.
     /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes that
     ///   were not answered for by then may or may not have been made.
-    package mutating func send<Subject>(
-        _ writes: ArraySlice<PlannedWrite<Subject>>,
-        answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
+    package mutating func send(
+        _ documents: ArraySlice<BulkDocument>, answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
         let gateway = gateway
         try await send(
-            writes,
-            by: { part async throws(GatewayError) in try await gateway.bulkDocs(part.map(\.document)) },
+            documents, by: { part async throws(GatewayError) in try await gateway.bulkDocs(Array(part)) },
             answered: answered)
     }
 
     /// The same for what is not written by `_bulk_docs` as it stands.
     ///
-    /// - Parameter write: One request; gives an outcome for each of its writes.
-    package mutating func send<Subject>(
-        _ writes: ArraySlice<PlannedWrite<Subject>>,
-        by write: (ArraySlice<PlannedWrite<Subject>>) async throws(GatewayError) -> [BulkOutcome],
-        answered: (ArraySlice<PlannedWrite<Subject>>, [BulkOutcome]) async throws -> Void
+    /// - Parameter write: One request for consecutive documents; gives the outcome of each.
+    package mutating func send(
+        _ documents: ArraySlice<BulkDocument>,
+        by write: (ArraySlice<BulkDocument>) async throws(GatewayError) -> [BulkOutcome],
+        answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
-        var parts = [Part(writes: writes, suspicion: WriteSuspicion(documents: writes.count))]
+        var parts = [Part(documents: documents, suspicion: WriteSuspicion(documents: documents.count))]
         while var part = parts.popLast() {
             if part.suspicion.isDoubtful, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
             }
-            try await pauses.wait(until: await pace.turn(for: part.writes.count))
+            try await pauses.wait(until: await pace.turn(for: part.documents.count))
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
-                outcomes = try await judge(try await write(part.writes), part.writes)
+                outcomes = try await judge(try await write(part.documents), part.documents)
             } catch {
                 part.suspicion.note(error, bytes: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
-                case .reject: try await answered(part.writes, [Self.rejection(error)])
+                case .reject: try await answered(part.documents.indices, [Self.rejection(error)])
                 // Behind the others: they need not wait for it, and show whether it is to blame.
                 case .wait, .ask: parts.insert(part, at: 0)
                 }
                 continue
             }
             retrier.succeed()
-            await pace.noteWritten(part.writes.count)
-            try await answered(part.writes, outcomes)
+            await pace.noteWritten(part.documents.count)
+            try await answered(part.documents.indices, outcomes)
             try await pause(after: outcomes)
         }
     }
 
     /// - Throws: The failure that all rows together tell of.
-    private mutating func judge<Subject>(
-        _ outcomes: [BulkOutcome], _ writes: ArraySlice<PlannedWrite<Subject>>
+    private mutating func judge(
+        _ outcomes: [BulkOutcome], _ documents: ArraySlice<BulkDocument>
     ) async throws(GatewayError) -> [BulkOutcome] {
-        let rows = zip(writes, outcomes).map { write, outcome in
-            DocumentFailures.Row(id: write.document.id, bytes: write.document.byteCount, outcome: outcome)
+        let rows = zip(documents, outcomes).map { document, outcome in
+            DocumentFailures.Row(id: document.id, bytes: document.byteCount, outcome: outcome)
         }
         let before = await progress.counters.bytesOut
         if let outage = failures.outage(in: rows, bytes: before) { throw outage }
@@ -114,8 +112,8 @@ package struct BulkSender {
     }
 
     /// What is to be done about a part that failed, once it has been waited for as long as is good.
-    private mutating func advice<Subject>(
-        after error: GatewayError, _ part: inout Part<Subject>
+    private mutating func advice(
+        after error: GatewayError, _ part: inout Part
     ) async throws -> WriteSuspicion.Advice {
         var advice = part.suspicion.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
         if case .ask(let question) = advice {
@@ -125,7 +123,7 @@ package struct BulkSender {
         guard advice == .wait else { return advice }
         do { try await wait(after: error) } catch let failure as RunFailure {
             // Others passed, and the gateway is there: it is this one that can't be written.
-            let hasFailedBefore = part.writes.first.map { failures.hasFailed($0.document.id) } ?? false
+            let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
             guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),
                 await answer(to: .doesGatewayAnswer)
             else { throw failure }

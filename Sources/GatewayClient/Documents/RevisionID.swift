@@ -13,7 +13,7 @@ public struct RevisionID: Sendable, CustomStringConvertible {
 
 extension RevisionID: Hashable {
     public static func == (left: RevisionID, right: RevisionID) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        left.text.hasBytes(of: right.text)
     }
 
     public func hash(into hasher: inout Hasher) {

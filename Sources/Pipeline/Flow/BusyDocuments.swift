@@ -9,36 +9,50 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
 
     private struct Bucket {
         var tokens: Double
-        var at: Instant
+        /// In seconds since the first write of all.
+        var at: Double
         var isTold = false
     }
 
-    private let capacity: Double
-    private let tokensPerSecond: Double
+    private struct Rate {
+        let capacity: Double
+        let perSecond: Double
+
+        func tokens(_ bucket: Bucket, _ now: Double) -> Double {
+            min(capacity, bucket.tokens + perSecond * max(0, now - bucket.at))
+        }
+
+        func take(from bucket: inout Bucket, _ now: Double) {
+            bucket.tokens = max(0, tokens(bucket, now) - 1)
+            bucket.at = now
+        }
+    }
+
+    private let rate: Rate
     private var buckets: [Place: Bucket] = [:]
     private var sweepAt = 1000
+    private var firstWrite: Instant?
 
     /// - Parameters:
     ///   - capacity: Writes that may follow one another at once.
     ///   - perMinute: Writes a minute from then on.
     init(capacity: Int, perMinute: Int) {
-        self.capacity = Double(capacity)
-        tokensPerSecond = Double(perMinute) / 60
+        rate = Rate(capacity: Double(capacity), perSecond: Double(perMinute) / 60)
     }
 
     /// When the next write may be made; nil: now.
     func due(_ place: Place, now: Instant) -> Instant? {
         guard let bucket = buckets[place] else { return nil }
-        let tokens = filled(bucket, now)
-        return tokens >= 1 ? nil : now + .seconds((1 - tokens) / tokensPerSecond)
+        let tokens = rate.tokens(bucket, seconds(now))
+        return tokens >= 1 ? nil : now + .seconds((1 - tokens) / rate.perSecond)
     }
 
     /// A write was accepted.
     mutating func noteWrite(_ place: Place, now: Instant) {
-        var bucket = buckets[place] ?? Bucket(tokens: capacity, at: now)
-        bucket.tokens = max(0, filled(bucket, now) - 1)
-        bucket.at = now
-        buckets[place] = bucket
+        if firstWrite == nil { firstWrite = now }
+        let now = seconds(now)
+        let full = Bucket(tokens: rate.capacity, at: now)
+        rate.take(from: &buckets[place, default: full], now)
         sweep(now)
     }
 
@@ -51,13 +65,14 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
 
     var count: Int { buckets.count }
 
-    private func filled(_ bucket: Bucket, _ now: Instant) -> Double {
-        min(capacity, bucket.tokens + tokensPerSecond * max(0, bucket.at.duration(to: now) / .seconds(1)))
+    private func seconds(_ instant: Instant) -> Double {
+        let (seconds, attoseconds) = (firstWrite ?? instant).duration(to: instant).components
+        return Double(seconds) + Double(attoseconds) / 1e18
     }
 
-    private mutating func sweep(_ now: Instant) {
+    private mutating func sweep(_ now: Double) {
         guard buckets.count >= sweepAt else { return }
-        buckets = buckets.filter { filled($0.value, now) < capacity }
+        buckets = buckets.filter { rate.tokens($0.value, now) < rate.capacity }
         sweepAt = max(1000, buckets.count * 2)
     }
 }

@@ -9,7 +9,7 @@ extension BulkWriter {
     /// What a decision leads to.
     struct Decided {
         /// The writes of the changed documents themselves, once everything that comes before them is done.
-        var writes: [PlannedWrite<Candidate>] = []
+        var writes: [Planner.Write] = []
         /// To be settled again: read anew, or in a dry run what would have been put.
         var again: [Candidate] = []
     }

@@ -20,9 +20,9 @@ package struct BulkWriter: Sendable {
 
         package init() {}
 
-        /// Packs writes into requests, by count and by bytes, in order.
-        func requests<Subject>(_ writes: [PlannedWrite<Subject>]) -> [ArraySlice<PlannedWrite<Subject>>] {
-            writes.grouped(count: documents, bytes: bytes, size: \.document.byteCount)
+        /// Packs documents into requests, by count and by bytes, in order.
+        func requests(_ written: [BulkDocument]) -> [ArraySlice<BulkDocument>] {
+            written.grouped(count: documents, bytes: bytes) { $0.byteCount }
         }
     }
 
@@ -147,16 +147,15 @@ package struct BulkWriter: Sendable {
     }
 
     /// Returns the candidates to be decided again; their documents are to be read.
-    private func write(_ writes: [PlannedWrite<Candidate>], _ context: inout WriterContext) async throws -> [Candidate]
-    {
+    private func write(_ writes: [Planner.Write], _ context: inout WriterContext) async throws -> [Candidate] {
         var again: [Candidate] = []
-        for request in limits.requests(writes) {
-            try await context.sender.send(request) { writes, outcomes in
+        for request in limits.requests(writes.map { $0.document }) {
+            try await context.sender.send(request) { answered, outcomes in
                 CrashPoint.written.pass()
                 var settled = Settlement()
-                for (write, outcome) in zip(writes, outcomes) {
-                    switch settled.take(write.subject, outcome, attemptLimit: limits.attempts) {
-                    case .settled: logWritten(write.subject, outcome)
+                for (index, outcome) in zip(answered, outcomes) {
+                    switch settled.take(writes[index].candidate, outcome, attemptLimit: limits.attempts) {
+                    case .settled: logWritten(writes[index].candidate, outcome)
                     case .decideAgain(var candidate):
                         // A tombstone that the gateway could not decide about is written again as it is.
                         if outcome == .conflict || !candidate.isDeleted { candidate.letGoOfContent() }

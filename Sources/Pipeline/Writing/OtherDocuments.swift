@@ -126,6 +126,8 @@ struct OtherDocuments {
         /// Of all of them, the write and what is left for later ones, something is still to be done.
         let rest: [PutOrder]
 
+        var sent: BulkDocument { BulkDocument(id: target.place.id, segments: [document.bytes]) }
+
         /// The rules that want it.
         var lastRules: [String] {
             orders.reduce(into: []) { rules, order in
@@ -143,28 +145,26 @@ struct OtherDocuments {
         let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
         try await lookAtTriggers(of: Self.needed(targets, lookups), triggers, &result)
         var again: [PutTarget] = []
-        var writes: [PlannedWrite<Write>] = []
+        var writes: [Write] = []
         for (position, lookup) in zip(targets.indices, lookups) {
             targets[position].note(lookup)
             targets[position].remove(plans: result.ended)
             let need = targets[position].need(lookup)
             result.failures.merge(need.failures) { first, _ in first }
             guard let document = need.document else { continue }
-            let write = Write(
-                target: targets[position], orders: need.orders, document: document, chain: need.chain,
-                rest: need.rest)
             writes.append(
-                PlannedWrite(
-                    subject: write, document: BulkDocument(id: write.target.place.id, segments: [document.bytes])))
+                Write(
+                    target: targets[position], orders: need.orders, document: document, chain: need.chain,
+                    rest: need.rest))
         }
         writes = try await withoutBusy(writes, &result)
         let locks = locks
-        await Self.unlock(held.subtracting(writes.map(\.subject.target.place)), &held, locks)
-        for request in limits.requests(writes) {
+        await Self.unlock(held.subtracting(writes.map(\.target.place)), &held, locks)
+        for request in limits.requests(writes.map(\.sent)) {
             var answers: [(write: Write, outcome: BulkOutcome)] = []
-            try await senders[keyspace]?.send(request) { writes, outcomes in
-                answers += zip(writes, outcomes).map { ($0.subject, $1) }
-                await Self.unlock(Set(writes.map(\.subject.target.place)), &held, locks)
+            try await senders[keyspace]?.send(request) { answered, outcomes in
+                answers += zip(writes[answered], outcomes).map { ($0, $1) }
+                await Self.unlock(Set(writes[answered].map(\.target.place)), &held, locks)
             }
             again += try await book(answers, in: keyspace, &result)
         }
@@ -195,14 +195,12 @@ struct OtherDocuments {
         return moved
     }
 
-    private func withoutBusy(
-        _ writes: [PlannedWrite<Write>], _ result: inout Result
-    ) async throws -> [PlannedWrite<Write>] {
-        let due = await busy.due(writes.map(\.subject.target.place))
+    private func withoutBusy(_ writes: [Write], _ result: inout Result) async throws -> [Write] {
+        let due = await busy.due(writes.map(\.target.place))
         guard !due.isEmpty else { return writes }
         return writes.filter { write in
-            guard let due = due[write.subject.target.place] else { return true }
-            Self.postpone(write.subject, until: due, &result)
+            guard let due = due[write.target.place] else { return true }
+            Self.postpone(write, until: due, &result)
             return false
         }
     }

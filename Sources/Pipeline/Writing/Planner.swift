@@ -17,14 +17,13 @@ struct Planner {
         /// Whether there may be anything to write.
         var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }
 
-        /// What goes to the gateway.
-        var write: PlannedWrite<Candidate> {
+        var write: Write {
             var planned = candidate
             planned.isDeletion = decision.isDeletion
             // What was read is not needed any more: after a refusal the document is read again.
             if !candidate.isDeleted { planned.document = [] }
-            return PlannedWrite(
-                subject: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
+            return Write(
+                candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
         }
 
         /// As what its other documents' look-ups know it.
@@ -32,6 +31,13 @@ struct Planner {
             OtherDocuments.Trigger(
                 id: candidate.id, revision: candidate.revision, isDeleted: candidate.isDeleted)
         }
+    }
+
+    /// What goes to the gateway.
+    struct Write {
+        /// Who is answered for with it.
+        let candidate: Candidate
+        let document: BulkDocument
     }
 
     let ruleSet: RuleSet
@@ -88,7 +94,7 @@ struct Planner {
         let text: JSONText
         do { text = try JSONText(candidate.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
         // A write goes where its `_id` says: another one, or none, would make a document that nobody asked for.
-        guard text.root["_id"]?.isString(candidate.id.text.utf8) == true else {
+        guard text.root["_id"]?.isString(candidate.id.text) == true else {
             throw Undecidable(reason: "the document's _id is not that of its change")
         }
         return DecisionInput(text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json)

@@ -81,7 +81,7 @@ package struct Attachment: Sendable {
 
     /// Whether the stub of a document stands for this very content, in either dialect.
     func isContent(of stub: JSONValue) -> Bool {
-        guard let digest = stub["digest"]?.string, stub["content_type"]?.isString(contentType.utf8) == true else {
+        guard let digest = stub["digest"]?.string, stub["content_type"]?.isString(contentType) == true else {
             return false
         }
         return content.isNamed(digest, length: stub["length"]?.integer)

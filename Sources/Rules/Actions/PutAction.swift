@@ -99,7 +99,7 @@ struct PutAction: Sendable {
         if let ownID, let givenID, !ownID.utf8.elementsEqual(givenID.utf8) {
             throw .failed("put: 'id' is '\(givenID)', but the document's '_id' is '\(ownID)'; remove one of the two")
         }
-        if kind == .rules, keyspace == nil, source.root["_id"]?.isString(id.utf8) == true {
+        if kind == .rules, keyspace == nil, source.root["_id"]?.isString(id) == true {
             throw .failed("put writes other documents, not the one that changed ('\(id)'); use merge or patch")
         }
         do throws(JSONEditFault) {

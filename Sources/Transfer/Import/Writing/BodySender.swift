@@ -8,35 +8,33 @@ struct BodySender: Sendable {
 
     typealias Answer = (open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)
 
-    private struct Planned: Sendable {
+    private struct Write: Sendable {
         let position: Int
-        let attachments: [StreamedAttachment]
+        let document: BulkDocument
+        var attachments: [StreamedAttachment] = []
     }
 
     /// - Parameter lost: Gets the writes of requests that broke off.
     func send(
         _ planned: [(open: OpenDocument, need: ImportNeed)], _ lost: inout LostAnswers, _ sender: inout BulkSender
     ) async throws -> [Answer] {
-        var together: [PlannedWrite<Planned>] = []
-        var alone: [PlannedWrite<Planned>] = []
+        var together: [Write] = []
+        var alone: [Write] = []
         for (position, plan) in planned.enumerated() {
             let id = plan.open.document.id
             switch plan.need {
             case .nothing: break
             case .write(let body, _):
-                together.append(
-                    PlannedWrite(
-                        subject: Planned(position: position, attachments: []),
-                        document: BulkDocument(id: id, segments: body.segments)))
+                together.append(Write(position: position, document: BulkDocument(id: id, segments: body.segments)))
             case .stream(let body, let attachments, _):
                 alone.append(
-                    PlannedWrite(
-                        subject: Planned(position: position, attachments: attachments),
-                        document: BulkDocument(id: id, segments: body.segments)))
+                    Write(
+                        position: position, document: BulkDocument(id: id, segments: body.segments),
+                        attachments: attachments))
             }
         }
         var answers: [(position: Int, outcome: BulkOutcome)] = []
-        for writes in [together[...]] + alone.map({ [$0][...] }) where !writes.isEmpty {
+        for writes in [together] + alone.map({ [$0] }) where !writes.isEmpty {
             var broken: Set<Int> = []
             defer {
                 for position in broken { lost.note(planned[position].open, wanted: planned[position].need.outcome) }
@@ -57,27 +55,30 @@ struct BodySender: Sendable {
 
     /// - Parameter broken: Gets the positions of writes whose request broke off: they may have been made.
     private func send(
-        _ writes: ArraySlice<PlannedWrite<Planned>>, _ broken: inout Set<Int>, _ sender: inout BulkSender,
+        _ writes: [Write], _ broken: inout Set<Int>, _ sender: inout BulkSender,
         _ answers: inout [(position: Int, outcome: BulkOutcome)]
     ) async throws {
         try await sender.send(
-            writes,
+            writes.map(\.document)[...],
             by: { part async throws(GatewayError) in
-                do throws(GatewayError) { return try await write(part) } catch {
-                    if error.leavesDoubt { broken.formUnion(part.map(\.subject.position)) }
+                do throws(GatewayError) { return try await write(part, writes[part.startIndex].attachments) } catch {
+                    if error.leavesDoubt { broken.formUnion(writes[part.indices].map(\.position)) }
                     throw error
                 }
             },
-            answered: { part, outcomes in
-                answers += zip(part, outcomes).map { ($0.subject.position, $1) }
+            answered: { answered, outcomes in
+                answers += zip(writes[answered], outcomes).map { ($0.position, $1) }
             })
     }
 
-    private func write(_ part: ArraySlice<PlannedWrite<Planned>>) async throws(GatewayError) -> [BulkOutcome] {
-        if let write = part.first, !write.subject.attachments.isEmpty {
-            return [try await stream(write.document, write.subject.attachments)]
+    /// - Parameter attachments: What is sent with the one document.
+    private func write(
+        _ documents: ArraySlice<BulkDocument>, _ attachments: [StreamedAttachment]
+    ) async throws(GatewayError) -> [BulkOutcome] {
+        if let document = documents.first, !attachments.isEmpty {
+            return [try await stream(document, attachments)]
         }
-        return try await gateway.bulkDocs(part.map(\.document))
+        return try await gateway.bulkDocs(Array(documents))
     }
 
     /// One document, with attachments that are read while they are sent.

@@ -56,12 +56,18 @@ struct RevisionRestorer: Sendable {
         return Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    private struct Write: Sendable {
+        let open: OpenDocument
+        let revision: RevisionID
+        let document: BulkDocument
+    }
+
     /// - Returns: Those that the gateway could not decide about.
     private func store(
         _ open: [OpenDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
         _ outcomes: inout [ImportOutcome?]
     ) async throws -> [OpenDocument] {
-        var writes: [PlannedWrite<(open: OpenDocument, revision: RevisionID)>] = []
+        var writes: [Write] = []
         for open in open {
             do throws(AttachmentFault) {
                 if let write = try await stored(open) { writes.append(write) }
@@ -71,12 +77,12 @@ struct RevisionRestorer: Sendable {
         }
         var answers: [(open: OpenDocument, outcome: BulkOutcome)] = []
         try await sender.send(
-            writes[...],
-            by: { part async throws(GatewayError) in
+            writes.map(\.document)[...],
+            by: { [writes] part async throws(GatewayError) in
                 try await gateway.storeRevisions(
-                    part.map { RevisionToStore($0.document, revision: $0.subject.revision) })
+                    writes[part.indices].map { RevisionToStore($0.document, revision: $0.revision) })
             },
-            answered: { part, outcomes in answers += zip(part, outcomes).map { ($0.subject.open, $1) } })
+            answered: { answered, outcomes in answers += zip(writes[answered], outcomes).map { ($0.open, $1) } })
         var again: [OpenDocument] = []
         for (open, outcome) in answers {
             switch outcome {
@@ -96,17 +102,15 @@ struct RevisionRestorer: Sendable {
         return again
     }
 
-    private func stored(
-        _ open: OpenDocument
-    ) async throws(AttachmentFault) -> PlannedWrite<(open: OpenDocument, revision: RevisionID)>? {
+    private func stored(_ open: OpenDocument) async throws(AttachmentFault) -> Write? {
         guard let revision = open.document.revision else { return nil }
         var written: [WrittenAttachment] = []
         for attachment in open.document.attachments {
             written.append(try await rendered(attachment, open.document.text))
         }
         let body = ImportBody(open.document.text, leavingOut: VersionMembers.made, attachments: written)
-        return PlannedWrite(
-            subject: (open, revision), document: BulkDocument(id: open.document.id, segments: body.segments))
+        return Write(
+            open: open, revision: revision, document: BulkDocument(id: open.document.id, segments: body.segments))
     }
 
     private func rendered(

@@ -1,21 +1,7 @@
-package import GatewayClient
-
-/// A document that is to be written.
-package struct PlannedWrite<Subject: Sendable>: Sendable {
-    /// What the write is answered for with.
-    package let subject: Subject
-    package let document: BulkDocument
-
-    package init(subject: Subject, document: BulkDocument) {
-        self.subject = subject
-        self.document = document
-    }
-}
-
 extension Array {
     /// Consecutive groups of at most `count` elements and `bytes` bytes; an element larger than that has a group of
     /// its own.
-    package func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
+    @inlinable package func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
         var groups: [ArraySlice<Element>] = []
         var start = startIndex
         var groupBytes = 0
