@@ -1,15 +1,16 @@
-/// Why a packed text can't be unpacked.
+/// Why a gzip text can't be decompressed.
 package enum GzipFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The text does not begin as gzip does.
+    /// It does not begin with a gzip header.
     case noHeader
-    /// It ends within a header.
+    /// It is empty, or ends within a header.
     case cutHeader
     /// It ends within the data or the checksum.
     case cut
     case corrupt
-    /// What comes out is longer than it may be.
+    /// The result is longer than the limit.
     case tooLong
 
+    /// For messages: what is wrong, not where.
     package var description: String {
         switch self {
         case .noHeader: "not gzip"

@@ -1,12 +1,12 @@
 internal import CZlib
 
-/// Packs a text whose pieces are far apart in time. Holds some bytes between two of them, where ``GzipWriter`` holds
-/// some 300 KiB: thousands of answers may wait at once.
+/// Compresses a text whose pieces are far apart in time. Between two pieces it holds a few bytes, where ``GzipWriter``
+/// holds some 270 KiB: thousands of answers may wait at once.
 ///
-/// Each piece can be unpacked when it has come. Each is packed for itself: very short ones come out longer than they
-/// went in.
+/// Each piece can be decompressed as soon as it has arrived. Each is compressed on its own, so very short ones become
+/// longer.
 ///
-/// - Note: Source: RFC 1952, section 2.3; RFC 1951, section 3.2.3: what a flush ends is no final block, another may
+/// - Note: Source: RFC 1952, section 2.3; RFC 1951, section 3.2.3: a flush does not write a final block, so another may
 ///   follow.
 package struct GzipPieces: Sendable {
     private static let headerSize = 10
@@ -15,9 +15,10 @@ package struct GzipPieces: Sendable {
     private var byteCount: UInt32 = 0
     private var hasBegun = false
 
+    /// Begins a text; its header comes with the first piece.
     package init() {}
 
-    /// The next bytes of the packed text.
+    /// Returns the next bytes of the gzip text.
     package mutating func pack(_ piece: [UInt8]) -> [UInt8] {
         var writer = GzipWriter()
         var packed: [UInt8] = []
@@ -29,7 +30,7 @@ package struct GzipPieces: Sendable {
         return packed
     }
 
-    /// Its last bytes. Call once.
+    /// Returns the last bytes of the gzip text. Call once.
     package mutating func finish() -> [UInt8] {
         var packed = hasBegun ? [] : pack([])
         packed += Self.emptyFinalBlock

@@ -1,7 +1,7 @@
 internal import CZlib
 
-/// Unpacks a text while it comes: one gzip text, or several one after the other. Bounded memory but for what it is asked
-/// to hand out.
+/// Decompresses a text as it arrives: one gzip text, or several one after the other. Uses bounded memory, apart from
+/// its output.
 package struct GzipReader: ~Copyable {
     private static let pieceSize = 64 << 10
     private static let headerSize = 10
@@ -9,18 +9,18 @@ package struct GzipReader: ~Copyable {
     private let stream: UnsafeMutablePointer<z_stream>
     private var piece = [UInt8](repeating: 0, count: Self.pieceSize)
     private var left: Int
-    /// Bytes read of the gzip text that is being read; 0 between two.
+    /// How many bytes of the current gzip text have been read; 0 between two texts.
     private var readOfMember = 0
     private var hasBegun = false
     private var bytesOut = 0
 
-    /// - Parameter limit: Most bytes that may come out in all.
+    /// - Parameter limit: The longest output to accept in all, in bytes.
     package init(limit: Int = .max) {
         left = limit
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let code = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        // Only out of memory can make it fail, as any allocation.
+        // Like any allocation, it fails only if memory runs out.
         precondition(code == Z_OK, "zlib has no memory")
     }
 
@@ -29,9 +29,9 @@ package struct GzipReader: ~Copyable {
         stream.deallocate()
     }
 
-    /// Appends what `packed`, the next stretch of any size, holds.
+    /// Appends the decompressed bytes of `packed`, the next piece, which may have any size.
     ///
-    /// - Throws: ``GzipFault``; what came before the fault has been appended.
+    /// - Throws: ``GzipFault``; output before the fault has been appended.
     package mutating func read(_ packed: ArraySlice<UInt8>, to text: inout [UInt8]) throws(GzipFault) {
         var rest = packed
         while !rest.isEmpty {
@@ -40,16 +40,16 @@ package struct GzipReader: ~Copyable {
         }
     }
 
-    /// To be called after the last stretch.
+    /// Checks that the text is complete. Call it after the last piece.
     ///
-    /// - Throws: ``GzipFault`` if the text ends before its end.
+    /// - Throws: ``GzipFault`` if the text is cut short.
     package func finish() throws(GzipFault) {
         if !hasBegun { throw .cutHeader }
         guard readOfMember > 0 else { return }
         throw readOfMember <= Self.headerSize && bytesOut == 0 ? .cutHeader : .cut
     }
 
-    /// Returns how many bytes of `packed` were taken: up to the end of one gzip text.
+    /// Returns how many bytes of `packed` were consumed, at most up to the end of one gzip text.
     private mutating func inflate(
         _ packed: ArraySlice<UInt8>, to text: inout [UInt8]
     ) throws(GzipFault) -> Int {

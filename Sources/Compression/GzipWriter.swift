@@ -1,13 +1,13 @@
 internal import CZlib
 
-/// Packs a text while it is made. Bounded memory: some 270 KiB, whatever the text.
+/// Compresses a text as it is produced. Uses some 270 KiB, whatever the length of the text.
 package struct GzipWriter: ~Copyable {
     private static let pieceSize = 32 << 10
     /// zlib keeps the address: it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private var piece = [UInt8](repeating: 0, count: Self.pieceSize)
 
-    /// - Parameter level: 1 (fast) to 9 (small).
+    /// - Parameter level: 1 (fast) to 9 (small); other values are moved into this range.
     package init(level: Int32 = 6) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -15,7 +15,7 @@ package struct GzipWriter: ~Copyable {
         let code = deflateInit2_(
             stream, min(max(level, 1), 9), Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
-        // Only out of memory can make it fail, as any allocation.
+        // Like any allocation, it fails only if memory runs out.
         precondition(code == Z_OK, "zlib has no memory")
     }
 
@@ -24,16 +24,17 @@ package struct GzipWriter: ~Copyable {
         stream.deallocate()
     }
 
-    /// - Parameter isFlushed: Whether all that was written so far can be unpacked from what is in `packed` then.
+    /// - Parameter isFlushed: Whether everything written so far can then be decompressed; makes the output longer.
     package mutating func write(_ text: [UInt8], to packed: inout [UInt8], isFlushed: Bool = false) {
         text.withUnsafeBufferPointer { write($0, to: &packed, mode: isFlushed ? Z_SYNC_FLUSH : Z_NO_FLUSH) }
     }
 
+    /// Appends what zlib has ready, often nothing; the rest comes with later calls.
     package mutating func write(_ text: ArraySlice<UInt8>, to packed: inout [UInt8]) {
         text.withUnsafeBufferPointer { write($0, to: &packed, mode: Z_NO_FLUSH) }
     }
 
-    /// Ends the text; what is written next begins another, which readers take for the rest of the first.
+    /// Ends the text. What is written next begins another gzip text, which readers treat as the rest of the first.
     package mutating func finish(to packed: inout [UInt8]) {
         write(UnsafeBufferPointer(start: nil, count: 0), to: &packed, mode: Z_FINISH)
         deflateReset(stream)

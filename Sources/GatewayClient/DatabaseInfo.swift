@@ -1,26 +1,27 @@
 internal import LosslessJSON
 
-/// What `GET /DATABASE/` tells.
+/// What `GET /{db}/` says.
 public struct DatabaseInfo: Sendable {
-    /// What a database takes up, in bytes.
+    /// The size of a database, in bytes.
     public struct ByteCounts: Sendable, Equatable {
         /// On disk.
         public let file: Int?
         /// The documents and attachments themselves, uncompressed.
         public let external: Int?
-        /// Of `file`, what is in use.
+        /// The part of `file` that is in use.
         public let active: Int?
     }
 
+    /// `db_name`: the database alone, without scope and collection.
     public let name: String
     /// The feed's newest sequence: a number on Sync Gateway (0 while it is not online), opaque on CouchDB.
     public let updateSequence: SequenceID?
-    /// The newest sequence that is stored for good; nil on CouchDB. As ``updateSequence`` on the versions that are known.
+    /// The newest sequence that is stored durably; nil on CouchDB. In all known versions it equals ``updateSequence``.
     public let committedSequence: SequenceID?
-    /// How far documents have been purged: another one means that some went without a change in the feed. Opaque; always
-    /// 0 on Sync Gateway, which purges without counting.
+    /// Changes when documents are purged, which the feed does not show. Opaque; always 0 on Sync Gateway, which does
+    /// not count purges.
     public let purgeSequence: String?
-    /// Live documents; nil on Sync Gateway, which does not tell.
+    /// Live documents; nil on Sync Gateway, which does not count them.
     public let documentCount: Int?
     /// Tombstones; nil on Sync Gateway.
     public let deletedDocumentCount: Int?
@@ -28,21 +29,22 @@ public struct DatabaseInfo: Sendable {
     public let byteCounts: ByteCounts?
     /// Sync Gateway: `Online`, `Offline`, `Starting` …; nil on CouchDB.
     public let state: String?
-    /// Since when there is this database; another one if it was deleted and made again, on Sync Gateway also after it was
+    /// When the database was created. Changes if it is deleted and created again; on Sync Gateway also after it was
     /// offline. Opaque. Restricted users see it too.
     public let instance: String?
-    /// Being compacted: slower than usual.
+    /// Whether it is being compacted, and so slower than usual.
     public let isCompacting: Bool
-    /// Its documents are grouped by the part of their ids before ":" (CouchDB).
+    /// Whether documents are grouped by the part of their ids before ":" (CouchDB).
     public let isPartitioned: Bool
-    /// The version of its files; 0 on Sync Gateway.
+    /// The version of its file format; 0 on Sync Gateway.
     public let diskFormatVersion: Int?
 
-    /// ``updateSequence`` where it can be relied on: Sync Gateway says 0 while it is not online.
+    /// ``updateSequence`` where it can be relied on: nil while Sync Gateway is not online and reports 0.
     public var newestSequence: SequenceID? {
         isOnline && updateSequence?.syncGatewayNumber != 0 ? updateSequence : nil
     }
 
+    /// False while Sync Gateway reports another ``state``, such as `Offline`; always true on CouchDB.
     public var isOnline: Bool { state == nil || state == "Online" }
 
     /// Nil if `answer` does not describe a database.
@@ -66,18 +68,19 @@ public struct DatabaseInfo: Sendable {
     }
 }
 
-/// What `GET /` tells.
+/// What `GET /` says.
 public struct ServerInfo: Sendable {
-    /// Nil if it names neither of the two vendors.
+    /// Nil if the answer names neither vendor.
     public let dialect: GatewayDialect?
     /// As the server writes it: `3.5.0`, `Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE`.
     public let version: String?
-    /// CouchDB's `uuid`, which stays; `node_uid` of Sync Gateway 4, another one for each node. Nil where neither is told.
+    /// CouchDB's `uuid`, which never changes, or `node_uid` of Sync Gateway 4, which differs between nodes. Nil without
+    /// either.
     public let identity: String?
-    /// What CouchDB says it can do.
+    /// CouchDB's list of its features; empty on Sync Gateway.
     public let features: [String]
 
-    /// Nil if `answer` is no gateway's greeting.
+    /// Nil if `answer` is not a gateway's greeting.
     init?(_ answer: SmallJSON) {
         guard answer["couchdb"] != nil || answer["vendor"] != nil else { return nil }
         dialect = GatewayDialect(vendor: answer["vendor"]?["name"]?.string)
@@ -88,7 +91,7 @@ public struct ServerInfo: Sendable {
 }
 
 extension SmallJSON {
-    /// What one server writes as a number and the other as a string.
+    /// The text of a value that one server writes as a number and the other as a string.
     fileprivate var numberOrString: String? {
         switch self {
         case .number(let text), .string(let text): text

@@ -2,10 +2,10 @@ internal import Compression
 internal import Locking
 
 extension Gateway {
-    /// Below it, what packing saves is not worth its time.
+    /// In bytes. Compressing a smaller body takes longer than it saves.
     private static let smallestPackedBody = 8 << 10
 
-    /// The same request with its body packed; nil if it goes out as it is.
+    /// The same request with its body compressed; nil if it should be sent as it is.
     func packed(_ request: GatewayRequest) -> GatewayRequest? {
         guard request.mayCompress, let body = request.body, compresses else { return nil }
         let count = body.reduce(0) { $0 + $1.count }

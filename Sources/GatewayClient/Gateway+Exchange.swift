@@ -3,14 +3,14 @@ internal import Locking
 internal import LosslessJSON
 
 extension Gateway {
-    /// Sends a request and returns once the answer's head is there and is a success. What is packed and refused for that
-    /// is sent again plainly.
+    /// Sends a request and returns once the head of a successful answer has arrived. If the gateway refuses a
+    /// compressed request, sends it again uncompressed.
     ///
     /// - Throws: ``GatewayError`` for every status but 2xx, with the reason that the gateway gives.
     func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
         guard let packed = packed(request) else { return try await openAsItIs(request) }
         do throws(GatewayError) { return try await openAsItIs(packed) } catch {
-            // 400 may be about the documents just as well: the plain request shows.
+            // 400 may also be about the documents: only the uncompressed request shows which.
             guard [400, 415].contains(error.status) || error.cause == .unreadableBody else { throw error }
             let response = try await openAsItIs(request)
             refusesCompression.withLock { $0 = true }
@@ -24,7 +24,7 @@ extension Gateway {
         if response.status == 401, let other = try await self.authorization(insteadOf: authorization),
             request.source == nil
         {
-            // Read to its end, its connection can be used again.
+            // Once the body has been read to its end, the connection can be reused.
             _ = try? await response.body.collect(upTo: 64 << 10)
             authorization = other
             response = try await send(request, as: authorization)
@@ -37,7 +37,7 @@ extension Gateway {
         return response
     }
 
-    /// What an answer means whose status is not a success.
+    /// Describes an answer whose status is not 2xx.
     ///
     /// - Parameter authorization: What the request was sent with. No message repeats its secrets.
     func refusal(
@@ -49,8 +49,8 @@ extension Gateway {
         return await schemeError() ?? error
     }
 
-    /// Sends a request and returns its answer, whatever its status. A GET follows up to five moves within this server:
-    /// never to another, since the credentials go along.
+    /// Sends a request and returns its answer, whatever its status. A GET follows up to five redirects (301) on the
+    /// same server, never to another one: the credentials are sent along.
     func send(_ request: GatewayRequest, as authorization: Authorization) async throws(GatewayError) -> HTTPResponse {
         var address = request.address(at: url)
         for _ in 0..<5 {
@@ -83,7 +83,7 @@ extension Gateway {
 
     /// The whole body of a successful answer.
     ///
-    /// - Throws: Also `.malformedAnswer` if it is longer than `limit`.
+    /// - Throws: Also `.tooLarge` if it is longer than `limit` bytes.
     func collect(_ request: GatewayRequest, limit: Int = 1 << 20) async throws(GatewayError) -> [UInt8] {
         let response = try await open(request)
         do throws(HTTPTransportError) { return try await response.body.collect(upTo: limit) } catch {
@@ -100,7 +100,7 @@ extension Gateway {
 }
 
 extension HTTPTransportError {
-    /// The error may be due to the wrong scheme, http or https.
+    /// Whether a wrong scheme, http or https, may be the cause.
     fileprivate var mayBeOfScheme: Bool {
         switch code {
         case .connectionClosed, .malformedAnswer, .timedOut(.connect), .tlsFailed(.handshake), .tlsFailed(.notTLS): true

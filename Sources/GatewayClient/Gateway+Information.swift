@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
 extension Gateway {
-    /// Describes the database. The first request of a run: it shows whether there is a gateway, whether it lets this
-    /// user in, and which dialect it speaks.
+    /// Describes the database. A run sends this request first: it shows whether there is a gateway, whether it accepts
+    /// this user, and which dialect it speaks.
     ///
     /// - Throws: `.notFound` if there is no such database, `.unauthorized` if this user may not see it (Sync Gateway
-    ///   answers so for unknown databases too), `.malformedAnswer` if this is no gateway.
-    /// - Note: Source: `GET /{db}/`; a collection has no such page, so the database is asked.
+    ///   gives the same answer for unknown databases), `.malformedAnswer` if this is not a gateway.
+    /// - Note: Source: `GET /{db}/`. Collections have no such page, so the answer is about the whole database.
     public func databaseInfo() async throws(GatewayError) -> DatabaseInfo {
         let request = GatewayRequest(place: .database(""), deadline: settings.deadlines.small)
         let body = try await collect(request)
@@ -14,9 +14,9 @@ extension Gateway {
         return info
     }
 
-    /// Describes the server. Restricted users, and nobody, may ask it too.
+    /// Describes the server. Restricted and anonymous users may send this request too.
     ///
-    /// - Throws: `.malformedAnswer` if this is no gateway.
+    /// - Throws: `.malformedAnswer` if this is not a gateway.
     /// - Note: Source: `GET /`.
     public func serverInfo() async throws(GatewayError) -> ServerInfo {
         let body = try await collect(GatewayRequest(place: .server(""), deadline: settings.deadlines.small))
@@ -25,9 +25,10 @@ extension Gateway {
         return info
     }
 
-    /// Asks the server who it is, unless an answer's `Server` header or the settings have told already.
+    /// Asks the server who it is, unless the settings or the `Server` header of an answer have shown it already.
+    /// Returns ``GatewayDialect/syncGateway`` if the answer names neither vendor.
     ///
-    /// - Note: Source: `GET /`; both say `"couchdb":"Welcome"`, the vendor tells them apart.
+    /// - Note: Source: `GET /`. Both servers say `"couchdb":"Welcome"`; only the vendor differs.
     public func findDialect() async throws(GatewayError) -> GatewayDialect {
         if knowsDialect { return dialect }
         let greeting = try await answer(GatewayRequest(place: .server(""), deadline: settings.deadlines.small))

@@ -1,16 +1,15 @@
 internal import HTTPTransport
 internal import Locking
 
-/// Until when a gateway wants to be left alone.
+/// The time before which no request may be sent, because the gateway asked for a pause.
 struct GatewayHold: Sendable {
     let until: ContinuousClock.Instant
-    /// 429, 503 or another status that came with `Retry-After`.
+    /// The status that came with `Retry-After`: 429 or 5xx.
     let status: Int
 }
 
 extension Gateway {
-    /// Takes notice of the `Retry-After` of a refusal: it holds for all requests to this server, not only for the one that
-    /// was refused.
+    /// Records the `Retry-After` of a refusal. It applies to all requests to this server, not only to the refused one.
     func noteRetryAfter(_ response: HTTPResponse) {
         guard response.status == 429 || response.status >= 500, let wait = response.headers.retryAfter(), wait > .zero
         else { return }
@@ -20,8 +19,8 @@ extension Gateway {
         }
     }
 
-    /// Refuses a request that the gateway does not want to get yet, without sending it. Whoever asked waits as it would
-    /// after the gateway's own refusal, so that a run can be stopped meanwhile.
+    /// Throws, without sending anything, while a recorded `Retry-After` is still running. The caller then waits as it
+    /// would after the gateway's own refusal, so the run can still be stopped.
     func heedRetryAfter() throws(GatewayError) {
         guard let held = hold.withLock({ $0 }) else { return }
         let left = settings.now().duration(to: held.until)

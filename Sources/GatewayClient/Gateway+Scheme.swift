@@ -2,11 +2,11 @@ internal import HTTPTransport
 internal import Locking
 
 extension Gateway {
-    /// What is wrong with the scheme of the address: `http` for a port that speaks TLS, or `https` for one that does not.
-    /// Nil if that is not so, if it can't be told, or once the gateway has answered properly.
+    /// The error for an address with the wrong scheme: `http` for a port that speaks TLS, or `https` for one that does
+    /// not. Nil if the scheme is right, if that can't be determined, or once the gateway has given a proper answer.
     ///
-    /// Servers do not say so in the same way: some answer 400, some with a TLS alert, most just hang up. So the port is
-    /// asked once more, with the other scheme and without credentials.
+    /// Servers react differently: some answer 400, some send a TLS alert, most just close the connection. So the port
+    /// is tried once more, with the other scheme and without credentials.
     func schemeError() async -> GatewayError? {
         guard !hasAnswered.withLock({ $0 }) else { return nil }
         let isSecure = url.base.hasPrefix("https://")
@@ -17,7 +17,7 @@ extension Gateway {
             "\(url): this port speaks \(name): write \(other):// instead of \(isSecure ? "https" : "http")://")
     }
 
-    /// Whether there is an answer if the same port is asked with this scheme.
+    /// Whether the same port answers when this scheme is used.
     private func answers(_ scheme: String) async -> Bool {
         guard let end = url.base.firstRange(of: "://")?.upperBound else { return false }
         var configuration = HTTPClientConfiguration()
@@ -37,11 +37,11 @@ extension HTTPClient {
         do throws(HTTPTransportError) {
             status = try await send(HTTPRequest(url: url, deadline: .seconds(6))).status
         } catch {
-            // By then the two had agreed on TLS.
+            // These errors can only come after the TLS handshake.
             return url.hasPrefix("https:")
                 && [.connectionClosed, .malformedAnswer, .timedOut(.exchange)].contains(error.code)
         }
-        // A server of TLS that is asked in plain HTTP may say in plain HTTP that this is wrong.
+        // A TLS server that receives plain HTTP may answer 400 in plain HTTP.
         return url.hasPrefix("https:") || status != 400
     }
 }

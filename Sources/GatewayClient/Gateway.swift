@@ -1,24 +1,28 @@
 internal import HTTPTransport
 internal import Locking
 
-/// One keyspace of a gateway, over its REST API. Knows both dialects; holds connections, no other state.
+/// One keyspace of a gateway, reached over its REST API, in either dialect. Keeps connections, sessions and what it has
+/// learned about the server, all in memory.
 ///
-/// Any number of tasks may call at once. Cancelling a call aborts its request.
+/// Any number of tasks may call at once. Cancelling a call aborts its request; the call throws `.cancelled`.
 public final class Gateway: Sendable {
+    /// The keyspace's address. Its ``GatewayURL/userInfo`` is ignored: credentials come from the settings.
     public let url: GatewayURL
     let settings: GatewaySettings
     let http: HTTPClient
     private let seenDialect: Locked<GatewayDialect?>
-    /// By the database that they are good for, of CouchDB by none.
+    /// Keyed by database on Sync Gateway. CouchDB's sessions are valid for the whole server; their key is empty.
     let sessions: Locked<[String: GatewaySession]>
-    /// It has refused a packed request and taken the same one plainly.
+    /// Whether the gateway has refused a compressed request and accepted the same one uncompressed.
     let refusesCompression: Locked<Bool>
-    /// Nothing is asked before.
+    /// No request is sent before this time.
     let hold: Locked<GatewayHold?>
-    /// A request has succeeded: what answers there is a gateway, and speaks what the address says.
+    /// Whether a request has succeeded: then this is a gateway, and the scheme of its address is right.
     let hasAnswered: Locked<Bool>
     private let ownsConnections: Bool
 
+    /// Starts the thread for all transfers; opens no connection before the first request. If the system lacks resources
+    /// for the thread, every request fails with `.outOfResources`.
     public init(_ url: GatewayURL, settings: GatewaySettings = GatewaySettings()) {
         self.url = url
         self.settings = settings
@@ -30,8 +34,8 @@ public final class Gateway: Sendable {
         }
         configuration.userAgent = settings.userAgent
         if let observer = settings.requestObserver { configuration.observer = { observer(RequestRecord($0)) } }
-        // A quarter of the transport's default: rows are worked off as they come, and memory counts more than the last
-        // bit of speed, which is far above any gateway's.
+        // A quarter of the transport's default: rows are processed as they arrive, and saving memory matters more than
+        // speed that no gateway reaches.
         configuration.bodies.highWaterMark = 256 << 10
         http = HTTPClient(configuration: configuration)
         seenDialect = Locked(settings.dialect)
@@ -59,14 +63,14 @@ public final class Gateway: Sendable {
         Gateway(sharing: self, url: url.sibling(keyspace))
     }
 
-    /// Which server this is, as far as its answers have told. Sync Gateway until one has.
+    /// Which server this is, from the settings or from its answers. Sync Gateway until one of them has shown it.
     public var dialect: GatewayDialect { seenDialect.withLock { $0 } ?? .syncGateway }
 
     /// Whether ``dialect`` is more than an assumption.
     var knowsDialect: Bool { seenDialect.withLock { $0 } != nil }
 
-    /// Closes all connections, those of siblings too. Requests in flight end as cancelled. Does nothing for a
-    /// ``sibling(_:)``: the connections are not its own.
+    /// Closes all connections, those of siblings too. Requests in flight end with `.cancelled`. Does nothing for a
+    /// ``sibling(_:)``: its connections belong to the original.
     public func shutdown() async {
         if ownsConnections { await http.shutdown() }
     }

@@ -9,7 +9,7 @@ extension GatewayError {
         case .cancelled: code = .cancelled
         case .connectionClosed: code = .connectionLost
         case .malformedAnswer: code = .malformedAnswer
-        // A header that never ends says nothing of the documents that were sent or asked for.
+        // An endless header says nothing about the documents that were sent or requested.
         case .tooLarge: code = error.curlCode == nil ? .tooLarge : .malformedAnswer
         case .badURL, .invalidRequest: code = .invalidRequest
         case .sourceFailed: code = .sourceFailed
@@ -22,7 +22,7 @@ extension GatewayError {
         self.init(code, [error.description, error.code.remedy].compactMap(\.self).joined(separator: "; "))
     }
 
-    /// An answer whose status is not a success. Reads as much of its body as names the reason.
+    /// An answer whose status is not 2xx. Reads up to 64 KiB of its body to find the reason.
     ///
     /// - Parameter authorization: What the request was sent with. No message repeats its secrets.
     init(
@@ -36,7 +36,7 @@ extension GatewayError {
         let reasons = [answer?["reason"]?.string, name].compactMap(\.self)
         var reason = reasons.first { !$0.isEmpty } ?? "no reason given"
         if reason.hasSuffix(".") { reason.removeLast() }
-        // An empty body is a gateway's only if it says so itself: one that answers a HEAD.
+        // An empty body, such as the answer to a HEAD, comes from a gateway only if the `Server` header says so.
         let isEmptyAnswer = body.isEmpty && GatewayDialect(serverHeader: response.headers["Server"]) != nil
         let code = Code(status: status, isGatewayAnswer: name != nil || isEmptyAnswer)
         self.init(
@@ -50,9 +50,9 @@ extension GatewayError {
             status: status, name: name ?? "", reason: reason, of: request.subject,
             isChallenge: response.headers["WWW-Authenticate"] != nil, dialect: dialect)
         switch cause {
-        // The request's fault, even where Sync Gateway stumbles over it (500).
+        // The request is wrong, even where Sync Gateway answers 500.
         case .badSequence?: self.code = .badRequest
-        // CouchDB says 412 of a node in maintenance.
+        // CouchDB answers 412 for a node in maintenance mode.
         case .databaseOffline?: self.code = .unavailable
         default: break
         }
@@ -62,7 +62,7 @@ extension GatewayError {
         }
     }
 
-    /// What an answer says that comes from something before the gateway, or from no gateway at all.
+    /// Describes an answer that comes from something in front of the gateway, or from no gateway at all.
     private static func explanation(ofForeign status: Int, _ headers: HTTPHeaders) -> String {
         switch status {
         case 300..<400:
@@ -84,7 +84,7 @@ extension GatewayError {
 }
 
 extension HTTPTransportError.Code {
-    /// What a person can do about it; nil where the message says it all.
+    /// What a person can do about it; nil where the message is enough.
     fileprivate var remedy: String? {
         switch self {
         case .cannotResolve: "check its name"
@@ -96,7 +96,7 @@ extension HTTPTransportError.Code {
 }
 
 extension HTTPTransportError.TLSProblem {
-    /// What a person can do about it; nil where the message says it all.
+    /// What a person can do about it; nil where the message is enough.
     fileprivate var remedy: String? {
         switch self {
         case .unknownAuthority:
@@ -111,8 +111,8 @@ extension HTTPTransportError.TLSProblem {
 }
 
 extension GatewayError.Code {
-    /// - Parameter isGatewayAnswer: The body is an error object of a gateway. Without one, a refusal comes from something
-    ///   before it and says nothing about the documents.
+    /// - Parameter isGatewayAnswer: Whether the body is a gateway's error object. Without one, the refusal comes from
+    ///   something in front of the gateway and says nothing about the documents.
     init(status: Int, isGatewayAnswer: Bool) {
         switch status {
         case 401, 407: self = .unauthorized
@@ -132,7 +132,7 @@ extension GatewayError.Code {
 }
 
 extension GatewayRequest {
-    /// What it is about, as far as the answer's meaning depends on it.
+    /// What the request is about, as far as that changes the meaning of the answer.
     var subject: KnownAnswer.Subject {
         switch place {
         case .server: return .server

@@ -1,5 +1,5 @@
 extension GatewayError {
-    /// What exactly a gateway says, where ``GatewayError/code`` is only its kind: a 404 may be about a document or about
+    /// What exactly the gateway reports. ``GatewayError/code`` is only the kind: a 404 may be about a document or about
     /// the whole database.
     ///
     /// Recognised in the answers of Sync Gateway 3.3 and 4.1 and of CouchDB 3.5.
@@ -18,27 +18,30 @@ extension GatewayError {
         }
 
         let name: Name
+        /// The name of the static member, such as `documentMissing`.
         public var description: String { name.rawValue }
 
         /// Anonymous requests are refused.
         public static let loginRequired = Cause(name: .loginRequired)
-        /// The user is not known, or not with this password.
+        /// Unknown user or wrong password.
         public static let wrongCredentials = Cause(name: .wrongCredentials)
         /// The session has expired or was ended.
         public static let sessionInvalid = Cause(name: .sessionInvalid)
-        /// The user is known, and not a member of this database (CouchDB).
+        /// The user exists but is not a member of this database (CouchDB).
         public static let accessDenied = Cause(name: .accessDenied)
-        /// Sync Gateway keeps to itself which of the two it is: it answers 401 for databases that it has not.
+        /// Sync Gateway does not say which of the two: it also answers 401 if there is no such database.
         public static let unknownDatabaseOrLogin = Cause(name: .unknownDatabaseOrLogin)
 
-        /// The document is in no channel of this user's.
+        /// The document is in none of this user's channels.
         public static let notVisible = Cause(name: .notVisible)
-        /// The database's own rules refuse the write: a sync function, a validation function.
+        /// The database itself refuses the write: its sync function or its validation function.
         public static let writeRefused = Cause(name: .writeRefused)
 
+        /// 404. Sync Gateway may hide this behind a 401: ``unknownDatabaseOrLogin``.
         public static let databaseMissing = Cause(name: .databaseMissing)
-        /// There is no such collection, or not even its database.
+        /// No such collection; its database may be missing too.
         public static let collectionMissing = Cause(name: .collectionMissing)
+        /// 412: a database of this name can't be created again.
         public static let databaseExists = Cause(name: .databaseExists)
         /// Taken offline, or not online yet.
         public static let databaseOffline = Cause(name: .databaseOffline)
@@ -47,61 +50,72 @@ extension GatewayError {
 
         /// No such document, or no such revision of it.
         public static let documentMissing = Cause(name: .documentMissing)
+        /// 404: the winning revision is a tombstone.
         public static let documentDeleted = Cause(name: .documentDeleted)
+        /// 404 for `_local`: never written, or dropped (by Sync Gateway after 90 days without a write).
         public static let localDocumentMissing = Cause(name: .localDocumentMissing)
+        /// 404 for an attachment: the document has none of this name, or is missing itself.
         public static let attachmentMissing = Cause(name: .attachmentMissing)
         /// The write builds on a revision that this user cannot see.
         public static let revisionInaccessible = Cause(name: .revisionInaccessible)
 
-        /// The gateway knows no such request.
+        /// The gateway does not know this path.
         public static let unknownPath = Cause(name: .unknownPath)
+        /// 405: the gateway knows the path, but not with this method.
         public static let methodNotAllowed = Cause(name: .methodNotAllowed)
-        /// It has no answer in the form that was asked for.
+        /// 406: the gateway can't answer in the form that `Accept` names.
         public static let notAcceptable = Cause(name: .notAcceptable)
+        /// 415 because of `Content-Type`.
         public static let unsupportedMediaType = Cause(name: .unsupportedMediaType)
+        /// 415 because of `Content-Encoding`: the gateway takes no compressed requests.
         public static let unsupportedEncoding = Cause(name: .unsupportedEncoding)
 
-        /// No revision was sent, and there is one.
+        /// No revision was sent, but the document exists.
         public static let documentExists = Cause(name: .documentExists)
         /// The revision that was sent is not a current one.
         public static let documentConflict = Cause(name: .documentConflict)
+        /// 409 for `_local`: the revision that was sent is not the current one.
         public static let localDocumentConflict = Cause(name: .localDocumentConflict)
         /// An attachment was written without the revision of its document.
         public static let attachmentConflict = Cause(name: .attachmentConflict)
-        /// A stub names an attachment that the parent revision has not (CouchDB).
+        /// A stub names an attachment that the parent revision does not have (CouchDB).
         public static let missingStub = Cause(name: .missingStub)
 
+        /// 413: above 20 MiB on Sync Gateway, above `max_document_size` on CouchDB.
         public static let documentTooLarge = Cause(name: .documentTooLarge)
+        /// 413: above 20 MiB on Sync Gateway, above `max_attachment_size` on CouchDB.
         public static let attachmentTooLarge = Cause(name: .attachmentTooLarge)
-        /// 413 of the gateway's, or of a proxy's before it.
+        /// 413 from the gateway, or from a proxy in front of it.
         public static let requestTooLarge = Cause(name: .requestTooLarge)
 
-        /// `since` is no sequence of this gateway's.
+        /// `since` is not a sequence of this gateway.
         public static let badSequence = Cause(name: .badSequence)
-        /// A filter or a kind of feed that it does not know, or not together.
+        /// An unknown filter or feed type, or two that can't be combined.
         public static let badFeedOption = Cause(name: .badFeedOption)
+        /// 400: the gateway does not accept this id, in the path or in the body.
         public static let badDocumentID = Cause(name: .badDocumentID)
-        /// `_rev` or `_revisions` are not of their form.
+        /// `_rev` or `_revisions` is malformed.
         public static let badRevision = Cause(name: .badRevision)
-        /// `_attachments` and what comes with it do not fit together.
+        /// `_attachments` does not match the data that was sent with it.
         public static let badAttachment = Cause(name: .badAttachment)
-        /// A member whose name begins with "_" and is not one that the gateway knows.
+        /// A member whose name begins with "_" and that the gateway does not know.
         public static let reservedMember = Cause(name: .reservedMember)
+        /// 400: the body is not JSON, or is not UTF-8.
         public static let invalidJSON = Cause(name: .invalidJSON)
         /// A bulk request without `docs`.
         public static let missingDocuments = Cause(name: .missingDocuments)
         /// A user's new password is too short.
         public static let badPassword = Cause(name: .badPassword)
-        /// A compressed request that the gateway could not unpack.
+        /// The gateway could not decompress a compressed request.
         public static let unreadableBody = Cause(name: .unreadableBody)
 
-        /// Sync Gateway's limit of replications is reached.
+        /// Sync Gateway's limit on concurrent replications is reached.
         public static let tooManyFeeds = Cause(name: .tooManyFeeds)
-        /// 407: a proxy before the gateway needs credentials.
+        /// 407: a proxy in front of the gateway requires credentials.
         public static let proxyLoginRequired = Cause(name: .proxyLoginRequired)
     }
 
-    /// The keyspace itself is not there, or hides: nothing can be said of a document.
+    /// Whether the keyspace itself is missing, offline or hidden: then the answer says nothing about a document.
     public var isAboutKeyspace: Bool {
         switch cause?.name {
         case .databaseMissing, .collectionMissing, .unknownDatabaseOrLogin, .databaseOffline: true
@@ -111,7 +125,7 @@ extension GatewayError {
 }
 
 extension GatewayError.Cause {
-    /// What a person can do about it; nil where the reason says it all.
+    /// What a person can do about it; nil where the reason is enough.
     ///
     /// - Parameter authorization: What the request was sent with.
     func remedy(for url: GatewayURL, _ authorization: Authorization = .credentials(nil)) -> String? {

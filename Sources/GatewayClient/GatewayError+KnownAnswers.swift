@@ -1,4 +1,4 @@
-/// One of the answers that gateways are known to give: when all of it fits, the cause is found.
+/// An answer that gateways are known to give. If all its parts match, its cause applies.
 struct KnownAnswer: Sendable {
     /// What the request was about.
     enum Subject: Sendable {
@@ -8,7 +8,7 @@ struct KnownAnswer: Sendable {
     let status: Int?
     /// The value of `error`, in lower case; nil for any.
     var name: String?
-    /// Stands in the reason, in lower case; empty for any.
+    /// Must occur in the reason, in lower case; empty for any.
     var part = ""
     /// Nil for any.
     var subject: Subject?
@@ -25,10 +25,11 @@ struct KnownAnswer: Sendable {
         self.cause = cause
     }
 
-    /// In this order; the first that fits counts.
+    /// The first match counts.
     ///
-    /// - Note: Source: answers recorded of Sync Gateway 3.3.7 and 4.1.1 and of CouchDB 3.5.0; `error_info` in CouchDB's
-    ///   `chttpd.erl` for `document_too_large`, `attachment_too_large` and `nodedown`; `no_db_file` is CouchDB 1's.
+    /// - Note: Source: answers recorded from Sync Gateway 3.3.7 and 4.1.1 and from CouchDB 3.5.0; `error_info` in
+    ///   CouchDB's `chttpd.erl` for `document_too_large`, `attachment_too_large` and `nodedown`; `no_db_file` comes
+    ///   from CouchDB 1.
     static let all: [KnownAnswer] = [
         .init(400, name: "illegal_docid", is: .badDocumentID),
         .init(400, "invalid doc id", is: .badDocumentID),
@@ -105,7 +106,7 @@ struct KnownAnswer: Sendable {
         .init(415, "content-encoding", is: .unsupportedEncoding),
         .init(415, is: .unsupportedMediaType),
 
-        // What these two are really about only their texts tell.
+        // Only the text of these 500s shows what is wrong.
         .init(500, "strconv.parse", of: .changes, is: .badSequence),
         .init(500, "unexpected eof", is: .unreadableBody),
         .init(500, "illegal base64", is: .badAttachment),
@@ -119,8 +120,8 @@ struct KnownAnswer: Sendable {
 extension GatewayError.Cause {
     /// Nil for an unknown answer.
     ///
-    /// - Parameter isChallenge: The answer came with `WWW-Authenticate`. Sync Gateway leaves it out where it has no such
-    ///   database; CouchDB always does.
+    /// - Parameter isChallenge: Whether the answer came with `WWW-Authenticate`. Sync Gateway omits it if there is no
+    ///   such database; CouchDB always sends it.
     init?(
         status: Int, name: String, reason: String, of subject: KnownAnswer.Subject, isChallenge: Bool,
         dialect: GatewayDialect

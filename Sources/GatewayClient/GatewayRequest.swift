@@ -15,30 +15,30 @@ struct GatewayRequest {
     var place: Place
     var query: [(name: String, value: String)] = []
     var body: [[UInt8]]?
-    /// Instead of `body`, one that is made while it is sent. Such a request is sent once.
+    /// Used instead of `body`: produced while it is sent. Such a request is sent only once.
     var source: HTTPBodySource?
-    /// For all of it.
+    /// For the whole exchange.
     var deadline: Duration?
-    /// For how long nothing may move.
+    /// How long the transfer may stand still.
     var silence: Duration?
     var accept = "application/json"
-    /// How the answer may be packed; nil: not at all.
+    /// Which compression the answer may have; nil: none.
     var acceptEncoding: String?
     var contentType = "application/json"
-    /// Whether gateways take it as gzip.
+    /// Whether gateways accept this request as gzip.
     var mayCompress = false
-    /// The body is packed.
+    /// Whether `body` is compressed.
     var isCompressed = false
 }
 
 extension GatewayRequest {
-    /// Whether it changes documents. If it is sent twice, the second one meets the changes of the first.
+    /// Whether it changes documents. If it is sent twice, the second attempt conflicts with the first.
     private var isWrite: Bool {
         if case .keyspace("_bulk_docs") = place { return true }
         return method == "PUT" || method == "DELETE"
     }
 
-    /// Where it goes, at the gateway behind `url`.
+    /// The full URL of this request at the gateway `url`.
     func address(at url: GatewayURL) -> String {
         var address =
             switch place {

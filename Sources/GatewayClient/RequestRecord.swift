@@ -1,11 +1,12 @@
 internal import HTTPTransport
 
-/// How one request went: what is worth a line in a log. Holds no credentials and no bodies.
+/// How one request went, for a line in a log. Holds no credentials and no bodies.
 public struct RequestRecord: Sendable {
+    /// In capitals: `GET`.
     public let method: String
-    /// Path and query, as they were sent.
+    /// Path and query, as sent.
     public let target: String
-    /// Nil if no answer began.
+    /// Nil if no head of an answer arrived.
     public let status: Int?
     /// From the request to the last byte of the answer.
     public let duration: Duration
@@ -13,7 +14,7 @@ public struct RequestRecord: Sendable {
     public let sent: Int
     /// Bytes of the answer's body.
     public let received: Int
-    /// Why it did not come to its proper end; nil if it did.
+    /// Why the exchange failed; nil if it came to its proper end.
     public let failure: String?
 
     init(_ record: HTTPExchangeRecord) {

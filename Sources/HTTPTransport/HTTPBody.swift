@@ -2,9 +2,10 @@ internal import Locking
 
 /// The body of an answer, pulled chunk by chunk.
 ///
-/// At most one high-water mark is held in memory; beyond it the transfer is paused until the reader comes back, and the
-/// server feels it through TCP. One task reads at a time, once through. A reader that is cancelled aborts the transfer,
-/// as does dropping the body before its end: the connection is closed at once. The body keeps its client alive.
+/// About one high-water mark is held in memory; beyond it the transfer is paused until the reader returns, which slows
+/// down the server through TCP. Only one task may read at a time, and only once. Cancelling the reader aborts the
+/// transfer, as does dropping the body before its end: the connection is closed at once. The body keeps its client
+/// alive.
 package final class HTTPBody: Sendable {
     private let client: HTTPClient
     private let id: TransferID
@@ -20,13 +21,13 @@ package final class HTTPBody: Sendable {
         if !flow.withLock(\.isEnded) { client.engine.post(.cancel(id)) }
     }
 
-    /// Bytes that have come so far, whether read or not.
+    /// Bytes that have arrived so far, whether read or not.
     package var received: Int { flow.withLock(\.received) }
 
-    /// All bytes that have gathered, waiting for the first one if need be; nil at the end of the body.
+    /// All bytes that have arrived; waits for the first ones if there are none. Nil at the end of the body.
     ///
-    /// - Throws: ``HTTPTransportError`` `.connectionClosed` if the body was cut (after the bytes that did come),
-    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. The error stays: every later call throws it.
+    /// - Throws: ``HTTPTransportError``: `.connectionClosed` if the body was cut (after the bytes that did arrive),
+    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. Every later call throws the same error.
     package func next() async throws(HTTPTransportError) -> [UInt8]? {
         if Task.isCancelled { giveUp() }
         switch flow.withLock({ $0.arrive() }) {
@@ -35,9 +36,9 @@ package final class HTTPBody: Sendable {
         }
     }
 
-    /// The whole body, or what is left of it.
+    /// The whole body, or the rest of it.
     ///
-    /// - Throws: As ``next()``; `.tooLarge` as soon as more than `limit` bytes have come, and the transfer is aborted.
+    /// - Throws: As ``next()``; also `.tooLarge` once more than `limit` bytes have arrived, which aborts the transfer.
     package func collect(upTo limit: Int) async throws(HTTPTransportError) -> [UInt8] {
         var all: [UInt8] = []
         while let part = try await next() {
@@ -50,10 +51,10 @@ package final class HTTPBody: Sendable {
         return all
     }
 
-    /// The whole exchange has to be over within `deadline` from now on, whatever its request said.
+    /// Replaces the deadline: the whole exchange must be over within `deadline` from now.
     package func extendDeadline(by deadline: Duration) { client.engine.post(.extend(id, to: .now + deadline)) }
 
-    /// Aborts the transfer; the connection is closed.
+    /// Aborts the transfer and closes the connection; does nothing once the body has ended.
     package func cancel() { giveUp() }
 
     private func waitForPart() async -> BodyFlow.Part {
@@ -86,13 +87,16 @@ package final class HTTPBody: Sendable {
 }
 
 extension HTTPBody: AsyncSequence {
+    /// Reads from the body itself: all its iterators share one position.
     package struct AsyncIterator: AsyncIteratorProtocol {
         let body: HTTPBody
 
+        /// As ``HTTPBody/next()``.
         package mutating func next() async throws(HTTPTransportError) -> [UInt8]? {
             try await body.next()
         }
 
+        /// As ``HTTPBody/next()``; `actor` is not used.
         package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(HTTPTransportError) -> [UInt8]? {
@@ -100,8 +104,11 @@ extension HTTPBody: AsyncSequence {
         }
     }
 
+    /// A chunk, never empty.
     package typealias Element = [UInt8]
+    /// What ``next()`` throws.
     package typealias Failure = HTTPTransportError
 
+    /// Does not start over: continues where the body was last read.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 }

@@ -1,34 +1,37 @@
 internal import Locking
 
-/// A request body that is made while it is sent: it is never whole in memory.
+/// A request body that is produced while it is sent, so that it is never in memory as a whole.
 ///
-/// Its length is known beforehand, hence `Content-Length`. It can be read once, so the request gets a connection of its
-/// own: a kept one might turn out to be closed when part of the body is gone.
+/// Its length is known beforehand and sent as `Content-Length`. It can be read only once, so the request gets a new
+/// connection: a reused one might turn out to be closed after part of the body was sent.
 package struct HTTPBodySource: Sendable {
+    /// Returns the next bytes; nil at the end.
     package typealias Next = @Sendable () async throws -> [UInt8]?
 
-    /// Bytes in all.
+    /// The whole length, in bytes.
     package let count: Int
-    /// The next bytes, as many as it likes; nil at the end. Called again once the bytes before are on their way, by one
-    /// task. What it throws ends the request; it should heed cancellation, since the request waits for it.
+    /// The next bytes, any number; nil at the end. Called by one task, and again only once the bytes before are on
+    /// their way. An error that it throws ends the request with `.sourceFailed`. It should respond to cancellation: the
+    /// request waits for it.
     package let next: Next
 
+    /// If `next` returns fewer or more than `count` bytes in all, the request fails with `.sourceFailed`.
     package init(count: Int, next: @escaping Next) {
         self.count = count
         self.next = next
     }
 }
 
-/// Carries the bytes of a ``HTTPBodySource`` to its transfer.
+/// Moves the bytes of a ``HTTPBodySource`` to its transfer.
 struct UploadFeed: Sendable {
     let source: HTTPBodySource
     let flow: Locked<UploadFlow>
     /// Tells the transfer that there are bytes, or that none will come.
     let wakeTransfer: @Sendable () -> Void
 
-    /// Feeds until the end of the source or of the transfer.
+    /// Runs until the source or the transfer ends.
     ///
-    /// The last bytes are held back until the source has ended: a body that is too long must not pass for a whole one.
+    /// The last bytes are held back until the source has ended: a body that is too long must not count as complete.
     func run() async {
         var left = source.count
         var last: [UInt8] = []
@@ -52,7 +55,7 @@ struct UploadFeed: Sendable {
         _ = await offer(last)
     }
 
-    /// Waits until the bytes before are taken. False if the transfer is over.
+    /// Waits until the bytes before are taken, then offers these. False if the transfer is over.
     private func offer(_ part: [UInt8]) async -> Bool {
         let isOpen = await withUnsafeContinuation { feeder in
             if let isOpen = flow.withLock({ $0.wait(feeder) }) { feeder.resume(returning: isOpen) }

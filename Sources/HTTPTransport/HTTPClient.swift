@@ -1,24 +1,26 @@
 internal import Locking
 import Synchronization
 
-/// Sends HTTP/1.1 requests over libcurl; connections are kept and used again.
+/// Sends HTTP/1.1 requests over libcurl; keeps connections and reuses them.
 ///
-/// Any task may send, as many at a time as it likes. One thread of its own does all the work, however many requests are
-/// under way; it ends with ``shutdown()`` or when the last reference to the client, bodies included, is gone.
+/// Any task may send, any number of requests at a time. One thread transfers them all; it ends with ``shutdown()`` or
+/// when the last reference to the client, bodies included, is gone.
 ///
-/// Redirects are returned like any other answer and not followed, so credentials never travel to another host than
-/// the one in the request's URL. Nothing is asked for in compressed form, `.netrc` is not read; ``HTTPProxies`` tells which
-/// proxies are used.
+/// Redirects are returned like any other answer and not followed, so credentials never reach a host other than the one
+/// in the request's URL. No compression is requested and `.netrc` is not read. ``HTTPProxies`` describes which proxies
+/// are used.
 package final class HTTPClient: Sendable {
     let engine: CurlEngine
     private let configuration: HTTPClientConfiguration
     private let nextID = Atomic<TransferID>(1)
 
+    /// Starts the thread; opens no connection yet. If the system lacks resources, every request fails with
+    /// `.outOfResources`.
     package convenience init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
         self.init(configuration: configuration, resources: SystemResources())
     }
 
-    /// If the system lacks resources, it is made too, but every request fails with `.outOfResources`.
+    /// If the system lacks resources, the client is still created, but every request fails with `.outOfResources`.
     init(configuration: HTTPClientConfiguration, resources: SystemResources) {
         self.configuration = configuration
         let loop = CurlLoop(resources)
@@ -30,13 +32,13 @@ package final class HTTPClient: Sendable {
         engine.loop.stop()
     }
 
-    /// Sends a request and returns when the head of the answer has come; the body is still to be read.
+    /// Sends a request and returns when the head of the answer has arrived; the body is still to be read.
     ///
-    /// Cancelling the task aborts the transfer and closes its connection within milliseconds. Whether the server has
-    /// acted on the request by then is not known.
+    /// Cancelling the task aborts the transfer and closes its connection within milliseconds. The server may have acted
+    /// on the request by then.
     ///
-    /// - Throws: ``HTTPTransportError``; `isRetryable` says whether a repetition makes sense. A status such as 404 or 503
-    ///   is an answer, not an error.
+    /// - Throws: ``HTTPTransportError``; `isRetryable` says whether repeating the request makes sense. A status such as
+    ///   404 or 503 is an answer, not an error.
     /// - Note: Source: `libcurl-multi(3)`.
     package func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
         let id = nextID.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -63,14 +65,14 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    /// The same while `feed` makes the body. A refusal that comes before its end, of one that is too large for example,
-    /// stops it: no more is sent, and the connection is closed once the answer is read.
+    /// Also runs `feed`, which produces the body. A refusal that arrives before its end, such as 413, stops it: no more
+    /// is sent, and the connection is closed once the answer has been read.
     private func head(
         of request: HTTPRequest, id: TransferID, flows: ExchangeFlows, _ feed: UploadFeed
     ) async -> CurlTransfer.Head {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await feed.run() }
-            // Whether a body of no bytes is right must be known before it is sent: there is nothing to hold back.
+            // An empty body must be checked before it is sent: there are no bytes to hold back.
             if feed.source.count == 0 {
                 await group.waitForAll()
                 if let failure = feed.flow.withLock(\.failure) { return .failure(failure) }
@@ -79,7 +81,7 @@ package final class HTTPClient: Sendable {
             if ((try? outcome.get())?.status ?? 400) >= 400 {
                 feed.flow.withLock { $0.close() }?.resume(returning: false)
                 group.cancelAll()
-                // libcurl 7.88 takes a transfer that waits for bytes for unfinished, though its answer is there.
+                // libcurl 7.88 considers a transfer that waits for bytes unfinished, even though its answer is there.
                 feed.wakeTransfer()
             }
             await group.waitForAll()
@@ -87,11 +89,11 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    /// Where tasks that mostly wait for small answers may run, to be spared two changes of thread per request:
-    /// `withTaskExecutorPreference(client.executor)`. Whatever computes there keeps all transfers waiting.
+    /// For tasks that mostly wait for small answers: saves two thread switches per request. Used as
+    /// `withTaskExecutorPreference(client.executor)`. Computing on it delays all transfers.
     package var executor: any TaskExecutor { engine.loop }
 
-    /// Aborts what is under way with `.cancelled`, closes all connections and waits for the thread to end.
+    /// Aborts all requests in flight with `.cancelled`, closes all connections and waits for the thread to end.
     package func shutdown() async {
         await engine.loop.stopped()
     }

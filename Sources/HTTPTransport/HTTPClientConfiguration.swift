@@ -1,26 +1,31 @@
 /// How an ``HTTPClient`` connects.
 package struct HTTPClientConfiguration: Sendable {
+    /// How connections are opened, and how many.
     package struct Connections: Sendable {
         /// Name lookup, TCP and TLS handshake together. Default 10 s.
         package var connectTimeout: Duration = .seconds(10)
-        /// Requests beyond it wait for a connection to come free. Default nil = as many as there are requests: a limit
-        /// would let longpolls hold up everything else.
+        /// Requests beyond this number wait for a free connection. Default nil = as many connections as requests: with
+        /// a limit, longpolls would hold up everything else.
         package var maximumPerHost: Int?
 
+        /// Every property has its default.
         package init() {}
     }
 
+    /// Limits and buffers for bodies and headers.
     package struct Bodies: Sendable {
-        /// Bytes of one body that wait for their reader before the transfer is paused. Default 1 MiB.
+        /// Bytes of one body that may wait for their reader before the transfer is paused. Default 1 MiB.
         package var highWaterMark = 1 << 20
         /// libcurl's receive buffer and, for uploads, its send buffer, in bytes. Default 128 KiB.
         package var bufferSize = 128 << 10
-        /// Bytes of one answer's header before it is refused. Default 256 KiB.
+        /// The longest header of an answer to accept, in bytes. Default 256 KiB.
         package var headerLimit = 256 << 10
 
+        /// Every property has its default.
         package init() {}
     }
 
+    /// Which servers to trust, and how the client identifies itself. For `https` only.
     package struct TLS: Sendable {
         /// A PEM file with the authorities to trust instead of the system's. Default nil.
         package var caFile: String?
@@ -29,16 +34,20 @@ package struct HTTPClientConfiguration: Sendable {
         /// Shown to servers that ask for one. Default nil.
         package var certificate: ClientCertificate?
 
+        /// Every property has its default.
         package init() {}
     }
 
-    /// A certificate of the client, in PEM.
+    /// The client's own certificate, in PEM.
     package struct ClientCertificate: Sendable {
+        /// Path of the certificate; the key may be in the same file.
         package var file: String
-        /// Nil if the key stands in `file`.
+        /// Path of the key; nil if it is in `file`.
         package var keyFile: String?
+        /// Nil for a key that is not encrypted.
         package var keyPassword: String?
 
+        /// Reads no file: if one can't be used, `https` requests fail with `.tlsFailed`.
         package init(file: String, keyFile: String? = nil, keyPassword: String? = nil) {
             self.file = file
             self.keyFile = keyFile
@@ -46,17 +55,21 @@ package struct HTTPClientConfiguration: Sendable {
         }
     }
 
+    /// Default: 10 s to connect, any number per host.
     package var connections = Connections()
+    /// Default: at most 1 MiB of each body in memory.
     package var bodies = Bodies()
+    /// Default: the system's authorities, no client certificate.
     package var tls = TLS()
-    /// Default: those that the environment names when the configuration is made.
+    /// Default: those in the environment when the configuration is created.
     package var proxies = HTTPProxies.environment
-    /// `changebot/<version>`, passed in by the program; `changebot` alone by default.
+    /// The `User-Agent` header. Default `changebot`; the program sets `changebot/VERSION`.
     package var userAgent = "changebot"
 
-    /// Called at the end of each exchange, on the client's own thread: what it does keeps all transfers waiting. Default
+    /// Called at the end of each exchange, on the client's own thread: if it is slow, it delays all transfers. Default
     /// nil, which costs nothing.
     package var observer: (@Sendable (HTTPExchangeRecord) -> Void)?
 
+    /// Every property has its default.
     package init() {}
 }

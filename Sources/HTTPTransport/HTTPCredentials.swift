@@ -1,7 +1,7 @@
 /// The credentials of a request: a user and a password, or a bearer token.
 ///
-/// Sent in the `Authorization` header of the one request it was given with, never in a URL. A redirect is not
-/// followed, so the secret never reaches another host. Printing, interpolating or dumping shows the scheme only.
+/// Sent in the `Authorization` header of the one request they were given for, never in a URL. Redirects are not
+/// followed, so the secret never reaches another host. Printing, interpolating or dumping shows only the scheme.
 ///
 /// - Note: Source: RFC 7617 (basic), RFC 6750 (bearer).
 package struct HTTPCredentials: Sendable, Hashable {
@@ -12,17 +12,20 @@ package struct HTTPCredentials: Sendable, Hashable {
 
     let secret: Secret
 
-    /// The user must not contain a colon: the server would read the rest as the password.
+    /// The user must not contain a colon, since the server would read the rest as the password: such a request fails
+    /// with `.invalidRequest`.
     package static func basic(user: String, password: String) -> HTTPCredentials {
         HTTPCredentials(secret: .basic(user: user, password: password))
     }
 
+    /// The token must not contain control characters: such a request fails with `.invalidRequest`.
     package static func bearer(token: String) -> HTTPCredentials {
         HTTPCredentials(secret: .bearer(token: token))
     }
 }
 
 extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The scheme without the secret: `basic credentials` or `bearer credentials`.
     package var description: String {
         switch secret {
         case .basic: "basic credentials"
@@ -30,6 +33,7 @@ extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible
         }
     }
 
+    /// As ``description``: without the secret.
     package var debugDescription: String { description }
 
     /// No children, so that `dump` has nothing to show.

@@ -1,9 +1,10 @@
-/// How one exchange went: what is worth a line in a log. Holds no header, no credentials and no body.
+/// How one exchange went, for a line in a log. Holds no header, no credentials and no body.
 package struct HTTPExchangeRecord: Sendable {
+    /// As in the request: `GET`.
     package let method: String
-    /// Path and query, as they were sent.
+    /// Path and query, as sent.
     package let target: String
-    /// Nil if no answer began.
+    /// Nil if no head of an answer arrived.
     package let status: Int?
     /// From the request to the last byte of the answer.
     package let duration: Duration
@@ -14,7 +15,7 @@ package struct HTTPExchangeRecord: Sendable {
     /// Nil if it came to its proper end.
     package let error: HTTPTransportError?
 
-    /// One that is under way.
+    /// The record of an exchange that is under way.
     struct Pending {
         private let method: String
         private let target: String
@@ -39,7 +40,7 @@ package struct HTTPExchangeRecord: Sendable {
 }
 
 extension String {
-    /// What follows the authority of a URL.
+    /// The part of a URL after the authority.
     fileprivate var pathAndQuery: String {
         guard let authority = firstRange(of: "://")?.upperBound else { return self }
         return self[authority...].firstIndex { $0 == "/" || $0 == "?" }.map { String(self[$0...]) } ?? "/"

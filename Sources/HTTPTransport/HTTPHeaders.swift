@@ -1,19 +1,21 @@
-/// The header of an answer, kept as it came and looked through when asked.
+/// The header of an answer, kept as it came; each access searches it.
 ///
-/// Names are compared without regard to case (RFC 9110, section 5.1). Values come without the blanks around them; bytes
-/// that are not UTF-8 become U+FFFD.
+/// Names are compared without regard to case (RFC 9110, section 5.1). Values are returned without the blanks around
+/// them; invalid UTF-8 becomes U+FFFD.
 package struct HTTPHeaders: Sendable {
     /// `name: value` lines, each ended by a line feed.
     private(set) var block: [UInt8]
 
+    /// Without fields.
     package init() { block = [] }
 
+    /// Keeps the order. Does not check names and values: a line feed in a value begins another field.
     package init(_ fields: [(name: String, value: String)]) {
         block = []
         for field in fields { block += Array("\(field.name): \(field.value)\n".utf8) }
     }
 
-    /// The first value under `name`.
+    /// The first value under `name`; nil if there is none.
     package subscript(name: String) -> String? {
         for line in lines where line.isNamed(name) { return line.value }
         return nil
@@ -29,7 +31,7 @@ package struct HTTPHeaders: Sendable {
         lines.map { ($0.name, $0.value) }
     }
 
-    /// Takes up one line as libcurl hands it over. A line that begins with a blank goes on with the one before it.
+    /// Adds one line as libcurl delivers it. A line that begins with a blank continues the one before.
     mutating func append(line: UnsafeRawBufferPointer) {
         var line = line[...]
         while let last = line.last, last.isBlankOrLineEnd { line = line.dropLast() }

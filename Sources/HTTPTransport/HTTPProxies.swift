@@ -1,10 +1,10 @@
 import Glibc
 
-/// The proxies for requests.
+/// Which proxies requests use.
 ///
-/// A proxy is `[http://][user:password@]host[:port]`, also `https://`, `socks5://` or `socks5h://`; without a port it is
-/// 1080. `http` requests are handed to it whole, `https` ones go through a tunnel that it cannot look into. Never prints
-/// what it holds: there may be a password in it.
+/// A proxy is `[http://][user:password@]host[:port]`, also `https://`, `socks5://` or `socks5h://`; the default port is
+/// 1080. `http` requests are sent to it whole; `https` ones go through a tunnel that it cannot look into. Never prints
+/// its content, which may include a password.
 ///
 /// - Note: Source: `CURLOPT_PROXY(3)`, `CURLOPT_NOPROXY(3)`, `libcurl-env(3)`.
 package struct HTTPProxies: Sendable, Hashable {
@@ -12,16 +12,16 @@ package struct HTTPProxies: Sendable, Hashable {
     package var http: String?
     /// For `https` requests; nil: none.
     package var https: String?
-    /// Hosts that are asked directly, separated by commas: a name stands for itself and all below it, `192.168.0.0/16` for
-    /// a network, `*` alone for all. This machine is always asked directly.
+    /// Hosts to reach directly, separated by commas: a name covers itself and its subdomains, `192.168.0.0/16` a
+    /// network, `*` alone all hosts. This machine is always reached directly.
     package var exceptions = ""
 
-    /// None at all.
+    /// No proxies.
     package init() {}
 
-    /// As curl reads them: `http_proxy` for `http` (only in small letters: `HTTP_PROXY` is how a web server passes on a
-    /// visitor's header `Proxy`), `https_proxy` or `HTTPS_PROXY` for `https`, else `all_proxy` or `ALL_PROXY` for both; and
-    /// `no_proxy` or `NO_PROXY`. An empty one is none.
+    /// As curl reads them: `http_proxy` for `http` (lower case only: `HTTP_PROXY` is how a web server passes on a
+    /// visitor's `Proxy` header), `https_proxy` or `HTTPS_PROXY` for `https`, otherwise `all_proxy` or `ALL_PROXY` for
+    /// both; and `no_proxy` or `NO_PROXY`. An empty value counts as none.
     package init(environment value: (String) -> String?) {
         func first(_ names: String...) -> String? {
             names.lazy.compactMap(value).first { !$0.isEmpty }
@@ -31,15 +31,15 @@ package struct HTTPProxies: Sendable, Hashable {
         exceptions = first("no_proxy", "NO_PROXY") ?? ""
     }
 
-    /// What the environment of the process says now.
+    /// Those in the environment of the process, read on each access.
     package static var environment: HTTPProxies {
         HTTPProxies { name in getenv(name).map { String(cString: $0) } }
     }
 
-    /// The proxy for a URL of this scheme; empty for none, which keeps libcurl from looking into the environment itself.
+    /// The proxy for a URL with this scheme; empty for none, which keeps libcurl from reading the environment itself.
     func proxy(for scheme: String?) -> String { (scheme == "https" ? https : http) ?? "" }
 
-    /// For `CURLOPT_NOPROXY`. A gateway on the loopback is never a proxy's business.
+    /// For `CURLOPT_NOPROXY`. A gateway on this machine is never reached through a proxy.
     var hostsWithoutProxy: String {
         let own = "localhost,127.0.0.0/8,::1"
         guard !exceptions.isEmpty else { return own }
@@ -48,7 +48,10 @@ package struct HTTPProxies: Sendable, Hashable {
 }
 
 extension HTTPProxies: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// `proxy` or `no proxy`, nothing else.
     package var description: String { http == nil && https == nil ? "no proxy" : "proxy" }
+    /// As ``description``: without addresses and passwords.
     package var debugDescription: String { description }
+    /// Without children, so that `dump` shows no password.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

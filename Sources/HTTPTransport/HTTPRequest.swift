@@ -6,18 +6,21 @@ package struct HTTPRequest: Sendable {
     package var url: String
     /// Sent in this order. libcurl adds `Host`, `User-Agent`, `Accept` and `Content-Length` unless they are given here.
     package var headers: [(name: String, value: String)]
-    package var body: HTTPRequestBody
-    package var credentials: HTTPCredentials?
-    /// For the whole exchange, from ``HTTPClient/send(_:)`` to the last byte of the body, pauses of the reader
-    /// included. Default: none.
-    package var deadline: Duration?
-    /// For how long no byte may arrive or leave; time in which the reader keeps the transfer waiting does not count.
     /// Default: none.
+    package var body: HTTPRequestBody
+    /// Sent in the `Authorization` header. Default: none.
+    package var credentials: HTTPCredentials?
+    /// For the whole exchange, from ``HTTPClient/send(_:)`` to the last byte of the body, including pauses of the
+    /// reader. Default: none.
+    package var deadline: Duration?
+    /// How long no byte may arrive or leave; time during which the reader pauses the transfer does not count. Default:
+    /// none.
     package var idleTimeout: Duration?
-    /// Whether libcurl may send it again by itself, when a kept connection ends before any byte of an answer. What must
-    /// not be done twice unnoticed ends with `.connectionLost` instead. Default: true.
+    /// Whether libcurl may send the request again by itself if a reused connection ends before any byte of an answer.
+    /// If not, the request fails with `.connectionClosed` instead. Default: true.
     package var mayBeRepeated: Bool
 
+    /// Checks nothing: ``HTTPClient/send(_:)`` throws `.badURL` or `.invalidRequest` for what can't be sent.
     package init(
         method: String = "GET",
         url: String,
@@ -45,13 +48,14 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
         "\(method) \(url.withoutUserInfoAndQuery)"
     }
 
+    /// Header names and the body's length without any values, so that `dump` shows no secrets.
     package var customMirror: Mirror {
         Mirror(self, children: ["request": description, "headers": headers.map(\.name), "body": body.count as Any])
     }
 }
 
 extension String {
-    /// A URL that can be shown: without query, fragment and whatever stands before an `@` in the authority.
+    /// A URL that is safe to show: without query, fragment and anything before an `@` in the authority.
     var withoutUserInfoAndQuery: String {
         let path = prefix { $0 != "?" && $0 != "#" }
         guard let scheme = path.firstRange(of: "://")?.upperBound else { return String(path) }

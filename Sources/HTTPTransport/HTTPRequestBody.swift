@@ -1,12 +1,12 @@
-/// What a request carries.
+/// The body of a request.
 ///
-/// Segments go out one behind the other and are never joined, so a large batch can be made of a few frames and many
-/// documents without a copy. The length is known, hence `Content-Length`, and the body can be sent again: libcurl does
-/// so when a kept connection turns out to be closed before any byte of an answer, unless the request forbids it.
+/// Segments are sent one after the other and never joined, so a large batch can consist of many documents without a
+/// copy. The length is known and sent as `Content-Length`. Segments can be sent again: libcurl does so if a reused
+/// connection turns out to be closed before any byte of an answer, unless the request forbids it.
 package enum HTTPRequestBody: Sendable {
     case none
     case segments([[UInt8]])
-    /// Made while it is sent.
+    /// Produced while it is sent; can't be sent again.
     case source(HTTPBodySource)
 
     /// All of `bytes` as one segment.
@@ -61,7 +61,7 @@ struct UploadPosition {
         return filled
     }
 
-    /// Goes to `place`, counted in bytes from the start. False if there is no such place.
+    /// Moves to `place`, in bytes from the start. False if it is beyond the end.
     mutating func seek(to place: Int) -> Bool {
         var rest = place
         guard rest >= 0 else { return false }

@@ -2,7 +2,8 @@
 package struct HTTPResponse: Sendable {
     /// As the server sent it; never 1xx (those are skipped), and a redirect is returned like any other.
     package let status: Int
+    /// Of the final answer, without interim heads and trailers.
     package let headers: HTTPHeaders
-    /// Dropping it unread closes the connection; reading it to the end lets the next request use it.
+    /// Dropping it unread closes the connection; reading it to the end frees the connection for the next request.
     package let body: HTTPBody
 }

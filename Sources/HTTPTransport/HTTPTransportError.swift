@@ -1,15 +1,17 @@
-/// Why an exchange did not come to its end.
+/// Why an exchange failed.
 ///
 /// Safe to log: of the URL only host and port are kept, never user info, path, query, header or credentials. Two errors
 /// are equal when their codes are.
 package struct HTTPTransportError: Error, Sendable {
+    /// The only part that `==` compares.
     package let code: Code
     /// One line for people: libcurl's error message if it gave one.
     package let message: String
-    /// Whom the request was meant for; nil if the URL could not be read.
+    /// The host in the request's URL; nil if the URL could not be parsed.
     package let host: String?
+    /// The default port if the URL names none; nil with ``host``.
     package let port: Int?
-    /// libcurl's number, where the error came from there.
+    /// libcurl's number, if the error came from libcurl.
     package let curlCode: Int?
 
     init(_ code: Code, _ message: String, host: String? = nil, port: Int? = nil, curlCode: Int? = nil) {
@@ -20,7 +22,7 @@ package struct HTTPTransportError: Error, Sendable {
         self.curlCode = curlCode
     }
 
-    /// Whether the same request may well succeed a little later.
+    /// Whether the same request may succeed a little later.
     package var isRetryable: Bool {
         switch code.base {
         case .cannotResolve, .cannotConnect, .timedOut, .connectionClosed: true
@@ -32,7 +34,7 @@ package struct HTTPTransportError: Error, Sendable {
 }
 
 extension HTTPTransportError {
-    /// Open: more may come, so a `switch` needs a `default`.
+    /// Open: more may be added, so a `switch` needs a `default`.
     package struct Code: Sendable, Hashable {
         enum Base: Hashable {
             case cannotResolve, cannotConnect, connectionClosed, malformedAnswer, tooLarge
@@ -48,21 +50,21 @@ extension HTTPTransportError {
         package static let cannotResolve = Code(base: .cannotResolve)
         /// No connection: refused, unreachable.
         package static let cannotConnect = Code(base: .cannotConnect)
-        /// Cut off before the answer was complete: no head, a body shorter than promised, no final chunk.
+        /// Cut off before the answer was complete: no head, a body shorter than announced, no final chunk.
         package static let connectionClosed = Code(base: .connectionClosed)
-        /// What came is no HTTP/1 answer.
+        /// The answer is not HTTP/1.
         package static let malformedAnswer = Code(base: .malformedAnswer)
-        /// A header beyond its limit, or a body beyond the one given to ``HTTPBody/collect(upTo:)``.
+        /// A header longer than its limit, or a body longer than the limit given to ``HTTPBody/collect(upTo:)``.
         package static let tooLarge = Code(base: .tooLarge)
-        /// The task was cancelled, the body given up, or the client shut down.
+        /// The task was cancelled, the body was dropped before its end, or the client was shut down.
         package static let cancelled = Code(base: .cancelled)
         /// Not an `http` or `https` URL, or one with user info.
         package static let badURL = Code(base: .badURL)
-        /// A method, header or credential that cannot be put on the wire.
+        /// A method, header or credential that can't be sent.
         package static let invalidRequest = Code(base: .invalidRequest)
-        /// A ``HTTPBodySource`` threw, or was shorter or longer than it promised; nothing that is whole was sent.
+        /// A ``HTTPBodySource`` threw, or was shorter or longer than announced; no complete body was sent.
         package static let sourceFailed = Code(base: .sourceFailed)
-        /// The process has no descriptors, threads or memory left. A client that met this when it was made does not
+        /// The process has no descriptors, threads or memory left. A client that was created in this state does not
         /// recover.
         package static let outOfResources = Code(base: .outOfResources)
 
@@ -84,6 +86,7 @@ extension HTTPTransportError {
         }
     }
 
+    /// Which time limit was reached.
     package enum Timeout: String, Sendable {
         /// ``HTTPClientConfiguration/Connections/connectTimeout``
         case connect
@@ -93,6 +96,7 @@ extension HTTPTransportError {
         case idle
     }
 
+    /// Why there is no secure connection. Only `handshake` may be worth a retry.
     package enum TLSProblem: String, Sendable {
         /// Not signed by a trusted authority, or self-signed.
         case unknownAuthority
@@ -106,18 +110,20 @@ extension HTTPTransportError {
         case authorityFile
         /// The client's own certificate or key can't be read, or they do not belong together.
         case clientCertificate
-        /// What answers speaks no TLS.
+        /// The server does not speak TLS.
         case notTLS
-        /// The two sides did not come to terms, or the connection was cut meanwhile.
+        /// The two sides could not agree, or the connection was cut during the handshake.
         case handshake
     }
 }
 
 extension HTTPTransportError: Equatable {
+    /// Compares only ``code``.
     package static func == (left: HTTPTransportError, right: HTTPTransportError) -> Bool { left.code == right.code }
 }
 
 extension HTTPTransportError: CustomStringConvertible {
+    /// `HOST:PORT: MESSAGE`, an IPv6 address in brackets; the message alone without a host.
     package var description: String {
         guard let host else { return message }
         let place = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host

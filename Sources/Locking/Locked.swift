@@ -8,6 +8,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
+    /// From then on the value is reached only through ``withLock(_:)``.
     package init(_ value: Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -19,7 +20,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the lock held. Not recursive; `body` must be short and must not call out.
+    /// Runs `body` with the lock held. Not recursive; `body` must be short and must not call code that can block.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,9 +1,9 @@
 extension Gateway {
-    /// Where a document is, or one of its attachments.
+    /// The path of a document, or of one of its attachments.
     ///
-    /// Sync Gateway decodes these paths twice unless a slash is escaped in them (`rest/routing.go`,
-    /// `rest/handler.go: PathVar`; 3.x and 4.x): what would become something else by that is escaped twice. Segments `.`
-    /// and `..` are taken out of paths on the way; escaped they stay.
+    /// Sync Gateway decodes these paths twice unless a slash is escaped in them (`rest/routing.go`, `rest/handler.go:
+    /// PathVar`; 3.x and 4.x): what would become something else by that is escaped twice. Segments `.` and `..` are
+    /// taken out of paths on the way; escaped they stay.
     func place(of id: DocumentID, attachment: String? = nil) -> GatewayRequest.Place {
         let segments = [id.text] + (attachment.map { [$0] } ?? [])
         let path = segments.map(\.pathSegment).joined(separator: "/")

@@ -1,10 +1,10 @@
 internal import Encodings
 
-// What differs between the servers in documents and databases.
+// How the servers differ in documents and databases.
 extension GatewayDialect {
     // MARK: - Documents
 
-    /// Bytes of the longest id that it accepts; nil if it has no limit.
+    /// The length of the longest id that it accepts, in bytes; nil for no limit.
     package var longestID: Int? {
         switch self {
         case .syncGateway: 250
@@ -12,7 +12,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether an id may hold U+0000.
+    /// Whether an id may contain U+0000.
     package var acceptsNullInIDs: Bool {
         switch self {
         case .syncGateway: false
@@ -28,7 +28,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it writes floats its own way: what it has may look other than what it was given.
+    /// Whether it writes floats its own way: a stored number may look different from the one that was sent.
     package var rewritesNumbers: Bool {
         switch self {
         case .syncGateway: false
@@ -36,7 +36,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether `"new_edits":false` stores several leaves of a document. Sync Gateway keeps the first that comes.
+    /// Whether `"new_edits":false` stores several leaves of a document. Sync Gateway keeps only the first that it gets.
     package var keepsSeveralLeaves: Bool {
         switch self {
         case .syncGateway: false
@@ -54,7 +54,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it accepts an attachment behind its document only with its digest.
+    /// Whether an attachment that follows its document in the same request needs a digest.
     var requiresAttachmentDigests: Bool {
         switch self {
         case .syncGateway: true
@@ -62,7 +62,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it compresses text when it stores it: the digest is of the compressed bytes then.
+    /// Whether it compresses text attachments to store them. The digest is then that of the compressed bytes.
     package var compressesAttachments: Bool {
         switch self {
         case .syncGateway: false
@@ -70,7 +70,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it stores compressed bytes as they are, together with their `encoding`.
+    /// Whether it stores compressed bytes unchanged, together with their `encoding`.
     package var keepsAttachmentEncoding: Bool {
         switch self {
         case .syncGateway: true
@@ -80,7 +80,7 @@ extension GatewayDialect {
 
     // MARK: - What identifies a database
 
-    /// Whether `GET /` names the server, and not one node of it.
+    /// Whether `GET /` identifies the server, not just one of its nodes.
     package var hasServerIdentity: Bool {
         switch self {
         case .syncGateway: false
@@ -88,8 +88,8 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether `instance_start_time` changes only when the database is made anew. Sync Gateway's also changes after the
-    /// database was offline.
+    /// Whether `instance_start_time` changes only when the database is created anew. On Sync Gateway it also changes
+    /// after the database was offline.
     package var keepsInstance: Bool {
         switch self {
         case .syncGateway: false
@@ -97,7 +97,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether `purge_seq` tells that documents were purged.
+    /// Whether `purge_seq` shows that documents were purged.
     package var tellsOfPurges: Bool {
         switch self {
         case .syncGateway: false

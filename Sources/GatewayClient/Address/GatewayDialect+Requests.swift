@@ -1,6 +1,6 @@
-// What differs between the servers in requests, answers and feeds.
+// How the servers differ in requests, answers and feeds.
 extension GatewayDialect {
-    /// As messages name the server.
+    /// The server's name in messages.
     package var name: String {
         switch self {
         case .syncGateway: "Sync Gateway"
@@ -24,7 +24,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether users log in to a database. Otherwise they log in to the server.
+    /// Whether users log in to one database. Otherwise they log in to the whole server.
     var hasSessionOfEachDatabase: Bool {
         switch self {
         case .syncGateway: true
@@ -40,7 +40,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it decodes the path of a document twice, unless a slash is escaped in it.
+    /// Whether it decodes a document's path twice, unless a slash is escaped in it.
     var decodesPathsTwice: Bool {
         switch self {
         case .syncGateway: true
@@ -48,7 +48,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether documents are in channels, and a feed can be asked for those of some channels.
+    /// Whether documents are in channels, so that a feed can be limited to some of them.
     package var hasChannels: Bool {
         switch self {
         case .syncGateway: true
@@ -56,7 +56,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether the rows of a feed come in the order of their sequences. CouchDB's shards pass a sequence one by one.
+    /// Whether the rows of a feed arrive in the order of their sequences. On CouchDB each shard advances on its own.
     package var hasOrderedFeed: Bool {
         switch self {
         case .syncGateway: true
@@ -64,7 +64,7 @@ extension GatewayDialect {
         }
     }
 
-    /// The form that is asked for in `_bulk_get`.
+    /// The media type that is requested from `_bulk_get`.
     var bulkGetType: String {
         switch self {
         case .syncGateway: "multipart/mixed"

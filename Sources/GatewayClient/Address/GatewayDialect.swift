@@ -1,4 +1,4 @@
-/// Which of the servers answers. What differs between them has a name here, so that a new case needs an answer to each.
+/// Which server it is. Every difference between them is a property here, so that a new case must define each.
 public enum GatewayDialect: String, Sendable, CaseIterable {
     case syncGateway = "sync-gateway"
     case couchDB = "couchdb"

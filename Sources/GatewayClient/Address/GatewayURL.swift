@@ -1,13 +1,16 @@
 /// Where a keyspace is: `http(s)://host[:port][/prefix]/KEYSPACE`.
 ///
-/// User info is split off when the text is read, so that this type can be printed anywhere.
+/// User info is kept apart from the address, so that this type can be printed anywhere.
 public struct GatewayURL: Hashable, Sendable {
     /// Scheme, host, port and path prefix, without a trailing slash: `https://example.org:4984/sync`.
     public let base: String
+    /// The last segment of the path.
     public let keyspace: Keyspace
-    /// What stood before the "@", percent-decoded; not part of the address.
+    /// The part before the "@", percent-decoded; nil if there is none. Not part of the address.
     public let userInfo: GatewayCredentials?
 
+    /// Scheme and host become lower case; slashes at the end are dropped.
+    ///
     /// - Throws: ``GatewayURLFault`` with a message for the person who wrote the address.
     public init(_ text: String) throws(GatewayURLFault) {
         guard let schemeEnd = text.range(of: "://") else {
@@ -25,7 +28,7 @@ public struct GatewayURL: Hashable, Sendable {
         let host = authority[hostStart...].lowercased()
         guard !host.isEmpty, !host.hasPrefix(":") else { throw .init("the URL names no host") }
         guard Self.hasValidPort(host), !rest[authorityEnd...].contains("@") else {
-            // What stands here may be half a password: nothing of it is printed.
+            // This may be half a password, so none of it is printed.
             throw .init(
                 "the URL's port must be a number from 1 to 65535; in user info, write '/' as %2F, '@' as %40, ':' as %3A"
             )
@@ -51,7 +54,7 @@ public struct GatewayURL: Hashable, Sendable {
         GatewayURL(base: base, keyspace: keyspace, userInfo: userInfo)
     }
 
-    /// The address that a `Location` names, if it is one of this server: scheme, host and port are the same.
+    /// The address in a `Location` header, if scheme, host and port are those of this server; nil otherwise.
     func address(ofMoveTo location: String) -> String? {
         guard let scheme = base.range(of: "://") else { return nil }
         let path = base[scheme.upperBound...].firstIndex(of: "/") ?? base.endIndex
@@ -60,8 +63,8 @@ public struct GatewayURL: Hashable, Sendable {
         return location.hasPrefix("\(origin)/") ? location : nil
     }
 
-    /// What may be wrong with it if there is no such database: `/todo/x` names the database `x`. Nil for one without a
-    /// prefix.
+    /// A hint for the case that there is no such database: `/todo/x` names the database `x`, not `todo`. Nil for an
+    /// address without a path prefix.
     var advice: String? {
         guard let scheme = base.range(of: "://"), let slash = base[scheme.upperBound...].lastIndex(of: "/") else {
             return nil
@@ -71,7 +74,7 @@ public struct GatewayURL: Hashable, Sendable {
             + "if you mean the database '\(part)', write \(base)"
     }
 
-    /// The gateway is on this machine: `localhost`, `127.…`, `[::1]`.
+    /// Whether the gateway is on this machine: `localhost`, `127.…`, `[::1]`.
     var isLoopback: Bool {
         guard let scheme = base.range(of: "://") else { return false }
         let authority = base[scheme.upperBound...].prefix { $0 != "/" }
@@ -105,7 +108,7 @@ public struct GatewayURL: Hashable, Sendable {
     }
 
     private static func hasValidPort(_ host: String) -> Bool {
-        // The colons of an IPv6 address stand in brackets.
+        // The colons of an IPv6 address are in brackets.
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return true }
         let port = host[host.index(after: colon)...]
         return port.allSatisfy { $0.isASCII && $0.isNumber } && Int(port).map { (1...65535).contains($0) } == true
@@ -118,11 +121,13 @@ public struct GatewayURL: Hashable, Sendable {
 }
 
 extension GatewayURL: CustomStringConvertible {
+    /// The whole address, without user info.
     public var description: String { "\(base)/\(keyspace)" }
 }
 
 /// Why a text is not the address of a keyspace.
 public struct GatewayURLFault: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong and what to write instead. Contains no user info.
     public let description: String
 
     init(_ description: String) { self.description = description }

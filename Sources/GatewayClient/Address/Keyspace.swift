@@ -1,12 +1,16 @@
 /// A database, or a collection in it: `db`, `db.collection` or `db.scope.collection`.
 ///
-/// - Note: Source: Sync Gateway 3.1 and later, "keyspace" path parameter. CouchDB knows databases only.
+/// - Note: Source: Sync Gateway 3.1 and later, "keyspace" path parameter. CouchDB has only databases.
 public struct Keyspace: Hashable, Sendable, CustomStringConvertible {
-    /// As it stands in the path of requests, percent-encoding included.
+    /// As in the path of requests, percent-encoded.
     public let pathSegment: String
-    /// The part that names the database: what `GET /DATABASE/` and sessions are about.
+    /// The part that names the database, the subject of `GET /{db}/` and of Sync Gateway's sessions.
     public let database: String
 
+    /// Takes a percent-encoded path segment: one to three non-empty parts with "." between them, the first not
+    /// beginning with "_".
+    ///
+    /// - Throws: ``GatewayURLFault`` for anything else.
     public init(_ pathSegment: String) throws(GatewayURLFault) {
         let parts = pathSegment.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }), !pathSegment.hasPrefix("_") else {
@@ -16,5 +20,6 @@ public struct Keyspace: Hashable, Sendable, CustomStringConvertible {
         database = String(parts[0])
     }
 
+    /// As ``pathSegment``: percent-encoded.
     public var description: String { pathSegment }
 }

@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// Everything but the unreserved characters of RFC 3986, section 2.3, percent-encoded: safe as a path segment
-    /// (a document id with slashes stays one segment) and as a query value.
+    /// Percent-encodes all but the unreserved characters (RFC 3986, section 2.3). The result is safe as a query value
+    /// and as a path segment: a document id with slashes stays one segment.
     var percentEncoded: String {
         var result = ""
         for byte in utf8 {
@@ -32,7 +32,7 @@ extension StringProtocol {
         return String(validating: result, as: UTF8.self)
     }
 
-    /// The first place where `needle` stands.
+    /// The first occurrence of `needle`; nil if there is none.
     func range(of needle: String) -> Range<Index>? {
         var start = startIndex
         while start < endIndex {

@@ -4,15 +4,16 @@ internal import LosslessJSON
 
 /// The bytes of an attachment, read as they arrive.
 ///
-/// The transfer is paused until more is requested. Dropping it unread closes the connection.
+/// The transfer is paused until more is requested. Dropping the answer unread closes the connection.
 public struct AttachmentAnswer {
+    /// The type with which the attachment was stored; nil if the gateway gives none.
     public let contentType: String?
-    /// `gzip` if the attachment is stored so: Sync Gateway sends it as it is, whatever was asked for.
+    /// `gzip` if the attachment is stored compressed: Sync Gateway sends it so, whatever was requested.
     public let contentEncoding: String?
-    /// Nil if the gateway does not tell.
+    /// Nil if the gateway does not give the length.
     public let byteCount: Int?
-    /// What the gateway says of the bytes: the digest of the stub, or the one that the answer names. They are checked
-    /// against it, unless they were asked for as they are stored. Nil if there is none, or it can't be theirs.
+    /// The digest from the stub, or else the one in the answer. ``next()`` checks the bytes against it, unless they
+    /// were requested as stored. Nil if there is none, or if it can't be that of the bytes that are sent.
     public let digest: AttachmentDigest?
 
     private let body: HTTPBody
@@ -33,7 +34,7 @@ public struct AttachmentAnswer {
 
     /// The next bytes; nil at the end, once they have passed the check.
     ///
-    /// - Throws: `.digestMismatch` at the end: what was read is damaged. `.connectionLost` if it is cut short.
+    /// - Throws: `.digestMismatch` at the end: what was read is damaged. `.connectionLost` if the answer is cut short.
     public mutating func next() async throws(GatewayError) -> [UInt8]? {
         let bytes: [UInt8]?
         do throws(HTTPTransportError) { bytes = try await body.next() } catch { throw GatewayError(error) }
@@ -49,8 +50,8 @@ public struct AttachmentAnswer {
         return nil
     }
 
-    /// CouchDB compresses such attachments when it stores them; the digest is that of the compressed bytes then, and not
-    /// of those that it sends.
+    /// Whether CouchDB compresses attachments of this type to store them. Their digest is then that of the compressed
+    /// bytes, not of the bytes that it sends.
     static func isStoredCompressed(_ type: String?) -> Bool {
         guard let type = type?.lowercased() else { return false }
         return ["text/", "application/json", "application/xml", "application/javascript"].contains {
@@ -60,14 +61,15 @@ public struct AttachmentAnswer {
 }
 
 extension Gateway {
-    /// Opens an attachment; nil if the document has none of this name.
+    /// Opens an attachment; nil if there is no such document or attachment.
     ///
     /// - Parameters:
     ///   - revision: Nil for the winning one.
-    ///   - digest: That of the attachment's stub. Nil: the one that the answer names, if it does.
-    ///   - isAsStored: Asks CouchDB for the bytes that it keeps, which its digest is made of: packed if the attachment was
-    ///     uploaded so, or CouchDB has packed it. ``AttachmentAnswer/contentEncoding`` is `gzip` then. The caller checks
-    ///     them: a proxy may have packed or unpacked them on the way.
+    ///   - digest: That of the attachment's stub. Nil: the one in the answer, if there is one.
+    ///   - isAsStored: Whether CouchDB should send the bytes as it stores them, which is what its digest is of. They
+    ///     are compressed if the attachment was uploaded so, or if CouchDB has compressed it;
+    ///     ``AttachmentAnswer/contentEncoding`` is then `gzip`. The caller must check them: a proxy may have compressed
+    ///     or decompressed them.
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`; with `Accept-Encoding`, CouchDB 3.5.
     public func openAttachment(
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil,
@@ -87,11 +89,11 @@ extension Gateway {
         }
     }
 
-    /// Writes an attachment: a new revision of its document.
+    /// Writes an attachment and returns the new revision of its document.
     ///
     /// - Parameters:
-    ///   - revision: The current one. Nil makes a new document; both servers refuse it for one that exists.
-    ///   - segments: The bytes, sent one behind the other; at most 20 MiB in all on Sync Gateway.
+    ///   - revision: The current one. Nil creates a document; both servers refuse that if it exists.
+    ///   - segments: The bytes, sent one after the other; at most 20 MiB in all on Sync Gateway.
     /// - Throws: `.conflict` if `revision` is not the current one, `.tooLarge`.
     /// - Note: Source: `PUT /{keyspace}/{id}/{attachment}`.
     @discardableResult

@@ -2,13 +2,16 @@ internal import Encodings
 
 /// An attachment to be written together with its document.
 public struct AttachmentUpload: Sendable {
+    /// As in `_attachments`, not percent-encoded; without control characters.
     public let name: String
+    /// Stored as `content_type`; without control characters.
     public let contentType: String
-    /// Sync Gateway finds the attachment by it and takes none without; `sha1-…` there, `md5-…` on CouchDB, which can do
-    /// without.
+    /// `sha1-…` on Sync Gateway, which requires it; `md5-…` on CouchDB, where it may be nil.
     public let digest: AttachmentDigest?
+    /// Read once, while the request is sent.
     public let source: ByteSource
 
+    /// Checks nothing: ``Gateway/put(_:body:attachments:)`` throws `.invalidRequest` for what can't be sent.
     public init(name: String, contentType: String, digest: AttachmentDigest?, source: ByteSource) {
         self.name = name
         self.contentType = contentType
@@ -18,7 +21,7 @@ public struct AttachmentUpload: Sendable {
 }
 
 extension AttachmentDigest {
-    /// Makes a digest of bytes that come piece by piece.
+    /// Computes a digest piece by piece.
     public struct Calculation: Sendable {
         private let algorithm: Digest
         private var running: RunningDigest
@@ -26,7 +29,7 @@ extension AttachmentDigest {
         /// The kind of digest that this server uses.
         public init(for dialect: GatewayDialect) { self.init(dialect.attachmentDigest) }
 
-        /// The kind of digest that is of bytes as they are stored, which may be compressed.
+        /// For digests of bytes as they are stored, which may be compressed.
         package static var ofPackedBytes: Self { Self(AttachmentDigest.packedAlgorithm) }
 
         private init(_ algorithm: Digest) {
@@ -34,9 +37,10 @@ extension AttachmentDigest {
             running = RunningDigest(algorithm)
         }
 
+        /// Adds the next bytes, also after ``digest()``.
         public mutating func update(_ bytes: [UInt8]) { running.update(bytes) }
 
-        /// The digest of all that came. More bytes may come afterwards, and it be asked again.
+        /// The digest of all bytes so far. More may follow.
         public func digest() -> AttachmentDigest {
             AttachmentDigest(algorithm: algorithm, base64: Base64.text(running.bytes))
         }

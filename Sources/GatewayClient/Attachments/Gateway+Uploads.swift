@@ -3,12 +3,13 @@ internal import HTTPTransport
 internal import LosslessJSON
 
 extension Gateway {
-    /// Writes an attachment from bytes that are made while they are sent: a new revision of its document.
+    /// Writes an attachment from bytes that are produced while they are sent, and returns the new revision of its
+    /// document.
     ///
-    /// Sent once, since the bytes come once: after `.unauthorized`, `.connectionLost` or `.timedOut` a new source is
-    /// needed. What was sent in part is not written.
+    /// Sent only once, since the bytes can be read only once: after `.unauthorized`, `.connectionLost` or `.timedOut` a
+    /// new source is needed. A body that was sent in part is not written.
     ///
-    /// - Parameter revision: The current one. Nil makes a new document; both servers refuse it for one that exists.
+    /// - Parameter revision: The current one. Nil creates a document; both servers refuse that if it exists.
     /// - Throws: `.conflict` if `revision` is not the current one, `.tooLarge`, `.sourceFailed`.
     /// - Note: Source: `PUT /{keyspace}/{id}/{attachment}`.
     @discardableResult
@@ -22,14 +23,14 @@ extension Gateway {
         return try await upload(HTTPBodySource(count: source.count, next: source.next), request)
     }
 
-    /// Writes a document together with attachments, in one revision. Other attachments that it is to keep stand in `body`
-    /// as stubs.
+    /// Writes a document together with attachments, in one revision. Attachments that it has and should keep must be in
+    /// `body` as stubs.
     ///
     /// - Parameters:
-    ///   - body: A JSON object; holds the `_rev` to be replaced, if there is one.
-    ///   - attachments: Of different names. Read one after the other, in this order.
-    /// - Throws: As ``putAttachment(_:of:revision:contentType:source:)``, and `.invalidRequest` if `body` is no object, two
-    ///   attachments share a name, or one lacks the digest that Sync Gateway wants.
+    ///   - body: A JSON object with the `_rev` to replace, if there is one.
+    ///   - attachments: With different names. Read one after the other, in this order.
+    /// - Throws: As ``putAttachment(_:of:revision:contentType:source:)``; also `.invalidRequest` if `body` is not an
+    ///   object, two attachments share a name, or one lacks the digest that Sync Gateway requires.
     /// - Note: Source: `PUT /{keyspace}/{id}` with `multipart/related`. Sync Gateway 4.1 answers 400 without a digest
     ///   (`MIME part #2 doesn't match any attachment`).
     @discardableResult
@@ -78,7 +79,7 @@ extension Gateway {
         return nil
     }
 
-    /// Nobody can guess it, so no attachment can hold it.
+    /// Random, so that no attachment contains it.
     private static func boundary() -> String {
         (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined(separator: "-")
     }

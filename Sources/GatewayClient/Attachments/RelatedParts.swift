@@ -2,19 +2,19 @@ internal import Encodings
 internal import HTTPTransport
 internal import LosslessJSON
 
-/// A document and the attachments that follow it, as one `multipart/related` body: a part for the document, then one for
-/// each attachment, in the order in which the document names them.
+/// A document and the attachments that follow it, as one `multipart/related` body: a part for the document, then one
+/// for each attachment, in the order in which the document names them.
 ///
 /// - Note: Source: RFC 2387; "Creating Multiple Attachments" in CouchDB's reference.
 struct RelatedParts: Sendable {
     let contentType: String
-    /// What stands before each attachment.
+    /// The delimiter and header before each attachment; the first one also contains the document.
     private let heads: [[UInt8]]
     private let uploads: [AttachmentUpload]
     private let end: [UInt8]
 
     /// - Parameters:
-    ///   - digests: The kind that the gateway knows; others are left out.
+    ///   - digests: The algorithm that the gateway uses; other digests are left out.
     ///   - boundary: Must not occur in any part.
     init(
         _ document: JSONText, _ uploads: [AttachmentUpload], digests: Digest, boundary: String
@@ -32,7 +32,7 @@ struct RelatedParts: Sendable {
         }
     }
 
-    /// The body, made while it is sent. Nil if its length is beyond what a number holds.
+    /// The body, produced while it is sent. Nil if its length overflows `Int`.
     func source() -> HTTPBodySource? {
         var count = end.count
         for part in zip(heads, uploads) {
@@ -44,7 +44,8 @@ struct RelatedParts: Sendable {
         return HTTPBodySource(count: count) { try await reading.next() }
     }
 
-    /// The document with its attachments: those that it has, but for the names that follow, and those that follow.
+    /// The document with all its attachments: those that it keeps, then the new ones. A new one replaces one of the
+    /// same name.
     private static func document(
         _ document: JSONText, naming uploads: [AttachmentUpload], _ digests: Digest
     ) -> [UInt8] {
@@ -68,12 +69,12 @@ struct RelatedParts: Sendable {
         return body.bytes
     }
 
-    /// How far the body has been made. One task reads it.
+    /// The position in the body. One task reads it.
     private actor Reading {
         private let parts: RelatedParts
         private var index = 0
         private var isInAttachment = false
-        /// Of the attachment that is being read, what is still to come.
+        /// How many bytes of the current attachment are still to come.
         private var left = 0
 
         init(_ parts: RelatedParts) { self.parts = parts }
@@ -87,7 +88,7 @@ struct RelatedParts: Sendable {
                 }
                 if let bytes = try await source.next() {
                     left -= bytes.count
-                    // One that is too long for its place must not run into the next.
+                    // Bytes beyond the announced length must not run into the next part.
                     guard left >= 0 else { throw LengthFault(name: parts.uploads[index].name) }
                     return bytes
                 }

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension Change {
-    /// Where the parts of a row stand on the batch's tape. -1: not there.
+    /// The positions of a row's parts on the batch's tape; -1 if absent.
     struct Fields: RowFields {
         static let rowsName: StaticString = "results"
         static let keptName: StaticString? = "last_seq"
@@ -21,7 +21,7 @@ extension Change {
             self.end = end
         }
 
-        /// A feed can't go on from a row that does not say where it stands.
+        /// A feed can't be continued from a row without a sequence.
         var isComplete: Bool { sequence >= 0 || flags.contains(.failed) }
 
         mutating func markMalformed() { flags.insert(.malformed) }

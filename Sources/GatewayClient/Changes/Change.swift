@@ -1,31 +1,32 @@
 public import LosslessJSON
 
-/// One row of a changes feed: a view into its batch, nothing copied or decoded until it is asked for.
+/// One row of a changes feed: a view into its batch. Nothing is copied or decoded before it is used.
 public struct Change: Sendable {
-    /// What a row tells. Exactly one applies; all but `failure` move the feed on.
+    /// What a row reports. Exactly one applies; all but `failure` advance the feed.
     public enum Kind: Sendable, Equatable {
         /// A live document, with its body.
         case document
         /// A deleted document. The body, if the gateway sent one, holds little more than `_id` and `_rev`.
         case tombstone
-        /// A user or role (`_user/NAME`): Sync Gateway tells of them in the same feed, without a body.
+        /// A user or role (`_user/NAME`): Sync Gateway reports them in the same feed, without a body.
         case principal
         /// The document left the channels that this client sees (Sync Gateway).
         case removed
-        /// This client lost access (Sync Gateway, only if asked for).
+        /// This client lost access (Sync Gateway, if ``ChangesRequest/includesRevocations`` is set).
         case revoked
-        /// A document whose body did not come along: it has changed again already, or could not be read.
+        /// A document without its body: bodies were not requested, it has changed again, or it could not be read.
         case withoutBody
-        /// A document whose body, or something else of its row, is not JSON. The place is counted from the start of the
-        /// row.
+        /// The document's body, or another part of the row, is not JSON. The fault's offset counts from the start of
+        /// the row.
         case malformed(JSONFault)
-        /// Sync Gateway could not go on (`err`): what follows this row is missing. Ask again from the row before.
+        /// Sync Gateway failed (`err`): the rows after this one are missing. Request again from the row before.
         case failure
     }
 
     let batch: ChangesBatch
     let fields: Fields
 
+    /// Computed on each access.
     public var kind: Kind {
         if fields.flags.contains(.failed) { return .failure }
         if fields.flags.contains(.revoked) { return .revoked }
@@ -36,10 +37,10 @@ public struct Change: Sendable {
         return fields.document < 0 ? .withoutBody : .document
     }
 
-    /// Where the feed stands once this row is done with. Nil for ``Kind/failure`` rows without one.
+    /// Where the feed continues after this row. Nil for ``Kind/failure`` rows without a sequence.
     public var sequence: SequenceID? { value(fields.sequence).flatMap(SequenceID.init) }
 
-    /// The document's id, escapes resolved; with replacement characters if it is not UTF-8. Empty if the row has none.
+    /// The document's id, escapes resolved; invalid UTF-8 becomes replacement characters. Empty if the row has none.
     public var id: DocumentID {
         if let id = value(fields.id)?.string { return DocumentID(id) }
         return damage?.id ?? ""
@@ -49,18 +50,19 @@ public struct Change: Sendable {
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
 
     /// The leaf revisions that the row names, the winner first; only the winner unless
-    /// ``ChangesRequest/listsAllLeaves`` was asked for. None for principals.
+    /// ``ChangesRequest/listsAllLeaves`` was set. None for principals.
     public var revisions: [RevisionID] {
         value(fields.changes)?.elements.compactMap { $0["rev"]?.string.map(RevisionID.init) } ?? []
     }
 
-    /// Whether the document is deleted: of a ``Kind/removed`` one too, since deletion takes it out of its channels.
+    /// Whether the document is deleted. May be true for ``Kind/removed`` too: deletion takes a document out of its
+    /// channels.
     public var isDeleted: Bool { fields.flags.contains(.deleted) }
 
     /// The channels that a ``Kind/removed`` document has left.
     public var leftChannels: [String] { value(fields.removed)?.elements.compactMap(\.string) ?? [] }
 
-    /// The body as it stands in the answer; nil unless one came.
+    /// The body as the gateway sent it; nil if it sent none.
     public var document: JSONValue? { value(fields.document) }
 
     /// The row's length in the answer, in bytes.

@@ -1,20 +1,20 @@
 internal import LosslessJSON
 
-/// Takes a continuous changes feed apart: one row a line, empty lines as heartbeats, and lines with nothing but
-/// `last_seq`, after which rows may go on.
+/// Parses a continuous changes feed: one row per line, empty lines as heartbeats, and lines with only `last_seq`, after
+/// which more rows may follow.
 struct ChangeLinesParser {
     /// No gateway stores larger documents; longer text is not a row.
     private static let lineLimit = 1 << 27
 
-    /// Bytes of lines that no batch has taken yet.
+    /// Bytes that are in no batch yet.
     private var buffer: [UInt8] = []
-    /// Up to where the buffer has no line feed.
+    /// The buffer has no line feed before this offset.
     private var searched = 0
 
-    /// Where the feed stands: that of the last row or `last_seq` line, whichever came later.
+    /// The sequence of the last row or `last_seq` line, whichever came later.
     private(set) var lastSequence: SequenceID?
 
-    /// Nothing of a line waits for its end.
+    /// Whether the last line is complete.
     var isAtLineEnd: Bool { buffer.isEmpty }
 
     mutating func append(_ chunk: [UInt8]) {
@@ -28,7 +28,7 @@ struct ChangeLinesParser {
 
     /// All rows whose line is complete; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if a line is no row; its offset counts from the last batch.
+    /// - Throws: ``JSONFault`` if a line is not a row; its offset counts from the end of the last batch.
     mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
         guard let end = buffer[searched...].lastIndex(of: UInt8(ascii: "\n")) else {
             searched = buffer.count
@@ -58,7 +58,7 @@ struct ChangeLinesParser {
         return batch
     }
 
-    /// The end of the object that fills the line, but for white space.
+    /// The end of the object, which must fill the line apart from white space.
     private static func end(ofObjectIn lines: [UInt8], _ line: Range<Int>) throws(JSONFault) -> Int {
         let text = lines.span.extracting(0..<line.upperBound)
         guard text[line.lowerBound] == UInt8(ascii: "{") else {
@@ -73,7 +73,7 @@ struct ChangeLinesParser {
         return end
     }
 
-    /// What `{"last_seq":…,"pending":0}` says; nil for a row.
+    /// The sequence in `{"last_seq":…,"pending":0}`; nil for a row.
     private static func lastSequence(in line: ArraySlice<UInt8>) -> SequenceID? {
         guard line.starts(with: #"{"last_seq""#.utf8), let text = try? JSONText(Array(line)) else { return nil }
         return text.root["last_seq"].flatMap { SequenceID($0) }

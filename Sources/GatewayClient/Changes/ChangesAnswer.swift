@@ -3,8 +3,8 @@ internal import LosslessJSON
 
 /// The answer to one `_changes` request, read as it arrives.
 ///
-/// While nobody asks for the next batch the transfer is paused, so that memory holds one batch and a read-ahead of
-/// 256 KiB whatever the length of the answer. Dropping it unread, or cancelling the reading task, closes the connection.
+/// The transfer is paused until the next batch is requested, so memory holds one batch and 256 KiB read ahead, whatever
+/// the length of the answer. Dropping the answer unread, or cancelling the reading task, closes the connection.
 public struct ChangesAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
@@ -12,10 +12,10 @@ public struct ChangesAnswer {
     /// How long a longpoll may stay open once it has brought rows.
     private let longestFeed: Duration
     private var parser: ChangesParser
-    /// Of a longpoll, the last row that was handed out.
+    /// Of a longpoll, the last row that was returned.
     private var lastRow: SequenceID?
     private var isTimeUp = false
-    /// How long nothing but blank lines may come.
+    /// How long only blank lines may arrive.
     private let longestBlank: Duration
     private var rowCount = 0
 
@@ -30,15 +30,16 @@ public struct ChangesAnswer {
         parser = ChangesParser(isContinuous: feed.isContinuous)
     }
 
-    /// `last_seq`: where the next request goes on. Nil until ``next()`` has returned nil; of a continuous feed, where it
-    /// stands behind the last batch, nil as long as nothing came.
+    /// `last_seq`: where the next request continues. Nil until ``next()`` has returned nil. For a continuous feed it is
+    /// the position after the last batch, nil until the first one.
     public var lastSequence: SequenceID? { parser.lastSequence ?? (isTimeUp ? lastRow : nil) }
 
-    /// The next rows, as many as have arrived; nil once the answer has come to its proper end, or the time is up of a feed
-    /// that waits for changes and has brought some.
+    /// The next rows, as many as have arrived. Nil at the proper end of the answer, and when the time is up: for a
+    /// continuous feed, or for a longpoll that has delivered rows.
     ///
-    /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
-    ///   of them. `.malformedAnswer` if this is no answer of `_changes`.
+    /// - Throws: `.connectionLost` if the answer is cut short: rows returned before are valid, request again from the
+    ///   last of them. `.malformedAnswer` if this is not an answer of `_changes`. `.timedOut` also if only blank lines
+    ///   arrive.
     public mutating func next() async throws(GatewayError) -> ChangesBatch? {
         var blanks = BlankTimer(limit: longestBlank)
         while true {
@@ -54,7 +55,7 @@ public struct ChangesAnswer {
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch {
-                // Whole rows have been handed out, the rest comes next time.
+                // All rows returned so far are complete; the next request brings the rest.
                 isTimeUp = error.code == .timedOut(.exchange) && (feed.isContinuous || lastRow != nil)
                 if isTimeUp { return nil }
                 throw GatewayError(error)
@@ -66,13 +67,13 @@ public struct ChangesAnswer {
                 return nil
             }
             parser.append(chunk)
-            // Feeds that wait have heartbeats, and a deadline of their own.
+            // Feeds that wait send heartbeats, and have a deadline of their own.
             guard case .normal = feed, blanks.isOver(chunk) else { continue }
             throw GatewayError(.timedOut, "\(url): _changes sends nothing but blank lines")
         }
     }
 
-    /// A longpoll must bring its first row in time. What it brings then may be long: the rows of hours.
+    /// A longpoll must deliver its first row in time. After that it gets more time: there may be hours of changes.
     private mutating func note(_ batch: ChangesBatch) {
         rowCount += batch.count
         guard case .longpoll = feed, let last = batch.last?.sequence else { return }
@@ -82,11 +83,11 @@ public struct ChangesAnswer {
 }
 
 extension Gateway {
-    /// Asks for the changes after `request.since`. Returns when the answer begins; a longpoll's head comes at once on
-    /// Sync Gateway and with the first change on CouchDB.
+    /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll that is
+    /// at once on Sync Gateway, and with the first change on CouchDB.
     ///
-    /// - Throws: `.badRequest` for a sequence, a filter or a feed that this gateway does not take.
-    /// - Note: Source: `GET /{keyspace}/_changes`; `POST` with a list of documents.
+    /// - Throws: `.badRequest` for a sequence, filter or feed type that this gateway does not accept.
+    /// - Note: Source: `GET /{keyspace}/_changes`; `POST` if the filter lists documents.
     public func changes(_ request: ChangesRequest) async throws(GatewayError) -> ChangesAnswer {
         var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
         if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
@@ -94,7 +95,7 @@ extension Gateway {
         case .normal:
             exchange.deadline = settings.deadlines.stream
         case .longpoll(let timeout):
-            // Heartbeats are no silence, and a dead feed may send them for ever: hence both.
+            // Heartbeats end a silence, and a dead feed may send them forever: so both limits are needed.
             exchange.deadline = timeout + settings.deadlines.longpollGrace
             exchange.silence = exchange.deadline
         case .continuous(let duration):

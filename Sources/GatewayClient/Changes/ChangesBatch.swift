@@ -1,6 +1,6 @@
 /// Rows of a changes feed that arrived together, in the order in which they came.
 ///
-/// One block of bytes and one tape for all of them, so that a row that nobody wants costs no allocation.
+/// They share one block of bytes and one tape, so a row that nobody reads costs no allocation.
 public final class ChangesBatch: Sendable {
     let gathered: GatheredRows<Change.Fields>
 
@@ -8,8 +8,11 @@ public final class ChangesBatch: Sendable {
 }
 
 extension ChangesBatch: RandomAccessCollection {
+    /// Always 0.
     public var startIndex: Int { 0 }
+    /// The number of rows, at least 1.
     public var endIndex: Int { gathered.rows.count }
+    /// The row at `position`, as a view that keeps the whole batch alive.
     public subscript(position: Int) -> Change { Change(batch: self, fields: gathered.rows[position]) }
 }
 

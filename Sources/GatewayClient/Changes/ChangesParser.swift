@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Takes the answer of `_changes` apart: `{"results":[ROW,ROW,…],"last_seq":SEQ,…}`, or one row a line.
+/// Parses the answer of `_changes`: `{"results":[ROW,ROW,…],"last_seq":SEQ,…}`, or one row per line.
 struct ChangesParser {
     private enum Form {
         case answer(RowsParser<Change.Fields>)
@@ -11,7 +11,8 @@ struct ChangesParser {
 
     init(isContinuous: Bool = false) { form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser()) }
 
-    /// `last_seq`: where the next request goes on. Nil until it came; of a continuous feed, that of the last row.
+    /// `last_seq`: where the next request continues. Nil until it has arrived; for a continuous feed, that of the last
+    /// row.
     var lastSequence: SequenceID? {
         switch form {
         case .answer(let parser): parser.keptValue.flatMap { SequenceID($0.root) }
@@ -19,7 +20,7 @@ struct ChangesParser {
         }
     }
 
-    /// The closing bracket came, or a continuous feed is between two lines: nothing is missing.
+    /// Whether nothing is missing: the closing bracket has arrived, or a continuous feed is between two lines.
     var isComplete: Bool {
         switch form {
         case .answer(let parser): parser.isComplete
@@ -28,7 +29,7 @@ struct ChangesParser {
     }
 
     mutating func append(_ chunk: [UInt8]) {
-        // Taken out and put back, so that the buffer in it has one owner and is not copied.
+        // The parser is taken out and put back, so that its buffer has one owner and is not copied.
         switch form {
         case .answer(var parser):
             form = .lines(ChangeLinesParser())
@@ -41,10 +42,10 @@ struct ChangesParser {
         }
     }
 
-    /// All complete rows that have arrived and were not handed out before; nil if there are none.
+    /// All complete rows that have arrived since the last batch; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if this is no answer of `_changes`; its offset counts from the last batch. Nothing can be
-    ///   read from it afterwards.
+    /// - Throws: ``JSONFault`` if this is not an answer of `_changes`; its offset counts from the end of the last
+    ///   batch. The parser can't be used afterwards.
     mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
         switch form {
         case .answer(var parser):

@@ -1,52 +1,57 @@
 internal import LosslessJSON
 
-/// What to ask of a changes feed.
+/// The options of a `_changes` request.
 public struct ChangesRequest: Sendable {
+    /// When the answer ends: the parameter `feed`.
     public enum Feed: Sendable, Equatable {
-        /// What there is, in one answer, however long.
+        /// All changes so far, in one answer of any length.
         case normal
-        /// The same; but where there is nothing, waits for the first change or until `timeout` has passed.
+        /// The same; but if there are none, the gateway waits for the first change or until `timeout` has passed.
         case longpoll(timeout: Duration)
-        /// Change after change over one connection, each as it comes, for at most `duration` and never longer than
-        /// ``GatewaySettings/Deadlines/feed``. Ask again from where it ended.
+        /// Each change as it happens, over one connection, for at most `duration` and never longer than
+        /// ``GatewaySettings/Deadlines/feed``. Request again from where it ended.
         case continuous(duration: Duration)
 
         var isContinuous: Bool { if case .continuous = self { true } else { false } }
     }
 
-    /// What the gateway is to leave out.
+    /// Which documents the feed includes.
     public enum Filter: Sendable, Equatable {
-        /// Only what is in these channels (Sync Gateway). A channel that this user may not see brings nothing and no
-        /// error. A name cannot hold a comma.
+        /// Only those in these channels (Sync Gateway). A channel that this user may not see returns nothing, without
+        /// an error. A name can't contain a comma.
         case channels([String])
-        /// Only these documents. Sync Gateway takes it with the feed `normal` alone.
+        /// Only these documents. Sync Gateway accepts this only with the feed `normal`.
         case documents([DocumentID])
     }
 
-    /// Below the 60 s at which many proxies cut an idle connection and CouchDB ends a longpoll.
+    /// Below the 60 s after which many proxies cut an idle connection and CouchDB ends a longpoll.
     public static let defaultLongpollTimeout: Duration = .seconds(50)
 
-    /// A feed of Sync Gateway 4.1 whose database was offline meanwhile goes on with heartbeats and never brings another
-    /// change: none may stay open for ever.
+    /// No feed may stay open forever: if the database was offline meanwhile, a feed of Sync Gateway 4.1 sends only
+    /// heartbeats and never another change.
     public static let longestContinuousFeed: Duration = .seconds(300)
 
-    /// The shortest time between two heartbeats that Sync Gateway keeps to.
+    /// The shortest heartbeat interval that Sync Gateway keeps to.
     static let heartbeat: Duration = .seconds(25)
 
-    /// Opaque, sent back as it came.
+    /// Opaque, sent back unchanged. Only changes after it are returned.
     public var since: SequenceID
+    /// Default `normal`.
     public var feed: Feed
+    /// `include_docs`: whether rows contain the documents' bodies. Default true.
     public var includesDocuments: Bool
     /// The maximum number of rows; nil for all. 0 means all on Sync Gateway, none on CouchDB: don't send it.
     public var limit: Int?
+    /// Nil for all documents that this user may see.
     public var filter: Filter?
-    /// With each row all leaf revisions, not the winner alone (`style=all_docs`): ``Change/revisions``.
+    /// Lists all leaf revisions in each row, not only the winner (`style=all_docs`): ``Change/revisions``.
     public var listsAllLeaves = false
     /// Leaves out deleted and removed documents (Sync Gateway).
     public var isActiveOnly = false
-    /// Tells of documents that this user may not see any longer, as ``Change/Kind/revoked`` (Sync Gateway).
+    /// Reports documents that this user may no longer see, as ``Change/Kind/revoked`` (Sync Gateway).
     public var includesRevocations = false
 
+    /// By default all changes so far, from the beginning, with bodies.
     public init(
         since: SequenceID = .start, feed: Feed = .normal, includesDocuments: Bool = true, limit: Int? = nil,
         filter: Filter? = nil
@@ -87,8 +92,8 @@ public struct ChangesRequest: Sendable {
         }
     }
 
-    /// What does not fit into a query; nil if all does. CouchDB takes the filter's name from the query and Sync Gateway
-    /// from either, so it stands in both; of the rest Sync Gateway reads the query first.
+    /// What does not fit into a query; nil if all does. CouchDB reads the filter's name from the query and Sync Gateway
+    /// from either, so both contain it. For the other parameters, Sync Gateway prefers the query.
     var body: [UInt8]? {
         guard case .documents(let ids)? = filter else { return nil }
         var body = JSONWriter()

@@ -1,6 +1,7 @@
 public import LosslessJSON
 
-/// A place in a changes feed: opaque, kept and sent back as the JSON that came.
+/// A position in a changes feed: opaque, kept and sent back as the JSON that came. Equal only if the JSON text is: `5`
+/// and `"5"` differ.
 ///
 /// Known forms are `5`, `"5"`, `"2:5"`, `"1::5"` (Sync Gateway) and `"7-g1AAAA…"` (CouchDB). Not `Comparable`: the
 /// order of changes is the order of their arrival.
@@ -8,7 +9,7 @@ public struct SequenceID: Hashable, Sendable {
     /// JSON text: a number or a string.
     public let json: [UInt8]
 
-    /// Before the first change; both servers understand it.
+    /// Before the first change; both servers accept it.
     public static let start = SequenceID(unchecked: Array("0".utf8))
 
     /// - Returns: Nil if `value` is neither a number nor a string: no gateway sends such a sequence.
@@ -17,7 +18,7 @@ public struct SequenceID: Hashable, Sendable {
         json = Array(value.bytes)
     }
 
-    /// What a person typed, or what a file kept: JSON as it is, anything else as a string.
+    /// From what a person typed or a file contains: JSON as it is, anything else as a string. Nil for an empty text.
     public init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         if let json = try? JSONText(text, limits: .files), let sequence = SequenceID(json.root) {
@@ -31,8 +32,7 @@ public struct SequenceID: Hashable, Sendable {
 
     private init(unchecked json: [UInt8]) { self.json = json }
 
-    /// A string without its quotes, a number as it is: the value of `since` in a query, and how people read and write a
-    /// sequence.
+    /// A string without its quotes, or a number as it is: the value of `since` in a query, and the form for people.
     public var queryValue: String {
         guard json.first == UInt8(ascii: "\""), let text = try? JSONText(json) else {
             return String(decoding: json, as: UTF8.self)
@@ -42,13 +42,14 @@ public struct SequenceID: Hashable, Sendable {
 }
 
 extension SequenceID: CustomStringConvertible {
+    /// The JSON text: a string keeps its quotes. See ``queryValue``.
     public var description: String { String(decoding: json, as: UTF8.self) }
 }
 
-// MARK: - The one place that compares
+// MARK: - The only code that compares sequences
 
 extension SequenceID {
-    /// The number by which Sync Gateway orders its changes; nil for CouchDB's and for what is not understood.
+    /// The number by which Sync Gateway orders its changes; nil for CouchDB's sequences and unknown forms.
     ///
     /// `S`, `T:S` (triggered by T), `L::S` and `L:T:S` (all up to L are seen): the feed is sorted by T, else by S.
     /// Used to find the end of a one-shot run and to notice a reset, never to order changes.
@@ -61,10 +62,10 @@ extension SequenceID {
         }
     }
 
-    /// Whether it looks like what a gateway calls a sequence.
+    /// Whether it has the form of a gateway's sequence.
     package var isOfKnownForm: Bool { syncGatewayNumber != nil || couchDBNumber != nil }
 
-    /// `L::S` and `L:T:S`: something between L and S is still to come.
+    /// `L::S` and `L:T:S`: some changes between L and S are still to come.
     package var isAheadOfOthers: Bool {
         syncGatewayNumber != nil && queryValue.count(where: { $0 == ":" }) == 2
     }
@@ -75,9 +76,10 @@ extension SequenceID {
         return parts.count == 2 ? UInt64(parts[0]) : nil
     }
 
-    /// Whether a feed that hands out this sequence has passed `other`. Nil if that can't be known.
+    /// Whether a feed that has returned this sequence has passed `other`. Nil if that can't be determined.
     ///
-    /// Backfill of a grant comes as `T:S` with one T for all its rows: T itself is passed only by what follows.
+    /// When a user gains access, older documents come as `T:S`, with the same T for all rows: only a row after them has
+    /// passed T itself.
     package func hasPassed(_ other: SequenceID) -> Bool? {
         if let own = syncGatewayNumber, let others = other.syncGatewayNumber {
             return isBackfill ? own > others : own >= others
@@ -86,7 +88,7 @@ extension SequenceID {
         return self == other ? true : nil
     }
 
-    /// Whether this lies so far before `other` that the order of late changes does not explain it.
+    /// Whether this is more than 10,000 before `other`: too far to be just a late change.
     package func isFarBehind(_ other: SequenceID) -> Bool {
         let own = syncGatewayNumber ?? couchDBNumber
         guard let own, let others = other.syncGatewayNumber ?? other.couchDBNumber else { return false }

@@ -1,7 +1,8 @@
 public import LosslessJSON
 
-/// What `_all_docs` says of one key.
+/// What `_all_docs` says about one key.
 public enum DocumentLookup: Sendable {
+    /// The winning revision and its body.
     case found(RevisionID, JSONText)
     case deleted(RevisionID)
     case missing
@@ -10,16 +11,16 @@ public enum DocumentLookup: Sendable {
 }
 
 extension Gateway {
-    /// Reads documents by id, their bodies as the gateway stores them.
+    /// Reads documents by id, with their bodies as the gateway stores them.
     ///
-    /// The whole answer is held in memory: ask for as many as the budget allows.
+    /// The whole answer is held in memory: request only as many as the memory budget allows.
     ///
     /// - Parameters:
-    ///   - includesBodies: If not, those that are found have `{}`.
-    ///   - limit: Bytes of the answer.
+    ///   - includesBodies: If false, the body of each document found is `{}`.
+    ///   - limit: The longest answer to accept, in bytes.
     /// - Returns: One lookup per key, in the order of `keys`.
-    /// - Throws: `.malformedAnswer` also if a key has no row: an answer that was cut short must not pass for "missing".
-    ///   `.tooLarge` if the answer is longer than `limit`: ask for fewer.
+    /// - Throws: `.malformedAnswer` also if a key has no row: an answer that was cut short must not count as "missing".
+    ///   `.tooLarge` if the answer is longer than `limit`: request fewer.
     /// - Note: Source: `POST /{keyspace}/_all_docs?include_docs=true`. Unlike `GET /{keyspace}/{id}`, Sync Gateway
     ///   keeps the order of members here.
     public func allDocs(
@@ -37,7 +38,7 @@ extension Gateway {
             body: [body.bytes],
             deadline: settings.deadlines.bulk)
         let bytes = try await collect(request, limit: limit)
-        // The answer nests each document three levels deeper than a feed's limit knows it.
+        // In this answer, documents are nested three levels deeper than on their own.
         let limits = JSONLimits(depth: JSONLimits.documents.depth + 3)
         guard let answer = try? JSONText(bytes, limits: limits), let rows = answer.root["rows"], rows.kind == .array
         else {
@@ -57,7 +58,7 @@ extension Gateway {
 }
 
 extension DocumentLookup {
-    /// `{"key","id","value":{"rev"},"doc"}`; `{"key","error":"not_found"}`; CouchDB tells of deleted documents with
+    /// `{"key","id","value":{"rev"},"doc"}`; `{"key","error":"not_found"}`; CouchDB's rows for deleted documents have
     /// `"value":{"rev","deleted":true},"doc":null`.
     init(row: JSONValue, hasBody: Bool = true) {
         if let error = row["error"]?.string {

@@ -1,44 +1,47 @@
 internal import LosslessJSON
 
-/// A document as it goes into `_bulk_docs`.
+/// A document to write with `_bulk_docs`.
 public struct BulkDocument: Sendable {
+    /// Must equal the body's `_id`: the answer's rows are matched by it.
     public let id: DocumentID
-    /// The JSON object, in pieces that are sent one behind the other: pieces may be shared between documents.
+    /// The JSON object in pieces, sent one after the other. Documents may share pieces.
     public let segments: [[UInt8]]
 
+    /// Checks nothing: the joined segments must be one JSON object with `_id` and, unless it is new, `_rev`.
     public init(id: DocumentID, segments: [[UInt8]]) {
         self.id = id
         self.segments = segments
     }
 
+    /// The length of the joined segments.
     public var byteCount: Int { segments.reduce(0) { $0 + $1.count } }
 }
 
-/// What became of one document of a bulk write. Failures here are not errors of the request.
+/// What happened to one document of a bulk write. Failures here are not errors of the request.
 public enum BulkOutcome: Sendable, Equatable {
     case written(RevisionID)
-    /// Another revision is there: read it and decide again.
+    /// Another revision is current: read it and decide again.
     case conflict
-    /// Refused for good: 400, 403, 413 and whatever else repeating won't change. The status is 0 where there never was an
-    /// answer to it.
+    /// Refused for good: 400, 403, 413 and anything else that repeating won't change. The status is 0 if the gateway
+    /// never gave a proper answer for this document.
     case rejected(status: Int, reason: String)
-    /// The gateway fell over this one (500, CouchDB's `unknown_error`): for good, or only now. Repeating it a few times
-    /// may help.
+    /// The gateway failed on this document (500, CouchDB's `unknown_error`), always or only now. Repeating it a few
+    /// times may help.
     case failed(reason: String)
-    /// Refused for now (429, 502, 503, 504, 507; CouchDB's errors of its own): the same write may pass later.
+    /// Refused for now (429, 502, 503, 504, 507, or CouchDB's names for them): the same write may succeed later.
     case undecided(reason: String)
-    /// The answer does not say: the document may have been written or not.
+    /// Missing from the answer: the document may have been written or not.
     case unmentioned
 }
 
 extension Gateway {
-    /// Writes documents of different ids, all in one request.
+    /// Writes documents in one request. Their ids must differ: it is a programming error if two are equal.
     ///
-    /// Not atomic: each document has an outcome of its own. If the call throws, any part of them may have been written;
-    /// since documents carry their `_rev`, sending them again is safe and shows as a conflict what was.
+    /// Not atomic: each document has its own outcome. If the call throws, any of them may have been written. Sending
+    /// them again is safe: they carry their `_rev`, so those already written come back as conflicts.
     ///
     /// - Returns: One outcome per document, in the order of `documents`, matched by id.
-    /// - Throws: `.tooLarge` (413) and `.badRequest` (400) are about the request as a whole: CouchDB refuses all for
+    /// - Throws: `.tooLarge` (413) and `.badRequest` (400) concern the whole request: CouchDB refuses all documents for
     ///   one bad id. Send fewer.
     /// - Note: Source: `POST /{keyspace}/_bulk_docs`. Sync Gateway's rows are `{"id","rev"}` or
     ///   `{"id","error","reason","status"}`; CouchDB's have `"ok":true` or no status.
@@ -65,8 +68,8 @@ extension Gateway {
 }
 
 extension BulkOutcome {
-    /// Whether the gateway falls over this document by itself, and over no other: its validation function throws something
-    /// that is no refusal (CouchDB), or its sync function fails (Sync Gateway).
+    /// Whether the gateway fails on this document alone: its validation function throws something other than a refusal
+    /// (CouchDB), or its sync function fails (Sync Gateway).
     public var isOwnFailure: Bool {
         guard case .failed(let reason) = self else { return false }
         return reason.prefix { $0 != ":" } == Self.unknownError || reason.hasSuffix("Exception in JS sync function")

@@ -16,7 +16,10 @@ public final class DocumentBatch: Sendable {
 }
 
 extension DocumentBatch: RandomAccessCollection {
+    /// Always 0.
     public var startIndex: Int { 0 }
+    /// The number of rows, at least 1 in a returned batch.
     public var endIndex: Int { gathered.rows.count }
+    /// The row at `position`, as a view that keeps the whole batch alive.
     public subscript(position: Int) -> ListedDocument { ListedDocument(batch: self, fields: gathered.rows[position]) }
 }

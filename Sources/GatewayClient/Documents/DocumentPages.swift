@@ -1,12 +1,13 @@
-/// Every live document once, in the gateway's own order of ids, page after page.
+/// Lists every live document once, page by page, in the gateway's own order of ids.
 ///
-/// A page begins with the last id of the page before, so that documents that come and go meanwhile move nothing: what
-/// lives all the time is read exactly once. Holds one answer at a time; memory does not depend on the keyspace's size,
-/// but for one id per page.
+/// A page begins with the last id of the page before, so documents that are added or deleted meanwhile shift nothing: a
+/// document that exists all the time is read exactly once. Holds one answer at a time; memory does not depend on the
+/// size of the keyspace, except for one id per page.
 public struct DocumentPages {
+    /// Documents per request.
     public static let defaultPageSize = 1000
 
-    /// The last document that was handed out: where to go on, in this run or another.
+    /// The last document that was returned: where to continue, in this run or another.
     public private(set) var lastID: DocumentID?
 
     private let gateway: Gateway
@@ -15,11 +16,11 @@ public struct DocumentPages {
     private var answer: DocumentsAnswer?
     private var pageIsNew = true
     private var hasEnded = false
-    /// With what each page began. No page begins like another, unless the gateway does not heed where to begin.
+    /// The first id of each page. Two pages share one only if the gateway ignores `startkey`.
     private var firstIDs: Set<DocumentID> = []
 
     /// - Parameters:
-    ///   - last: What an earlier run had read last; nil to begin at the beginning.
+    ///   - last: The last id that an earlier run has read; nil to start at the beginning.
     ///   - pageSize: Documents per request, at least 1.
     public init(
         of gateway: Gateway, after last: DocumentID? = nil, pageSize: Int = defaultPageSize,
@@ -33,9 +34,9 @@ public struct DocumentPages {
 
     /// The next documents, as many as have arrived; nil once a page brings nothing new.
     ///
-    /// - Throws: As ``Gateway/documents(from:limit:includesDocuments:)`` and ``DocumentsAnswer/next()``. After an error the
-    ///   next call asks anew and goes on behind ``lastID``. `.notOffered` also if the gateway hands out the same page
-    ///   again and again.
+    /// - Throws: As ``Gateway/documents(from:limit:includesDocuments:)`` and ``DocumentsAnswer/next()``. After an error
+    ///   the next call sends a new request and continues after ``lastID``. Also `.notOffered` if the gateway keeps
+    ///   returning the same page.
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
         while !hasEnded {
             let batch: DocumentBatch?
@@ -55,7 +56,7 @@ public struct DocumentPages {
 
     private mutating func nextBatch() async throws(GatewayError) -> DocumentBatch? {
         if answer == nil {
-            // One more for the document that is there again.
+            // One more, for the document that the page before ended with.
             let repeated = lastID == nil || pageSize == .max ? 0 : 1
             pageIsNew = true
             answer = try await gateway.documents(

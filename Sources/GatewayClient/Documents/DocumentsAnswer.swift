@@ -3,13 +3,13 @@ internal import LosslessJSON
 
 /// The answer to one `_all_docs` request, read as it arrives.
 ///
-/// The transfer is paused until the next batch is requested. Dropping it unread, or cancelling the reading task,
-/// closes the connection.
+/// The transfer is paused until the next batch is requested. Dropping the answer unread, or cancelling the reading
+/// task, closes the connection.
 public struct DocumentsAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
     private let includesDocuments: Bool
-    /// How long nothing but blank lines may come.
+    /// How long only blank lines may arrive.
     private let longestBlank: Duration
     private var parser = RowsParser<ListedDocument.Fields>()
 
@@ -20,10 +20,11 @@ public struct DocumentsAnswer {
         self.longestBlank = longestBlank
     }
 
-    /// The next rows, as many as have arrived; nil once the answer has come to its proper end.
+    /// The next rows, as many as have arrived; nil at the proper end of the answer.
     ///
-    /// - Throws: `.connectionLost` if the answer is cut short: rows handed out before are good, ask again from the last
-    ///   of them. `.malformedAnswer` if this is no answer of `_all_docs`.
+    /// - Throws: `.connectionLost` if the answer is cut short: rows returned before are valid, request again from the
+    ///   last of them. `.malformedAnswer` if this is not an answer of `_all_docs`. `.timedOut` also if only blank lines
+    ///   arrive.
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
         var blanks = BlankTimer(limit: longestBlank)
         while true {
@@ -51,17 +52,18 @@ public struct DocumentsAnswer {
 }
 
 extension Gateway {
-    /// Asks for live documents in the gateway's own order of ids. Returns when the answer begins.
+    /// Requests live documents in the gateway's own order of ids. Returns when the answer begins.
     ///
-    /// Restricted users of Sync Gateway get the documents of their channels. CouchDB counts `_design/` documents in.
+    /// Restricted users of Sync Gateway get the documents of their channels. CouchDB includes `_design/` documents.
     ///
     /// - Parameters:
-    ///   - first: The id to begin with, itself included; it need not exist. Nil: from the beginning.
-    ///   - limit: At most so many rows.
-    ///   - includesDocuments: With their bodies.
-    /// - Throws: `.notOffered` if this user may not ask so, or this gateway has no such list (403, 405, 404 of this path
-    ///   only): the changes feed may still be open.
-    /// - Note: Source: `GET /{keyspace}/_all_docs`. The order is one of bytes on Sync Gateway, one of ICU on CouchDB.
+    ///   - first: The first id to return; it need not exist. Nil: from the beginning.
+    ///   - limit: The maximum number of rows, at least 1.
+    ///   - includesDocuments: Whether rows contain the documents' bodies.
+    /// - Throws: `.notOffered` if this user may not list documents, or this gateway has no such list (403, 405, or a
+    ///   404 of this path only): the changes feed may still work.
+    /// - Note: Source: `GET /{keyspace}/_all_docs`. Ids are ordered by bytes on Sync Gateway, by ICU collation on
+    ///   CouchDB.
     public func documents(
         from first: DocumentID? = nil, limit: Int, includesDocuments: Bool = true
     ) async throws(GatewayError) -> DocumentsAnswer {
@@ -82,7 +84,7 @@ extension Gateway {
             longestBlank: settings.deadlines.silence)
     }
 
-    /// Tells "no such list" from "no such database", which both are 404.
+    /// Distinguishes "no such list" from "no such database": both are 404.
     private func refusal(of error: GatewayError) async -> GatewayError {
         switch error.status {
         case _ where error.isAboutKeyspace: return error

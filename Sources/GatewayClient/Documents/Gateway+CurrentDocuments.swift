@@ -1,16 +1,17 @@
 internal import LosslessJSON
 
 extension Gateway {
-    /// Documents as they are now, also for users who may not list any: then each is asked for by itself.
+    /// Reads documents as they are now. For users who may not list documents, requests each on its own.
     ///
-    /// A tombstone is `.missing` for those.
+    /// For those users a tombstone is `.missing`.
     ///
     /// - Parameters:
-    ///   - includesBodies: If not, those that are found have `{}`.
-    ///   - limit: Bytes of an answer for several documents.
+    ///   - includesBodies: If false, the body of each document found is `{}`.
+    ///   - limit: The longest answer to accept for several documents, in bytes.
     /// - Returns: One lookup per id, in their order.
     /// - Throws: As ``allDocs(keys:includesBodies:limit:)``.
-    /// - Note: Source: `POST /{keyspace}/_all_docs`, which Sync Gateway's `disable_public_all_docs` and proxies close.
+    /// - Note: Source: `POST /{keyspace}/_all_docs`, which Sync Gateway's `disable_public_all_docs` or a proxy may
+    ///   block.
     public func currentDocuments(
         _ ids: [DocumentID], includesBodies: Bool = true, limit: Int = 256 << 20
     ) async throws(GatewayError) -> [DocumentLookup] {
@@ -32,7 +33,7 @@ extension Gateway {
         return lookups
     }
 
-    /// One document as it is now, as ``currentDocuments(_:includesBodies:limit:)`` does it.
+    /// One document as it is now, read as by ``currentDocuments(_:includesBodies:limit:)``.
     public func currentDocument(_ id: DocumentID) async throws(GatewayError) -> DocumentLookup {
         try await currentDocuments([id]).first ?? .missing
     }
@@ -43,7 +44,7 @@ extension Gateway {
             let nothing = includesBody ? nil : try? JSONText("{}")
             return .found(RevisionID(document.root["_rev"]?.string ?? ""), nothing ?? document)
         } catch {
-            // Of this document alone: of the keyspace, the next request will tell.
+            // A 403 concerns this document alone. If it concerns the keyspace, the next request shows it.
             guard error.status == 403, !error.isAboutKeyspace else { throw error }
             return .refused(reason: error.description)
         }

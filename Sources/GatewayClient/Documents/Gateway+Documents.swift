@@ -8,8 +8,9 @@ extension Gateway {
         try await optional(place(of: id))
     }
 
-    /// The body of an attachment, at most 20 MiB of it as both servers allow; nil if the document has none of this name.
+    /// The bytes of an attachment, at most 64 MiB; nil if there is no such document or attachment.
     ///
+    /// - Throws: `.tooLarge` if it is longer.
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
     public func attachment(_ name: String, of id: DocumentID) async throws(GatewayError) -> [UInt8]? {
         let place = place(of: id, attachment: name)
@@ -24,7 +25,7 @@ extension Gateway {
         }
     }
 
-    /// Writes one document. `body` holds the `_rev` to be replaced, if there is one.
+    /// Writes one document and returns its new revision. `body` contains the `_rev` to replace, if there is one.
     ///
     /// - Throws: `.conflict` if that is not the current one.
     /// - Note: Source: `PUT /{keyspace}/{id}`.
@@ -59,10 +60,10 @@ extension Gateway {
         return document
     }
 
-    /// Whether a refusal says that what was asked for is not there, in a keyspace that is.
+    /// Whether a refusal means that the requested item is missing, but its keyspace exists.
     ///
-    /// - Throws: What ``databaseInfo()`` throws, asked where the answer is none of the known ones: a database that is gone
-    ///   must not pass for a document that is.
+    /// - Throws: What ``databaseInfo()`` throws, which is called if the answer is not a known one: a missing database
+    ///   must not count as a missing document.
     func isAbsence(_ error: GatewayError) async throws(GatewayError) -> Bool {
         guard error.code == .notFound else { return false }
         switch error.cause {

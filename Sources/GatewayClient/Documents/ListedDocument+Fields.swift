@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension ListedDocument {
-    /// Where the parts of a row stand on the batch's tape. -1: not there.
+    /// The positions of a row's parts on the batch's tape; -1 if absent.
     ///
     /// `{"key","id","value":{"rev"},"doc":{…}}`; `{"key","error":"not_found"}`; for deleted documents
     /// `"value":{"rev","deleted":true},"doc":null`.
@@ -24,7 +24,7 @@ extension ListedDocument {
             self.end = end
         }
 
-        /// A page can't be gone on from a row that does not say whose it is.
+        /// A page can't be continued from a row that names no document.
         var isComplete: Bool { id >= 0 || key >= 0 || flags.contains(.malformed) }
 
         mutating func markMalformed() { flags.insert(.malformed) }

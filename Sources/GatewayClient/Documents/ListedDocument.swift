@@ -1,25 +1,27 @@
 public import LosslessJSON
 
-/// One row of `_all_docs`: a view into its batch, nothing copied or decoded until it is asked for.
+/// One row of `_all_docs`: a view into its batch. Nothing is copied or decoded before it is used.
 public struct ListedDocument: Sendable {
+    /// What a row says about its document. Exactly one applies.
     public enum Kind: Sendable, Equatable {
-        /// A live document; with its body, if bodies were asked for.
+        /// A live document; with its body, if bodies were requested.
         case document
-        /// A deleted document. CouchDB tells of them, and only if they are asked for by name.
+        /// A deleted document. Only CouchDB reports them, and only if they are requested by id.
         case deleted
-        /// There is no document of this id.
+        /// There is no document with this id.
         case missing
-        /// A document whose body was asked for and did not come, and why: this user may not see it, the gateway could not
-        /// read it, or it is gone by now.
+        /// A document whose body was requested but not sent, and why: this user may not see it, the gateway could not
+        /// read it, or it has been deleted meanwhile.
         case unreadable(reason: String)
-        /// A document whose body, or something else of its row, is not JSON. The place is counted from the start of the
-        /// row.
+        /// The document's body, or another part of the row, is not JSON. The fault's offset counts from the start of
+        /// the row.
         case malformed(JSONFault)
     }
 
     let batch: DocumentBatch
     let fields: Fields
 
+    /// Computed on each access. May search the body for `_deleted`.
     public var kind: Kind {
         if let damage { return .malformed(damage.fault) }
         if let error = value(fields.error) {
@@ -31,7 +33,7 @@ public struct ListedDocument: Sendable {
         return .unreadable(reason: "the gateway sent no body")
     }
 
-    /// The document's id, escapes resolved; with replacement characters if it is not UTF-8.
+    /// The document's id, escapes resolved; invalid UTF-8 becomes replacement characters. Empty if the row has none.
     public var id: DocumentID {
         if let id = value(fields.id)?.string { return DocumentID(id) }
         return damage?.id ?? DocumentID(value(fields.key)?.string ?? "")
@@ -40,7 +42,7 @@ public struct ListedDocument: Sendable {
     /// The winning revision; nil if the row has none.
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
 
-    /// The body as it stands in the answer; nil unless one came.
+    /// The body as the gateway sent it; nil if it sent none.
     public var document: JSONValue? { value(fields.document) }
 
     /// The row's length in the answer, in bytes.

@@ -1,14 +1,15 @@
 internal import LosslessJSON
 
-/// A document that is not replicated and not in the feed: what a client keeps at the gateway for itself.
+/// A document that is not replicated and not in the feed, for a client's own data.
 public struct LocalDocument: Sendable, Equatable {
-    /// Such as `0-3`: what the next write of it has to name.
+    /// Such as `0-3`; the next write must name it.
     public let revision: RevisionID
-    /// How often it was written, as both servers count: `0-3` is the third time. Nil if the revision has no such form.
+    /// How often it was written, as both servers count: `0-3` is the third time. Nil for a revision of another form.
     public var writes: Int? { revision.text.split(separator: "-").last.flatMap { Int($0) } }
     /// The JSON object, without `_id` and `_rev`.
     public let body: [UInt8]
 
+    /// Writes nothing: see ``Gateway/saveLocalDocument(_:body:revision:)``.
     public init(revision: RevisionID, body: [UInt8]) {
         self.revision = revision
         self.body = body
@@ -16,10 +17,11 @@ public struct LocalDocument: Sendable, Equatable {
 }
 
 extension Gateway {
-    /// Reads a `_local` document; nil if there is none. Each collection has its own. All users of a keyspace share them.
-    /// Sync Gateway forgets one after 90 days without a write.
+    /// Reads a `_local` document; nil if there is none. Each collection has its own, shared by all users of the
+    /// keyspace. Sync Gateway drops one after 90 days without a write.
     ///
-    /// - Throws: `.notFound` if the keyspace is gone; `.notOffered` if this gateway has none, or not for this user.
+    /// - Throws: `.notFound` if the keyspace is missing; `.notOffered` if this gateway has no `_local` documents, or
+    ///   none for this user.
     /// - Note: Source: `GET /{keyspace}/_local/{name}`.
     public func localDocument(_ name: String) async throws(GatewayError) -> LocalDocument? {
         let found: JSONText?
@@ -33,14 +35,14 @@ extension Gateway {
         return LocalDocument(revision: RevisionID(revision), body: Self.body(found, revision: nil))
     }
 
-    /// Writes a `_local` document. If the call throws, it may have been written: read it again.
+    /// Writes a `_local` document. If the call throws, it may still have been written: read it again.
     ///
     /// - Parameters:
     ///   - body: A JSON object; its `_id` and `_rev` are left out.
-    ///   - revision: The one that is to be replaced; nil if there is none.
-    /// - Throws: `.conflict` (``GatewayError/Cause/localDocumentConflict``) on Sync Gateway if that is not so. CouchDB takes
-    ///   any: two writers overwrite each other there. `.invalidRequest` if `body` is no object; `.notFound` and
-    ///   `.notOffered` as ``localDocument(_:)``.
+    ///   - revision: The one to replace; nil if there is none.
+    /// - Throws: `.conflict` (``GatewayError/Cause/localDocumentConflict``) on Sync Gateway if `revision` is not the
+    ///   current one. CouchDB accepts any revision: there, two writers overwrite each other. `.invalidRequest` if
+    ///   `body` is not an object; `.notFound` and `.notOffered` as ``localDocument(_:)``.
     /// - Returns: The new revision.
     /// - Note: Source: `PUT /{keyspace}/_local/{name}`.
     @discardableResult
@@ -72,7 +74,7 @@ extension Gateway {
         return body.bytes
     }
 
-    /// Users with fewer rights get 403, 404 or 405 here, and only here.
+    /// Restricted users may get 403, 404 or 405 for `_local` documents alone.
     private static func refusal(ofLocal error: GatewayError) -> GatewayError {
         guard [403, 404, 405].contains(error.status), !error.isAboutKeyspace, error.code != .malformedAnswer else {
             return error

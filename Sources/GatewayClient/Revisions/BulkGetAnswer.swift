@@ -3,12 +3,12 @@ internal import LosslessJSON
 
 /// The answer to one `_bulk_get` request, read as it arrives.
 ///
-/// Memory holds one revision or attachment, and the read-ahead of the transfer. Dropping it unread, or cancelling the
-/// reading task, closes the connection.
+/// Memory holds one revision or attachment, and what the transfer has read ahead. Dropping the answer unread, or
+/// cancelling the reading task, closes the connection.
 public struct BulkGetAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
-    /// Of a multipart answer; nil for one in JSON. Both parsers are changed where they are: a copy of one would copy its
+    /// Reads a multipart answer; nil for one in JSON. Both parsers are changed in place: a copy of one would copy its
     /// buffer with each chunk that arrives.
     private var parts: BulkGetParts?
     private var rows = RowsParser<BulkGetRow>()
@@ -20,9 +20,10 @@ public struct BulkGetAnswer {
         parts = MultipartReader(contentType: response.headers["Content-Type"]).map { BulkGetParts($0) }
     }
 
-    /// The next revision, attachment or refusal; nil once the answer has come to its proper end.
+    /// The next revision, attachment or refusal; nil at the proper end of the answer.
     ///
-    /// - Throws: `.connectionLost` if the answer is cut short, `.malformedAnswer` if this is none of `_bulk_get`.
+    /// - Throws: `.connectionLost` if the answer is cut short, `.malformedAnswer` if this is not an answer of
+    ///   `_bulk_get`.
     public mutating func next() async throws(GatewayError) -> BulkGetItem? {
         while true {
             if let item = try nextItem() { return item }
@@ -64,11 +65,11 @@ extension Gateway {
     /// Reads revisions by id. Returns when the answer begins.
     ///
     /// - Parameters:
-    ///   - keys: A key may come more than once, with other revisions.
-    ///   - includesHistory: With `_revisions`, the ancestors of each.
-    ///   - includesAttachments: With the attachments' bytes, inline or as ``BulkGetItem/attachment(_:)``.
-    /// - Note: Source: `POST /{keyspace}/_bulk_get`. Sync Gateway answers in multipart only and with 406 to who wants
-    ///   JSON; CouchDB answers in JSON when asked.
+    ///   - keys: A key may occur more than once, with different revisions.
+    ///   - includesHistory: Whether to add `_revisions`, the ancestors of each.
+    ///   - includesAttachments: Whether to add the attachments' bytes, inline or as ``BulkGetItem/attachment(_:)``.
+    /// - Note: Source: `POST /{keyspace}/_bulk_get`. Sync Gateway answers only in multipart, and 406 to a request for
+    ///   JSON; CouchDB answers in JSON on request.
     public func bulkGet(
         _ keys: [BulkGetKey], includesHistory: Bool = false, includesAttachments: Bool = false
     ) async throws(GatewayError) -> BulkGetAnswer {

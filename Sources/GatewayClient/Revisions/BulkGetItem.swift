@@ -1,20 +1,21 @@
 public import LosslessJSON
 
-/// One thing that `_bulk_get` brings.
+/// One item of a `_bulk_get` answer.
 public enum BulkGetItem: Sendable {
     /// A revision, its body as the gateway sent it.
     case revision(JSONText)
-    /// An attachment of the revision before, where the gateway sends it beside the body (`"follows":true`).
+    /// An attachment of the preceding revision, if the gateway sends it separately from the body (`"follows":true`).
     case attachment(BulkGetAttachment)
     case unavailable(BulkGetRefusal)
     /// A revision whose body can't be read.
     case malformed(BulkGetDamage)
 }
 
-/// A revision that came as what is not JSON, or is longer than any document.
+/// A revision whose body is not JSON, or is longer than any document.
 public struct BulkGetDamage: Sendable, Equatable {
-    /// Nil where the answer does not tell whose it is.
+    /// Nil if the answer does not name the document.
     public let id: DocumentID?
+    /// For people; does not name the document.
     public let reason: String
 }
 
@@ -22,20 +23,25 @@ public struct BulkGetDamage: Sendable, Equatable {
 public struct BulkGetAttachment: Sendable {
     /// From `Content-Disposition`; nil if that names none.
     public let name: String?
+    /// Of the part; nil if it names none.
     public let contentType: String?
+    /// `gzip` if ``bytes`` are compressed; nil if they are not.
     public let contentEncoding: String?
+    /// As sent, not decompressed.
     public let bytes: [UInt8]
 }
 
-/// A revision that the gateway does not hand out.
+/// A revision that the gateway does not return.
 public struct BulkGetRefusal: Sendable, Equatable {
+    /// Empty if the answer does not name the document.
     public let id: DocumentID
-    /// Nil where none was asked for; CouchDB says `undefined` then.
+    /// Nil if none was requested; CouchDB then says `undefined`.
     public let revision: RevisionID?
     /// `not_found`, `forbidden` …
     public let error: String
+    /// For people; equals ``error`` if the gateway gives no reason.
     public let reason: String
-    /// Sync Gateway tells it, CouchDB does not.
+    /// The HTTP status; nil on CouchDB, which gives none.
     public let status: Int?
 
     /// `{"error","id","reason","rev","status"}`
@@ -49,12 +55,14 @@ public struct BulkGetRefusal: Sendable, Equatable {
     }
 }
 
-/// What to ask of `_bulk_get`.
+/// One revision to request from `_bulk_get`.
 public struct BulkGetKey: Sendable, Hashable {
+    /// As in `_id`, not percent-encoded.
     public let id: DocumentID
     /// Nil for the winning one.
     public let revision: RevisionID?
 
+    /// The winning revision, unless another one is given.
     public init(id: DocumentID, revision: RevisionID? = nil) {
         self.id = id
         self.revision = revision

@@ -5,7 +5,7 @@ internal import LosslessJSON
 ///
 /// A part is a revision, an error (`error="true"` in its type), or `multipart/related`: a revision and its attachments.
 struct BulkGetParts {
-    /// Beyond any document with its attachments inline that a gateway stores.
+    /// In bytes. No document that a gateway stores is longer, inline attachments included.
     static let partLimit = 256 << 20
 
     enum Fault: Error {
@@ -17,9 +17,9 @@ struct BulkGetParts {
     private var inner: MultipartReader?
     private var headers = HTTPHeaders()
     private var bytes: [UInt8] = []
-    /// Bytes of the part that were thrown away.
+    /// Whether the part is over the limit, and so its bytes were discarded.
     private var isTooLong = false
-    /// In the inner body, the first part is the revision.
+    /// Whether the inner body's first part, the revision, has been read.
     private var hasRevision = false
 
     init(_ outer: MultipartReader) { self.outer = outer }
@@ -98,7 +98,7 @@ struct BulkGetParts {
         return isRefusal ? .unavailable(BulkGetRefusal(text.root)) : .revision(text)
     }
 
-    /// Sync Gateway tells it of revisions that come with attachments.
+    /// Sync Gateway names it for revisions that come with attachments.
     private var documentID: DocumentID? { headers["X-Doc-ID"].map { DocumentID($0) } }
 
     private func attachment(_ content: [UInt8]) -> BulkGetAttachment {

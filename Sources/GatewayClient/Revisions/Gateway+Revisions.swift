@@ -1,34 +1,40 @@
 public import LosslessJSON
 
-/// What `_revs_diff` says of one document.
+/// What `_revs_diff` says about one document.
 public struct RevisionDifference: Sendable, Equatable {
+    /// As in the request.
     public let id: DocumentID
-    /// Revisions that the gateway has not; none if it has them all.
+    /// Revisions that the gateway does not have; empty if it has them all.
     public let missing: [RevisionID]
-    /// Revisions of its own from which the missing ones may stem.
+    /// Revisions that the gateway has and that may be ancestors of the missing ones.
     public let possibleAncestors: [RevisionID]
 }
 
-/// A revision as it goes into `_bulk_docs` with `new_edits:false`, its `_rev` and `_revisions` in the body.
+/// A revision to store with `_bulk_docs` and `"new_edits":false`.
 public struct RevisionToStore: Sendable {
+    /// Its body must contain `_rev` and `_revisions`.
     public let document: BulkDocument
+    /// Must equal the body's `_rev`: the answer's rows are matched by it.
     public let revision: RevisionID
 
+    /// Does not compare `revision` with the body.
     public init(_ document: BulkDocument, revision: RevisionID) {
         self.document = document
         self.revision = revision
     }
 }
 
-/// What `open_revs` says of one revision.
+/// What `open_revs` says about one revision.
 public enum OpenRevision: Sendable {
     case found(JSONText)
     case missing(RevisionID)
 }
 
-/// What is returned with a document.
+/// What to return along with a document.
 public struct DocumentOptions: OptionSet, Sendable {
+    /// One bit per option; see the values of the static members.
     public let rawValue: Int
+    /// Unknown bits are ignored.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// `_revisions`: the ancestors.
@@ -45,9 +51,9 @@ public struct DocumentOptions: OptionSet, Sendable {
 }
 
 extension Gateway {
-    /// One document, or one revision of it, a deleted one too; nil if the gateway has none.
+    /// One document, or one revision of it, even a deleted one; nil if the gateway does not have it.
     ///
-    /// - Parameter revision: Nil for the winning one, which must not be deleted.
+    /// - Parameter revision: Nil for the winning one; if that is deleted, the result is nil.
     /// - Note: Source: `GET /{keyspace}/{id}`.
     public func document(
         _ id: DocumentID, revision: RevisionID? = nil, with options: DocumentOptions
@@ -57,7 +63,7 @@ extension Gateway {
         return try await optional(place(of: id), query: query)
     }
 
-    /// The leaves of a document, deleted ones too, or the `revisions` that are named.
+    /// The leaves of a document, deleted ones too, or the given `revisions`.
     ///
     /// - Throws: `.notFound` if there is no such document.
     /// - Note: Source: `GET /{keyspace}/{id}?open_revs=…`.
@@ -78,10 +84,10 @@ extension Gateway {
         }
     }
 
-    /// Which of these revisions the gateway has not.
+    /// Finds which of these revisions the gateway does not have.
     ///
     /// - Returns: One difference per document, in the order of `documents`.
-    /// - Note: Source: `POST /{keyspace}/_revs_diff`; what it does not mention it has.
+    /// - Note: Source: `POST /{keyspace}/_revs_diff`. The gateway has every revision that its answer does not mention.
     public func revisionDifferences(
         _ documents: [(id: DocumentID, revisions: [RevisionID])]
     ) async throws(GatewayError) -> [RevisionDifference] {
@@ -109,14 +115,14 @@ extension Gateway {
         }
     }
 
-    /// Stores revisions as they are, with their ids and histories; a document may come with several leaves.
+    /// Stores revisions unchanged, with their ids and histories. There may be several leaves of one document.
     ///
-    /// Doing it again changes nothing. If the call throws, any part of them may have been stored: send them again.
+    /// Repeating it changes nothing. If the call throws, any of them may have been stored: send them again.
     ///
     /// - Returns: One outcome per revision, in the order of `revisions`. Sync Gateway refuses a second leaf as
     ///   `.conflict` unless conflicts are allowed.
-    /// - Note: Source: `POST /{keyspace}/_bulk_docs` with `"new_edits":false`. Sync Gateway answers a row for each in the
-    ///   order of the request; CouchDB names failures only, and answers `[]` if there are none.
+    /// - Note: Source: `POST /{keyspace}/_bulk_docs` with `"new_edits":false`. Sync Gateway answers one row per
+    ///   revision, in the order of the request; CouchDB names only failures, and answers `[]` if there are none.
     public func storeRevisions(_ revisions: [RevisionToStore]) async throws(GatewayError) -> [BulkOutcome] {
         var body: [[UInt8]] = [Array(#"{"new_edits":false,"docs":["#.utf8)]
         for (index, revision) in revisions.enumerated() {
@@ -146,7 +152,7 @@ extension Gateway {
 
     private func text(_ request: GatewayRequest) async throws(GatewayError) -> JSONText {
         let bytes = try await collect(request, limit: 256 << 20)
-        // The answer nests each document two levels deeper than a feed's limit knows it.
+        // In this answer, documents are nested two levels deeper than on their own.
         guard let text = try? JSONText(bytes, limits: JSONLimits(depth: JSONLimits.documents.depth + 2)) else {
             throw .notJSON(bytes, from: url)
         }

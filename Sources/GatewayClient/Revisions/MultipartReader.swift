@@ -1,8 +1,8 @@
 internal import HTTPTransport
 
-/// Takes a multipart body apart as it arrives, cut anywhere. Holds what came last, never a whole part.
+/// Parses a multipart body as it arrives, in pieces of any size. Holds only the latest bytes, never a whole part.
 ///
-/// A part may be a multipart body itself: its data goes to a reader of its own.
+/// A part may itself be a multipart body: its data goes to another reader.
 ///
 /// - Note: Source: RFC 2046, section 5.1.1.
 struct MultipartReader {
@@ -23,17 +23,17 @@ struct MultipartReader {
 
     static let headerLimit = 64 << 10
 
-    /// The line break in front belongs to it, not to the part.
+    /// The line break before the boundary belongs to the delimiter, not to the part.
     private let delimiter: [UInt8]
     private var state = State.preamble
-    /// Nothing before the first delimiter but, in thought, a line break.
+    /// Begins with a line break, since the first delimiter may have none before it.
     private var buffer: [UInt8] = [0x0D, 0x0A]
     private var position = 0
     private var isInPart = false
 
     init(boundary: String) { delimiter = Array("\r\n--\(boundary)".utf8) }
 
-    /// - Parameter contentType: `multipart/mixed; boundary="…"`. Nil if it is no such type or has no boundary.
+    /// Nil unless `contentType` is multipart with a boundary, such as `multipart/mixed; boundary="…"`.
     init?(contentType: String?) {
         guard let contentType, contentType.lowercased().hasPrefix("multipart/"),
             let boundary = Self.boundary(in: contentType), !boundary.isEmpty
@@ -41,7 +41,7 @@ struct MultipartReader {
         self.init(boundary: boundary)
     }
 
-    /// The closing delimiter came: nothing is missing.
+    /// Whether the closing delimiter has arrived: then nothing is missing.
     var isComplete: Bool { state == .end }
 
     mutating func append(_ bytes: [UInt8]) {
@@ -87,7 +87,8 @@ struct MultipartReader {
         return end > position ? Array(buffer[position..<end]) : nil
     }
 
-    /// What follows the delimiter decides whether it is one. Outer nil: not all there; inner nil: nothing to tell.
+    /// The bytes after the delimiter decide whether it is one. Outer nil: they have not all arrived; inner nil: no
+    /// piece results.
     private mutating func readDelimiter() -> Piece?? {
         var at = position + delimiter.count
         guard at < buffer.count else { return nil }
@@ -96,10 +97,10 @@ struct MultipartReader {
             if buffer[at + 1] == UInt8(ascii: "-") { return .some(endPart(next: .end, at: buffer.count)) }
         }
         while at < buffer.count, buffer[at] == 0x20 || buffer[at] == 0x09 { at += 1 }
-        // Padding without end would be kept without end.
+        // Padding that never ends would be kept forever.
         if at < buffer.count, buffer[at] == 0x0D, at - position < delimiter.count + 1024 {
             guard at + 1 < buffer.count else { return nil }
-            // The line break stays: with the next one it ends an empty header.
+            // The line break stays in the buffer: with the next one it ends an empty header.
             if buffer[at + 1] == 0x0A { return .some(endPart(next: .header, at: at)) }
         } else if at == buffer.count, at - position < delimiter.count + 1024 {
             return nil
@@ -114,7 +115,7 @@ struct MultipartReader {
         return isInPart ? .partEnd : nil
     }
 
-    /// The boundary of another one that begins like this one: data like any other.
+    /// A different boundary that begins like this one: treats it as data.
     private mutating func notADelimiter() -> Piece? {
         let start = position
         position += delimiter.count
@@ -139,7 +140,7 @@ struct MultipartReader {
 
     private func delimiterStart() -> (end: Int, isFound: Bool) { Self.find(delimiter, in: buffer, from: position) }
 
-    /// Where `mark` stands, or where the end of the text may be its beginning.
+    /// Where `mark` begins, or where the start of one may be cut off by the end of the text.
     private static func find(_ mark: [UInt8], in text: [UInt8], from start: Int) -> (end: Int, isFound: Bool) {
         var at = start
         while let next = text[at...].firstIndex(of: mark[0]) {

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Gathers the rows of one batch on one tape.
+/// Collects the rows of one batch on one tape.
 struct BatchBuilder<Fields: RowFields> {
     private(set) var rows: [Fields] = []
     private var tape: JSONTape
@@ -15,7 +15,7 @@ struct BatchBuilder<Fields: RowFields> {
         GatheredRows(text: JSONText(bytes: bytes, tape: tape), rows: rows, damages: damages)
     }
 
-    /// Reads a row that may or may not be complete. Returns the offset behind it.
+    /// Reads a row that may be incomplete. Returns the offset after it.
     mutating func appendRow(in bytes: [UInt8], from start: Int) throws(JSONFault) -> Int {
         let root = tape.count
         let end = try tape.scanValue(in: bytes.span, from: start)
@@ -27,7 +27,7 @@ struct BatchBuilder<Fields: RowFields> {
         return end
     }
 
-    /// Reads a complete row. If something in it is not JSON, it is kept without the members that can't be read.
+    /// Reads a complete row. If something in it is not JSON, keeps the row without the members that can't be read.
     mutating func appendFramedRow(in bytes: [UInt8], _ range: Range<Int>) throws(JSONFault) {
         do throws(JSONFault) {
             _ = try appendRow(in: bytes, from: range.lowerBound)
@@ -39,7 +39,7 @@ struct BatchBuilder<Fields: RowFields> {
     private mutating func appendDamagedRow(
         in bytes: [UInt8], _ range: Range<Int>, fault: JSONFault
     ) throws(JSONFault) {
-        // The row's closing bracket ends the text: whatever is wrong in it, nothing is read beyond.
+        // The text ends with the row's closing bracket: whatever is wrong in the row, nothing after it is read.
         let text = bytes.span.extracting(0..<range.upperBound)
         func byte(at offset: Int) throws(JSONFault) -> UInt8 {
             guard offset < range.upperBound else { throw fault }
@@ -73,14 +73,14 @@ struct BatchBuilder<Fields: RowFields> {
         try append(fields, in: bytes)
     }
 
-    /// Where a value ends that is not JSON inside; nil if that can't be told.
+    /// Where a value ends that contains invalid JSON; nil if that can't be determined.
     private static func damagedEnd(in text: Span<UInt8>, from start: Int) -> Int? {
         guard start < text.count, JSONFrame.canStart(with: text[start]) else { return nil }
         var frame = JSONFrame(start: start)
         return frame.findEnd(in: text)
     }
 
-    /// - Throws: ``JSONFault`` for what is no row: without its sequence nobody knows where to go on.
+    /// - Throws: ``JSONFault`` if a required member is missing: without a sequence, a feed can't be continued.
     private mutating func append(_ fields: Fields, in bytes: [UInt8]) throws(JSONFault) {
         guard fields.isComplete else {
             let start = Int(fields.start)
@@ -93,7 +93,7 @@ struct BatchBuilder<Fields: RowFields> {
         tape.isString(name, "id", in: bytes) || tape.isString(name, "key", in: bytes)
     }
 
-    /// What can be read of a string literal, which may still have escapes; nil if this is none.
+    /// What can be read of a string literal, possibly with its escapes; nil if it is not a string.
     private static func repairedID(_ literal: ArraySlice<UInt8>) -> DocumentID? {
         guard literal.first == UInt8(ascii: "\""), literal.count >= 2 else { return nil }
         let text = String(decoding: literal, as: UTF8.self)

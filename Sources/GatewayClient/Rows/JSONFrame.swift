@@ -1,24 +1,24 @@
-/// Finds where an object, array or string ends without looking at what it holds: brackets and strings are all it knows.
+/// Finds the end of an object, array or string without checking its content: it knows only brackets and strings.
 ///
-/// Keeps its place between calls, so that a row that comes in many pieces is looked through once, and finds the end of
-/// a row even if there is something in it that is not JSON.
+/// Keeps its position between calls, so that a row in many pieces is scanned once. It also finds the end of a row that
+/// contains invalid JSON.
 struct JSONFrame {
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
     private var end: Int?
-    /// Offset up to which the text has been looked at.
+    /// The text has been scanned up to this offset.
     private(set) var reached: Int
 
     /// - Parameter start: Offset of the opening bracket or quote.
     init(start: Int) { reached = start }
 
-    /// Whether a value that begins with this byte has an end that can be found.
+    /// Whether the end of a value that begins with this byte can be found.
     static func canStart(with byte: UInt8) -> Bool {
         byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "\"")
     }
 
-    /// - Returns: The offset behind the closing bracket or quote, the same one for each call; nil if it has not come yet.
+    /// - Returns: The offset after the closing bracket or quote, the same on every call; nil if it has not arrived yet.
     mutating func findEnd(in text: Span<UInt8>) -> Int? {
         while end == nil, reached < text.count {
             let byte = text[reached]
@@ -46,7 +46,7 @@ struct JSONFrame {
         return end
     }
 
-    /// The text has lost its first `count` bytes.
+    /// Adjusts the offsets to a text that has lost its first `count` bytes.
     mutating func shift(by count: Int) {
         reached -= count
         end = end.map { $0 - count }

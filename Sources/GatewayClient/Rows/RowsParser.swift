@@ -1,10 +1,10 @@
 internal import LosslessJSON
 
-/// Takes an answer of many rows apart as it arrives, in whatever pieces the network cuts it into.
+/// Parses an answer of many rows as it arrives, in pieces of any size.
 ///
 /// `{"NAME":VALUE,"ROWS":[ROW,ROW,…],"NAME":VALUE,…}`, with any white space in between: gateways send line feeds as
-/// heartbeats in the middle of the array. Each complete row is checked and put on the batch's tape in one pass. A row
-/// with something in it that is not JSON is still told from its neighbours, so that one bad document never stops all.
+/// heartbeats in the middle of the array. Each complete row is checked and put on the batch's tape in one pass. The end
+/// of a row that contains invalid JSON is still found, so that one bad document never stops all others.
 struct RowsParser<Fields: RowFields> {
     private enum State {
         case start, memberNameOrEnd, memberName, rowOrEnd, row, afterRow, afterMember, end
@@ -12,26 +12,26 @@ struct RowsParser<Fields: RowFields> {
 
     /// No gateway stores larger documents; longer text is not a row.
     private static var rowLimit: Int { 1 << 27 }
-    /// Beyond any other member of an answer, name and white space included. What is longer is no answer of a gateway.
+    /// In bytes. No other member of a gateway's answer is longer, name and white space included.
     static var memberLimit: Int { 1 << 20 }
 
     private var state = State.start
-    /// Bytes that no batch has taken yet. All before `position` is done with.
+    /// Bytes that are in no batch yet. Those before `position` have been processed.
     private var buffer: [UInt8] = []
     private var position = 0
     /// Set while the row at `position` is incomplete.
     private var frame: JSONFrame?
 
-    /// An answer without rows is one with an empty array, not one without it.
+    /// An answer without rows contains an empty array; an answer without the array is malformed.
     private var hasRows = false
 
-    /// The value of the member that ``RowFields/keptName`` names. Nil until it came.
+    /// The value of the member that ``RowFields/keptName`` names; nil until it has arrived.
     private(set) var keptValue: JSONText?
 
-    /// What is wrong behind the rows that were handed out last.
+    /// What is wrong after the rows that were returned last.
     private var fault: JSONFault?
 
-    /// The closing bracket came: nothing is missing.
+    /// Whether the closing bracket has arrived: then nothing is missing.
     var isComplete: Bool { state == .end }
 
     mutating func append(_ chunk: [UInt8]) {
@@ -43,29 +43,29 @@ struct RowsParser<Fields: RowFields> {
         }
     }
 
-    /// All complete rows that have arrived and were not handed out before; nil if there are none.
+    /// All complete rows that have arrived since the last batch; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if this is no such answer; its offset counts from the last batch.
+    /// - Throws: ``JSONFault`` if this is not such an answer; its offset counts from the end of the last batch.
     mutating func nextBatch() throws(JSONFault) -> GatheredRows<Fields>? {
         if let fault { throw fault }
         guard buffer.count <= Self.rowLimit else { throw JSONFault(.tooLong(limit: Self.rowLimit), at: 0) }
         let bytes = buffer
-        // A long row comes in many pieces: until its end is there, nothing is copied and nothing made ready.
+        // A long row arrives in many pieces: until its end is there, nothing is copied or allocated.
         if frame != nil, frame?.findEnd(in: bytes.span) == nil { return nil }
         var builder = BatchBuilder<Fields>(expectedBytes: bytes.count)
         do throws(JSONFault) { while try step(bytes, &builder) {} } catch {
-            // The rows before it are good.
+            // The rows before the fault are valid.
             guard !builder.rows.isEmpty else { throw error }
             fault = JSONFault(error.reason, at: max(0, error.offset - position))
         }
-        // What a batch has taken, and white space between rows, is gone for good: heartbeats must not pile up.
+        // Drops what a batch has taken, and white space between rows: heartbeats must not pile up.
         if position > 0 { buffer = Array(bytes[position...]) }
         frame?.shift(by: position)
         position = 0
         return builder.rows.isEmpty ? nil : builder.batch(of: bytes)
     }
 
-    /// Reads one piece of the grammar. False if the bytes for it are not all there.
+    /// Reads one element of the grammar. False if not all of its bytes have arrived.
     private mutating func step(_ bytes: [UInt8], _ builder: inout BatchBuilder<Fields>) throws(JSONFault) -> Bool {
         let at = skipWhitespace(bytes.span, from: position)
         position = at
@@ -95,9 +95,10 @@ struct RowsParser<Fields: RowFields> {
         return true
     }
 
-    /// A member of the answer itself: the opening of the rows, or any other with its value and the byte behind it.
+    /// Reads a member of the answer itself: the start of the rows, or another member with its value and the byte after
+    /// it.
     private mutating func readMember(of bytes: [UInt8], from start: Int) throws(JSONFault) -> Bool {
-        // Nothing is read beyond the limit: a member that never ends is not looked through again and again.
+        // Nothing is read beyond the limit: a member that never ends must not be scanned again and again.
         let limit = start + Self.memberLimit
         let text = bytes.span.extracting(0..<min(bytes.count, limit))
         do throws(JSONFault) {
@@ -109,7 +110,7 @@ struct RowsParser<Fields: RowFields> {
         return false
     }
 
-    /// - Throws: `.unexpectedEnd` if the member goes on beyond `text`.
+    /// - Throws: `.unexpectedEnd` if the member continues beyond `text`.
     private mutating func readMember(
         in text: Span<UInt8>, of bytes: [UInt8], from start: Int
     ) throws(JSONFault) -> Bool {
@@ -131,7 +132,7 @@ struct RowsParser<Fields: RowFields> {
         }
         let value = tape.count
         let end = try tape.scanValue(in: text, from: valueStart)
-        // A number may go on with what comes next.
+        // A number may continue in the next chunk.
         guard end < text.count else { return false }
         if let name = Fields.keptName, tape.isString(0, name, in: bytes) {
             keptValue = JSONText(bytes: bytes, tape: tape).value(at: value).copied()
@@ -147,7 +148,7 @@ struct RowsParser<Fields: RowFields> {
                 return advance(to: .afterRow, at: try builder.appendRow(in: bytes, from: start))
             } catch {
                 guard bytes[start] == UInt8(ascii: "{") else { throw error }
-                // Incomplete, or not JSON inside: either way find its end first.
+                // Incomplete, or invalid inside: in both cases find its end first.
                 frame = JSONFrame(start: start)
             }
         }

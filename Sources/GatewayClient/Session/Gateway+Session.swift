@@ -19,8 +19,8 @@ extension Gateway {
         }
     }
 
-    /// What to try after a 401; nil if there is nothing else: the same password again would only count as another failed
-    /// login.
+    /// What to try after a 401; nil if there is nothing else. Sending the same password again would only count as
+    /// another failed login.
     func authorization(insteadOf refused: Authorization) async throws(GatewayError) -> Authorization? {
         switch refused {
         case .credentials(let credentials): return try self.credentials(insteadOf: credentials).map { .credentials($0) }
@@ -38,7 +38,7 @@ extension Gateway {
         }
     }
 
-    /// Those that the source gives now, if they are others.
+    /// The credentials that the source gives now; nil if they are still the refused ones, or there is no source.
     private func credentials(insteadOf refused: GatewayCredentials?) throws(GatewayError) -> GatewayCredentials? {
         guard settings.credentialsSource != nil, let credentials = try currentCredentials() else { return nil }
         return credentials == refused ? nil : credentials
@@ -56,7 +56,7 @@ extension Gateway {
         return .session(try await logIn(name, password))
     }
 
-    /// Takes over a cookie that an answer renews.
+    /// Stores the session if an answer renews its cookie.
     func noteRenewal(_ headers: HTTPHeaders, of authorization: Authorization) {
         guard case .session(let old) = authorization,
             let session = GatewaySession(headers.values(of: "Set-Cookie"), of: old.owner, at: settings.now())
@@ -64,12 +64,12 @@ extension Gateway {
         sessions.withLock { $0[sessionPlace] = session }
     }
 
-    /// - Throws: `.unauthorized` also if the gateway takes the sender for somebody else, or nobody.
-    /// - Note: Source: `POST /{db}/_session` on Sync Gateway, `POST /_session` on CouchDB. The first answers with
-    ///   `{"userCtx":{"name"}}`, the second with `{"name"}`.
+    /// - Throws: `.unauthorized` also if the gateway reports another user, or none.
+    /// - Note: Source: `POST /{db}/_session` on Sync Gateway, `POST /_session` on CouchDB. The first answers
+    ///   `{"userCtx":{"name"}}`, the second `{"name"}`.
     private func logIn(_ name: String, _ password: String) async throws(GatewayError) -> GatewaySession {
         if !knowsDialect {
-            // The header of any answer names the server.
+            // The `Server` header of any answer shows the dialect.
             let greeting = GatewayRequest(place: .server(""), deadline: settings.deadlines.small)
             _ = try await send(greeting, as: .credentials(nil))
         }

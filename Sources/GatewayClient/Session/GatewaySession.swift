@@ -1,20 +1,20 @@
 internal import HTTPTransport
 
-/// A login that a gateway remembers under a cookie. Kept in memory only, never printed.
+/// A login that the gateway identifies by a cookie. Kept in memory only, never printed.
 struct GatewaySession: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// `NAME=VALUE`, as it is sent back.
     let cookie: String
-    /// The credentials of its login: with other credentials it must not be used.
+    /// The credentials of the login: the session must not be used with others.
     let owner: GatewayCredentials
     /// When to log in again: a request with an expired cookie would be anonymous.
     let renewal: Instant
 
-    /// Sync Gateway's; CouchDB names its own in `Max-Age`.
+    /// Sync Gateway's lifetime, in seconds; CouchDB gives its own in `Max-Age`.
     private static let usualLifetime = 24 * 60 * 60
 
-    /// - Parameter fields: The values of `Set-Cookie`. Nil if none of them begins a session.
+    /// Nil if none of `fields`, the values of `Set-Cookie`, begins a session.
     init?(_ fields: [String], of owner: GatewayCredentials, at now: Instant) {
         for field in fields {
             let parts = field.split(separator: ";").map { $0.drop { $0 == " " } }

@@ -1,23 +1,23 @@
-/// What lies between a transfer that receives and a task that reads: at most one high-water mark of bytes.
+/// The buffer between a transfer that receives and a task that reads: about one high-water mark of bytes.
 ///
-/// A plain value under a lock; each function says in its result what the caller has to do once the lock is free.
-/// Receiving → (paused ⇄ receiving) → ended. Only the loop's thread moves it forward; the reader takes and gives up.
+/// A plain value under a lock; the result of each function says what the caller must do after releasing the lock.
+/// Receiving → (paused ⇄ receiving) → ended. Only the loop's thread receives; the reader takes bytes or gives up.
 struct BodyFlow: Sendable {
     typealias Part = Result<[UInt8]?, HTTPTransportError>
     typealias Reader = UnsafeContinuation<Part, Never>
 
     /// What a new reader must do.
     enum Arrival {
-        /// Take `part`; if `wasPaused`, the transfer has to be told to go on.
+        /// Take `part`; if `wasPaused`, tell the transfer to continue.
         case part(Part, wasPaused: Bool)
         case wait
     }
 
-    /// A reader to wake, and with what.
+    /// A reader to wake, and what to give it.
     struct HandOver {
         let reader: Reader
         let part: Part
-        /// The transfer was paused because of these bytes and has to be told to go on.
+        /// The transfer was paused because of these bytes and must be told to continue.
         let wasPaused: Bool
     }
 
@@ -35,7 +35,7 @@ struct BodyFlow: Sendable {
 
     var isEnded: Bool { end != nil }
 
-    /// Takes up bytes from libcurl. False: not taken, the transfer is to pause and offer them again.
+    /// Stores bytes from libcurl. False: not stored; the transfer must pause and offer them again.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard waiting.count < highWaterMark else {
             isPaused = true
@@ -47,7 +47,7 @@ struct BodyFlow: Sendable {
         return true
     }
 
-    /// What there is for a reader at once.
+    /// What a reader gets at once.
     mutating func arrive() -> Arrival {
         if case .failure(let error)? = end, waiting.isEmpty { return .part(.failure(error), wasPaused: false) }
         if !waiting.isEmpty {
@@ -57,7 +57,7 @@ struct BodyFlow: Sendable {
         return end == nil ? .wait : .part(.success(nil), wasPaused: false)
     }
 
-    /// Lets `reader` wait, unless something has come in the meantime.
+    /// Makes `reader` wait, unless something has arrived meanwhile.
     mutating func wait(_ reader: Reader) -> Arrival {
         let arrival = arrive()
         if case .wait = arrival {
@@ -67,7 +67,7 @@ struct BodyFlow: Sendable {
         return arrival
     }
 
-    /// Gives what has gathered to a reader that waits for it.
+    /// Returns the waiting reader with what has arrived for it; nil if either is missing.
     mutating func handOver() -> HandOver? {
         guard let reader, !waiting.isEmpty || end != nil else { return nil }
         self.reader = nil
@@ -75,7 +75,7 @@ struct BodyFlow: Sendable {
         return HandOver(reader: reader, part: part, wasPaused: wasPaused)
     }
 
-    /// The transfer is over. After a cut the bytes that came before it can still be read, after giving up none.
+    /// Ends the transfer. After a cut, the bytes received before it can still be read; after a cancellation, none can.
     mutating func finish(_ result: Result<Void, HTTPTransportError>) -> HandOver? {
         guard end == nil else { return nil }
         end = result

@@ -2,10 +2,10 @@ import CCurl
 import Glibc
 internal import Locking
 
-/// Works libcurl's multi handle: starts transfers, moves bytes, wakes readers, watches deadlines.
+/// Drives libcurl's multi handle: starts transfers, moves bytes, wakes readers, watches deadlines.
 ///
-/// Runs on the thread of its ``CurlLoop``, so neither the handles nor the callbacks need a lock. Transfers are known by
-/// number; whoever holds a number keeps nothing alive.
+/// Runs on the thread of its ``CurlLoop``, so neither the handles nor the callbacks need a lock. Other threads refer to
+/// a transfer by its number, which does not keep it alive.
 actor CurlEngine {
     typealias Instant = ContinuousClock.Instant
 
@@ -21,14 +21,14 @@ actor CurlEngine {
     /// Swapped with the list of `touched`, so that neither is allocated again and again.
     private var delivering: [CurlTransfer] = []
     private var transfers: [TransferID: CurlTransfer] = [:]
-    /// Not after the first deadline of all; may be earlier, then one look at all of them sets it right.
+    /// Never later than the first deadline of all. If it is earlier, one pass over all transfers corrects it.
     private var nextDue: Instant?
-    /// How often the thread looked after its transfers; it sleeps in between.
+    /// How many rounds the thread has made; it sleeps in between.
     private(set) var turns = 0
-    /// Why nothing can be sent any longer.
+    /// Why nothing can be sent any more.
     private var end: HTTPTransportError?
 
-    /// `curl_global_init`, once in the life of the process. Thread-safe here: a Swift global starts once.
+    /// `curl_global_init`, once per process. Thread-safe: Swift initialises a global only once.
     private static let isGloballyReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     init(loop: CurlLoop, configuration: HTTPClientConfiguration, resources: SystemResources) {
@@ -45,9 +45,9 @@ actor CurlEngine {
         }
     }
 
-    /// Sends `request` and waits for the head of the answer. The bodies go through `flows`.
+    /// Sends `request` and waits for the head of the answer. The bodies pass through `flows`.
     func head(of request: HTTPRequest, id: TransferID, flows: ExchangeFlows) async -> CurlTransfer.Head {
-        // Nothing comes between this look and the entry in `transfers`; a later cancel finds it there.
+        // Nothing runs between this check and the entry in `transfers`; a later cancellation finds it there.
         if Task.isCancelled { return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent")) }
         if let end { return .failure(end) }
         if let fault = request.lengthFault { return .failure(HTTPTransportError(.invalidRequest, fault)) }
@@ -78,7 +78,7 @@ actor CurlEngine {
 
     nonisolated func post(_ signal: CurlLoop.Signal) { loop.post(signal) }
 
-    /// One round: what others want, what the network has, what is overdue; then sleep until there is more.
+    /// One round: signals, network, overdue transfers; then sleeps until there is more to do.
     func turn(_ signals: [CurlLoop.Signal]) {
         turns += 1
         for signal in signals { handle(signal) }
@@ -87,11 +87,11 @@ actor CurlEngine {
         finishTransfers()
         let goesOn = deliver()
         expire()
-        // One pass only: a reader that always waits again must not block signals and jobs.
+        // One pass only: a reader that waits again at once must not delay signals and jobs.
         if !goesOn { poll() }
     }
 
-    /// Aborts everything and closes all connections. Nothing can be sent afterwards, for the reason that `error` gives.
+    /// Aborts everything and closes all connections. Later requests fail with `error`.
     func close(_ error: HTTPTransportError) {
         guard end == nil else { return }
         end = error
@@ -125,7 +125,8 @@ actor CurlEngine {
         }
     }
 
-    /// Gives up a transfer whose body can't be made. The connection is closed, so that the server has no whole one.
+    /// Ends a transfer whose body can't be produced. The connection is closed, so that the server gets no complete
+    /// body.
     private func endIfSourceFailed(_ transfer: CurlTransfer) {
         guard let error = transfer.uploadFlow?.withLock(\.failure) else { return }
         finish(transfer, .failure(HTTPTransportError(error.code, error.message, of: transfer)))
@@ -145,7 +146,7 @@ actor CurlEngine {
         }
     }
 
-    /// Ends a transfer, however it went. An unfinished one has its connection closed by `curl_multi_remove_handle`.
+    /// Ends a transfer, with any result. `curl_multi_remove_handle` closes the connection of an unfinished one.
     private func finish(_ transfer: CurlTransfer, _ result: Result<Void, HTTPTransportError>) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         curl_multi_remove_handle(multi, transfer.easy)
@@ -192,7 +193,7 @@ actor CurlEngine {
         nextDue = nextDue.map { min($0, due) } ?? due
     }
 
-    /// Ends what is overdue and finds the next time to look.
+    /// Ends overdue transfers and finds the next time to check.
     private func expire() {
         guard let nextDue, nextDue <= .now else { return }
         let now = Instant.now
@@ -207,7 +208,7 @@ actor CurlEngine {
         }
     }
 
-    /// Sleeps until a socket is ready, libcurl or a deadline wants attention, or the loop is woken.
+    /// Sleeps until a socket is ready, libcurl or a deadline needs attention, or another thread wakes the loop.
     private func poll() {
         let milliseconds = nextDue.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
         guard loop.beginPolling() else { return }

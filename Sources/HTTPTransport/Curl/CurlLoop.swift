@@ -1,19 +1,19 @@
 import Glibc
 internal import Locking
 
-/// The thread that owns libcurl's multi handle, and the executor of the ``CurlEngine`` that works it.
+/// The thread that owns libcurl's multi handle, and the executor of the ``CurlEngine`` that drives it.
 ///
-/// One queue takes the engine's jobs and the signals of other threads, in order. The thread sleeps in `curl_multi_poll`
-/// and is woken through a pipe, only when it sleeps and only once. All signals are blocked on it: SIGPIPE, which TLS
-/// writes can raise, would end the process, and the others belong to the program.
+/// One queue takes the engine's jobs and other threads' signals, in order. The thread sleeps in `curl_multi_poll` and
+/// is woken through a pipe, only while it sleeps and only once. All Unix signals are blocked on it: SIGPIPE, which TLS
+/// writes can raise, would end the process, and the others are for the program to handle.
 final class CurlLoop: SerialExecutor, TaskExecutor {
     /// What other threads tell the engine without waiting for it.
     enum Signal: Sendable {
         /// Abort the transfer and close its connection, if it is still there.
         case cancel(TransferID)
-        /// The reader has taken bytes: a paused transfer may go on.
+        /// The reader has taken bytes: a paused transfer may continue.
         case resume(TransferID)
-        /// The transfer has got another deadline.
+        /// The transfer has a new deadline.
         case extend(TransferID, to: ContinuousClock.Instant)
     }
 
@@ -30,7 +30,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         var owner: pthread_t?
         var stopWaiters: [UnsafeContinuation<Void, Never>] = []
 
-        /// Whether the thread has to be woken; true once for each sleep.
+        /// Whether the thread must be woken; true once for each sleep.
         mutating func mustWake() -> Bool {
             defer { isPolling = false }
             return isPolling
@@ -38,7 +38,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 
     private let state = Locked(State())
-    /// -1 if it could not be made.
+    /// -1 if the pipe could not be created.
     private let wakeRead: Int32
     private let wakeWrite: Int32
 
@@ -56,7 +56,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
 
     /// Starts the thread, which lives until ``stop()`` or ``stopped()``.
     ///
-    /// If the thread or its wake-up pipe can't be made, the engine is closed, and requests fail.
+    /// If the thread or its wake-up pipe can't be created, the engine is closed, and requests fail.
     func start(_ engine: CurlEngine, _ resources: SystemResources) {
         guard wakeRead >= 0, engine.hasHandle, startThread(engine, resources) else {
             state.withLock { $0.owner = pthread_self() }
@@ -87,7 +87,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
 
     func post(_ signal: Signal) { add(.signal(signal)) }
 
-    /// Lets the thread end; does not wait.
+    /// Tells the thread to end; does not wait.
     func stop() {
         let mustWake = state.withLock { state in
             state.isStopping = true
@@ -96,7 +96,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         if mustWake { wake() }
     }
 
-    /// Lets the thread end and waits until it has closed all connections.
+    /// Tells the thread to end and waits until it has closed all connections.
     func stopped() async {
         stop()
         await withUnsafeContinuation { waiter in
@@ -120,10 +120,10 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
 
     // MARK: On the loop's thread
 
-    /// The pipe's end to poll along with the sockets.
+    /// The end of the wake-up pipe that is polled along with the sockets.
     var wakeDescriptor: Int32 { wakeRead }
 
-    /// False if there is work: then polling would be sleeping on it.
+    /// False if there is work: then the thread must not sleep.
     func beginPolling() -> Bool {
         state.withLock { state in
             state.isPolling = state.work.isEmpty && !state.isStopping
@@ -148,7 +148,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         finish()
     }
 
-    /// Runs all jobs that have come and returns the signals among them.
+    /// Runs all jobs in the queue and returns the signals in it.
     private func runJobs() -> [Signal] {
         var signals: [Signal] = []
         let work = state.withLock { state in
@@ -168,7 +168,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     }
 
-    /// Runs what is left; the engine is closed and answers at once. Later jobs run on the thread that brings them.
+    /// Runs what is left; the closed engine answers at once. Later jobs run on the thread that enqueues them.
     private func finish() {
         while true {
             _ = runJobs()
@@ -202,7 +202,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 }
 
-/// What `pthread_create` carries over to the new thread.
+/// What the new thread runs, passed through the argument of `pthread_create`.
 private final class ThreadBody: Sendable {
     private let body: @Sendable () -> Void
 

@@ -1,10 +1,10 @@
 import CCurl
 internal import Locking
 
-/// Names a transfer without keeping it alive: a body or a cancelled task that comes too late finds nothing.
+/// Identifies a transfer without keeping it alive: if the transfer is over, nothing is found.
 typealias TransferID = UInt64
 
-/// Where the two bodies of an exchange go through.
+/// The buffers for the two bodies of an exchange.
 struct ExchangeFlows: Sendable {
     let body: Locked<BodyFlow>
     var upload: Locked<UploadFlow>?
@@ -12,25 +12,25 @@ struct ExchangeFlows: Sendable {
 
 /// One exchange with libcurl: an easy handle and everything that must live as long as it does.
 ///
-/// Belongs to the loop's thread; only ``flow`` is shared with the reader. Deallocating it closes the handle.
+/// Belongs to the loop's thread; only ``flow`` and ``uploadFlow`` are shared. Deallocating it closes the handle.
 final class CurlTransfer {
     typealias Head = Result<(status: Int, headers: HTTPHeaders), HTTPTransportError>
 
     let id: TransferID
     let easy: UnsafeMutableRawPointer
     let flow: Locked<BodyFlow>
-    /// Where a body that is made while it is sent comes from; nil for all others.
+    /// For a body that is produced while it is sent; nil for all others.
     let uploadFlow: Locked<UploadFlow>?
     var timers: ExchangeTimers
-    /// Why we ended it ourselves, where libcurl only knows that a callback failed.
+    /// Why the exchange was ended here, where libcurl only knows that a callback failed.
     var ownError: HTTPTransportError.Code?
-    /// Waits for the head; taken once it was resumed.
+    /// Waits for the head; nil once resumed.
     var headReader: UnsafeContinuation<Head, Never>?
 
     private(set) var head: HeadParser
     private var upload: UploadPosition
     private let mayBeRepeated: Bool
-    /// Called at the end of the exchange; nil if there is no observer.
+    /// Reports the end of the exchange; nil if there is no observer.
     private let record: HTTPExchangeRecord.Pending?
     private let touched: TouchedTransfers
     private var isTouched = false
@@ -91,14 +91,14 @@ final class CurlTransfer {
             status: head.isComplete ? head.status : nil, sent: Int(sent), received: flow.withLock(\.received), result)
     }
 
-    /// Marks it as one to look at when libcurl comes back.
+    /// Marks the transfer to be checked when libcurl returns.
     func touch() {
         guard !isTouched else { return }
         isTouched = true
         touched.list.append(self)
     }
 
-    /// Takes the mark off again.
+    /// Removes the mark.
     func untouch() { isTouched = false }
 
     private func setOptions(for request: HTTPRequest, configuration: HTTPClientConfiguration) {
@@ -176,7 +176,7 @@ final class CurlTransfer {
     }
 }
 
-/// The transfers that libcurl's callbacks have been called for since somebody last looked.
+/// The transfers for which libcurl has called a callback since the last check.
 final class TouchedTransfers {
     var list: [CurlTransfer] = []
 }

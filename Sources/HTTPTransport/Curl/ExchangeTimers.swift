@@ -1,5 +1,5 @@
-/// When an exchange has to be over. A plain value: the loop asks for the nearest time, sleeps until then and asks again,
-/// so a waiting longpoll costs nothing in between.
+/// When an exchange must be over. A plain value: the loop asks for the next due time, sleeps until then and checks, so
+/// a waiting longpoll costs nothing in between.
 struct ExchangeTimers {
     typealias Instant = ContinuousClock.Instant
 
@@ -8,13 +8,13 @@ struct ExchangeTimers {
     private let idleTimeout: Duration?
     private let sendsBody: Bool
     private var lastActivity: Instant
-    /// The reader keeps the transfer waiting: no silence of the server's.
+    /// The reader has paused the transfer: the server is not to blame for the silence.
     private var isPaused = false
-    /// Bytes that the server had acknowledged after half of the idle timeout.
+    /// How many bytes the server had acknowledged after half of the idle timeout.
     private var acknowledgedBefore: Int?
 
-    /// - Parameter sendsBody: Bytes of a large body wait in the kernel: it may move on a slow network though nothing is
-    ///   heard of it here.
+    /// - Parameter sendsBody: Whether there is a body to send. Its bytes may wait in the kernel and move over a slow
+    ///   network without any callback.
     init(deadline: Duration?, idleTimeout: Duration?, sendsBody: Bool = false, now: Instant) {
         begun = now
         self.deadline = deadline.map { now + $0 }
@@ -25,17 +25,17 @@ struct ExchangeTimers {
 
     var watchesActivity: Bool { idleTimeout != nil }
 
-    /// Bytes have come or gone, or the transfer was paused or goes on.
+    /// Records that bytes have moved, or that the transfer was paused or continues.
     mutating func touch(at now: Instant, isPaused: Bool) {
         lastActivity = now
         acknowledgedBefore = nil
         self.isPaused = isPaused
     }
 
-    /// The exchange has to be over by `deadline` now, whatever was said before.
+    /// Replaces the deadline, even with an earlier one.
     mutating func extend(to deadline: Instant) { self.deadline = deadline }
 
-    /// When to look again.
+    /// When to check next; nil if nothing is timed.
     var due: Instant? {
         guard let idleTimeout, !isPaused else { return deadline }
         let looksEarly = sendsBody && acknowledgedBefore == nil
@@ -43,7 +43,7 @@ struct ExchangeTimers {
         return deadline.map { min($0, idle) } ?? idle
     }
 
-    /// What has run out by now; nil if nothing has.
+    /// Which limit has been reached; nil if none has.
     ///
     /// - Parameter acknowledged: How many bytes of the request the server's side has acknowledged; nil if unknown.
     mutating func timeout(at now: Instant, acknowledged: @autoclosure () -> Int?) -> HTTPTransportError.Timeout? {
@@ -64,7 +64,7 @@ struct ExchangeTimers {
         return silence >= idleTimeout ? .idle : nil
     }
 
-    /// For people.
+    /// A message for people.
     func message(of timeout: HTTPTransportError.Timeout) -> String {
         switch timeout {
         case .idle: "nothing has moved for \(idleTimeout?.wholeSeconds ?? 0) seconds"

@@ -1,10 +1,9 @@
 import CCurl
 import Glibc
 
-/// Sets what holds for every transfer of a client.
+/// Sets the options that are the same for all transfers of a client.
 ///
-/// Left alone on purpose: redirects are not followed, no compression is asked for, cookies are off, all of it libcurl's
-/// default.
+/// Deliberately left at libcurl's defaults: redirects are not followed, no compression is requested, cookies are off.
 ///
 /// - Note: Source: `curl_easy_setopt(3)`.
 func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeMutableRawPointer) {
@@ -13,12 +12,12 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
     ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    // A path is what it says: segments ".." may be names.
+    // A path is taken literally: segments ".." may be names.
     ccurl_setopt_long(easy, CURLOPT_PATH_AS_IS, 1)
     ccurl_setopt_str(easy, CURLOPT_NOPROXY, configuration.proxies.hostsWithoutProxy)
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     ccurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // A peer that has vanished is noticed within 40 seconds, also while a paused transfer waits for its reader.
+    // Detects a vanished peer within 40 seconds, even while a paused transfer waits for its reader.
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPIDLE, 15)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPINTVL, 5)
@@ -38,8 +37,8 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     }
 }
 
-/// Sockets that programs started meanwhile do not inherit: they would keep a closed connection open. libcurl 7.88 itself
-/// opens them without `SOCK_CLOEXEC`, and can't set how many keepalive probes may go unanswered.
+/// Opens sockets that child processes do not inherit: they would keep a closed connection open. libcurl 7.88 opens them
+/// without `SOCK_CLOEXEC`, and can't set how many keepalive probes may stay unanswered.
 private let openSocket: OpenSocket = { _, _, address in
     guard let address = address?.pointee else { return -1 }
     let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
@@ -68,7 +67,7 @@ extension HTTPRequest {
     }
 
     private func setMethod(on easy: UnsafeMutableRawPointer, bufferSize: Int) {
-        // A POST or PUT without a body still says so: "Content-Length: 0" (RFC 9110, section 8.6).
+        // A POST or PUT without a body must say so: "Content-Length: 0" (RFC 9110, section 8.6).
         let size = body.count ?? (method == "POST" || method == "PUT" ? 0 : nil)
         if let size {
             ccurl_setopt_long(easy, CURLOPT_UPLOAD, 1)
@@ -76,7 +75,7 @@ extension HTTPRequest {
             ccurl_setopt_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, bufferSize)
             if body.source != nil {
                 ccurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, 1)
-                // Part of a body that was refused may still be owed on it.
+                // After a refusal, part of the body may still be unsent on this connection.
                 ccurl_setopt_long(easy, CURLOPT_FORBID_REUSE, 1)
             }
         }
@@ -87,7 +86,7 @@ extension HTTPRequest {
         }
     }
 
-    /// The header as libcurl wants it: `Name;` for an empty value, and `Expect:` to keep it from asking first.
+    /// The header fields in libcurl's form: `Name;` for an empty value, and `Expect:` to turn off `100-continue`.
     func headerLines() -> UnsafeMutablePointer<curl_slist>? {
         var list = curl_slist_append(nil, "Expect:")
         for (name, value) in headers {
@@ -97,11 +96,11 @@ extension HTTPRequest {
         return list
     }
 
-    /// libcurl 7.88 sends a header of at most 1 MiB and calls a longer one "Out of memory" (`DYN_HTTP_REQUEST`). What it
-    /// adds itself must fit in too.
+    /// libcurl 7.88 sends a header of at most 1 MiB and calls a longer one "Out of memory" (`DYN_HTTP_REQUEST`). This
+    /// leaves room for what libcurl adds.
     private static let headLimit = 1000 << 10
 
-    /// Why the URL and the header, credentials included, are too long to be sent; nil if they are not.
+    /// A message if URL and header, credentials included, are too long to send; nil if they are not.
     var lengthFault: String? {
         let limit = Self.headLimit
         let header = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
@@ -112,7 +111,7 @@ extension HTTPRequest {
         return "the request can't be sent: its \(part) is too long (more than \(limit >> 10) KiB in all)"
     }
 
-    /// What could not be put on the wire, or would put more on it than was meant; nil if all is well.
+    /// The error for a request that can't be sent, or would send more than intended; nil if all is well.
     var fault: HTTPTransportError.Code? {
         guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }),
             body.count.map({ $0 >= 0 }) ?? true
@@ -127,7 +126,7 @@ extension HTTPRequest {
         }
     }
 
-    /// The URL as libcurl reads it; nil if it is none, holds user info, or is neither `http` nor `https`.
+    /// The URL as parsed by libcurl; nil if it is invalid, has user info, or is neither `http` nor `https`.
     func parsedURL() -> OpaquePointer? {
         guard !url.utf8.contains(0), let parsed = curl_url() else { return nil }
         guard curl_url_set(parsed, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK,
@@ -141,7 +140,7 @@ extension HTTPRequest {
 }
 
 extension HTTPCredentials {
-    /// About how long they are in a header.
+    /// Their approximate length in a header.
     fileprivate var headerBytes: Int {
         switch secret {
         case .basic(let user, let password): (user.utf8.count + password.utf8.count) / 3 * 4
@@ -156,7 +155,7 @@ extension OpaquePointer {
         (part(CURLUPART_HOST), part(CURLUPART_PORT).flatMap(Int.init))
     }
 
-    /// `http` or `https`, of a parsed URL.
+    /// The scheme of a parsed URL, `http` or `https`.
     var scheme: String? { part(CURLUPART_SCHEME) }
 
     fileprivate func part(_ part: CURLUPart) -> String? {
@@ -168,7 +167,7 @@ extension OpaquePointer {
 }
 
 extension String {
-    /// RFC 9110, section 5.6.2.
+    /// Whether it is a token in the sense of RFC 9110, section 5.6.2.
     fileprivate var isToken: Bool {
         !isEmpty
             && utf8.allSatisfy { byte in
@@ -181,7 +180,7 @@ extension String {
             }
     }
 
-    /// No control characters: a line feed would begin a field of its own.
+    /// Whether it has no control characters except tabs: a line feed would begin another field.
     fileprivate var isFieldValue: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
 }
 

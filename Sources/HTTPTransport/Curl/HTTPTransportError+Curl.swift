@@ -13,14 +13,14 @@ extension HTTPTransportError {
             curlCode: Int(result.rawValue))
     }
 
-    /// libcurl's words, except where they are wrong or missing.
+    /// libcurl's message, except where it is wrong or missing.
     private static func message(_ code: Code, _ result: CURLcode, of transfer: CurlTransfer) -> String {
         if code == .tooLarge { return "the header of the answer is too long" }
         if result == CURLE_SEND_FAIL_REWIND { return "the connection ended before the answer" }
         let words = transfer.errorMessage
         if let host = transfer.place.host {
             if result == CURLE_COULDNT_RESOLVE_HOST { return "can't find the address of this host" }
-            // With a proxy, libcurl names that instead.
+            // With a proxy, libcurl names the proxy here.
             if words.hasPrefix("Failed to connect to \(host) port"), let reason = transfer.systemReason {
                 return "can't connect: \(reason)"
             }
@@ -28,7 +28,7 @@ extension HTTPTransportError {
         return words.isEmpty ? String(cString: curl_easy_strerror(result)) : words
     }
 
-    /// An end that we set ourselves.
+    /// An error that was detected here, not by libcurl.
     init(_ code: Code, _ message: String, of transfer: CurlTransfer) {
         let place = transfer.place
         self.init(code, message, host: place.host, port: place.port)
@@ -43,7 +43,7 @@ extension HTTPTransportError.Code {
         case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: self = .cannotConnect
         case CURLE_OPERATION_TIMEDOUT: self = .timedOut(.connect)
         case CURLE_URL_MALFORMAT: self = .badURL
-        // The same number for "ftp:" and for an answer without a status line; the first cannot come here.
+        // libcurl has one code for "ftp:", which can't occur here, and for an answer without a status line.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: self = .malformedAnswer
         case CURLE_RECV_ERROR where words.contains("CONNECT tunnel failed"): self = .cannotConnect
         case CURLE_RECV_ERROR where words.contains("chunked-encoding"): self = .malformedAnswer
@@ -64,8 +64,8 @@ extension HTTPTransportError.Code {
 }
 
 extension HTTPTransportError.TLSProblem {
-    /// - Note: Source: `X509_V_ERR_…` in OpenSSL's `x509_vfy.h`, see `X509_STORE_CTX_get_error(3)`. libcurl itself checks
-    ///   the host, before it asks for that result (7.88: 1 until then), and only tells by its words.
+    /// - Note: Source: `X509_V_ERR_…` in OpenSSL's `x509_vfy.h`, see `X509_STORE_CTX_get_error(3)`. libcurl 7.88 checks
+    ///   the host itself before it reads that result, which is 1 until then; only its message shows a wrong host.
     fileprivate init(verifyResult: Int, words: String) {
         switch verifyResult {
         case 0, 1: self = words.contains("subject name") ? .wrongHost : .badCertificate
@@ -78,22 +78,22 @@ extension HTTPTransportError.TLSProblem {
 }
 
 extension CurlTransfer {
-    /// libcurl takes header lines of up to 100 KiB and calls a longer one "Out of memory" (7.88, `DYN_H1_…`); where it has a
-    /// limit for all lines together, passing it is an error of receiving.
+    /// libcurl 7.88 accepts header lines of up to 100 KiB and calls a longer one "Out of memory" (`DYN_H1_…`). Where it
+    /// limits all lines together, exceeding that is a receive error.
     fileprivate func headLineFault(_ result: CURLcode) -> HTTPTransportError.Code? {
         guard !head.isComplete else { return nil }
         let isTooLarge = result == CURLE_RECV_ERROR && errorMessage.contains("Too large response headers")
         return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil
     }
 
-    /// Why the system did not connect: `Connection refused`.
+    /// Why the system could not connect, such as `Connection refused`; nil if unknown.
     fileprivate var systemReason: String? {
         var code = 0
         ccurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &code)
         return code == 0 ? nil : String(cString: strerror(Int32(code)))
     }
 
-    /// What OpenSSL said of the certificate.
+    /// OpenSSL's result of verifying the certificate.
     fileprivate var verifyResult: Int {
         var result = 0
         ccurl_getinfo_long(easy, CURLINFO_SSL_VERIFYRESULT, &result)

@@ -1,6 +1,6 @@
-/// Gathers the final head of an answer from the header lines that libcurl hands over, one by one.
+/// Collects the final head of an answer from the header lines that libcurl delivers one by one.
 ///
-/// Interim heads (1xx) are dropped, trailers behind the body are not looked at.
+/// Interim heads (1xx) are dropped; trailers after the body are ignored.
 struct HeadParser {
     enum Progress {
         case more, complete, tooLarge

@@ -1,23 +1,23 @@
-/// What lies between a task that makes a request body and the transfer that sends it: one part at a time.
+/// The buffer between a task that produces a request body and the transfer that sends it: one part at a time.
 ///
-/// A plain value under a lock; each function says in its result what the caller has to do once the lock is free.
+/// A plain value under a lock; the result of each function says what the caller must do after releasing the lock.
 struct UploadFlow: Sendable {
-    /// Told whether the transfer still wants bytes.
+    /// The waiting task, resumed with true if the transfer still needs bytes.
     typealias Feeder = UnsafeContinuation<Bool, Never>
 
     private var part: [UInt8] = []
     private var taken = 0
     private var feeder: Feeder?
     private var isClosed = false
-    /// The transfer waits for bytes: no silence of the server's.
+    /// The transfer waits for bytes: the server is not to blame for the silence.
     private(set) var isStarving = false
-    /// Something went out: the body can't be sent again.
+    /// Some bytes have been sent: the body can't be sent again.
     private(set) var hasBegun = false
-    /// Why there are no more bytes.
+    /// Why no more bytes will come.
     private(set) var failure: HTTPTransportError?
 
-    /// Copies the next bytes into `target` and says how many; nil if there are none yet and the transfer is to pause, 0 if
-    /// it is to send no more. The feeder, if there is one, is to be told that there is room.
+    /// Copies the next bytes into `target` and returns how many: nil if there are none yet and the transfer must pause,
+    /// 0 if it must send no more. If a feeder is returned, it must be told that there is room.
     mutating func read(into target: UnsafeMutableRawBufferPointer) -> (count: Int?, feeder: Feeder?) {
         guard !isClosed else { return (0, nil) }
         let count = min(target.count, part.count - taken)
@@ -34,7 +34,7 @@ struct UploadFlow: Sendable {
         return (count, takeFeeder())
     }
 
-    /// Whether the transfer is still there, if there is room already; else nil, and `feeder` waits for it.
+    /// True if there is room, false if the transfer is over. Nil: no room yet, and `feeder` waits for it.
     mutating func wait(_ feeder: Feeder) -> Bool? {
         guard !isClosed, !part.isEmpty else { return !isClosed }
         self.feeder = feeder
@@ -47,12 +47,12 @@ struct UploadFlow: Sendable {
         isStarving = false
     }
 
-    /// There are no more bytes. A transfer that wants none is not told: it may be reading the reason.
+    /// Records that no more bytes will come. Ignored once the upload is closed: the transfer may be reading a refusal.
     mutating func fail(_ error: HTTPTransportError) {
         if !isClosed { failure = error }
     }
 
-    /// The transfer is over, or has got its answer. The feeder is to be told so.
+    /// Ends the upload: the transfer is over, or has its answer. If a feeder is returned, it must be told so.
     mutating func close() -> Feeder? {
         isClosed = true
         part = []
