@@ -2,10 +2,9 @@ internal import GRDB
 internal import Logging
 internal import NIOConcurrencyHelpers
 
-/// A document gateway in this process: one database in one file, or in memory, in Sync Gateway's REST dialect.
+/// A document gateway in this process: one database, in a file or in memory, with Sync Gateway's REST API.
 ///
-/// For demos, tests and development. Without users GUEST reads and writes all. It is no product of its own: one
-/// process, one file.
+/// For demos, tests and development, not for production. Without users, GUEST may read and write all.
 ///
 /// ```swift
 /// let gateway = EmbeddedGateway(.init(storage: .memory))
@@ -13,9 +12,10 @@ internal import NIOConcurrencyHelpers
 /// await gateway.stop()
 /// ```
 ///
-/// Where it differs from the real one: members of documents keep their order and their spelling (Sync Gateway sorts
-/// them); channels come from the member `channels`, never from a sync function, and are given in
-/// ``Configuration-swift.struct/users`` only; it skips no sequences; there is no administration. What is not there answers 404 `unknown URL`.
+/// Differences from Sync Gateway: members of documents keep their order and spelling, which Sync Gateway sorts.
+/// Channels come from the member `channels`, never from a sync function, and are granted only by
+/// ``Configuration-swift.struct/users``. It skips no sequences. It has no admin API. Unsupported paths answer 404
+/// `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
         let router: Router
@@ -29,16 +29,18 @@ package final class EmbeddedGateway: Sendable {
         case running(Running)
     }
 
+    /// As given; port 0 stays 0, see ``Address/port``.
     package let configuration: Configuration
     private let state = NIOLockedValueBox(State.idle)
     let faults = FaultInjection()
 
+    /// Nothing is opened before ``start()``.
     package init(_ configuration: Configuration = Configuration()) { self.configuration = configuration }
 
     /// Opens the database and listens.
     ///
-    /// - Throws: ``EmbeddedGatewayError``: the file can't be opened, the address can't be bound. Trying again makes
-    ///   sense once the cause is gone.
+    /// - Throws: ``EmbeddedGatewayError`` if a name is not valid, the file can't be opened or the address can't be
+    ///   bound. Starting may be tried again.
     /// - Precondition: The gateway is not running.
     package func start() async throws -> Address {
         let isIdle = state.withLockedValue { state in
@@ -64,10 +66,10 @@ package final class EmbeddedGateway: Sendable {
         }
     }
 
-    /// Ends open longpolls, closes the connections and the file. Does nothing if the gateway is not running.
+    /// Ends open feeds, closes all connections and the file. Does nothing if the gateway is not running.
     ///
-    /// Acknowledged writes are in the file, and nothing is left beside it but its lock. The gateway can be started
-    /// again; what was in memory is gone then.
+    /// Acknowledged writes are in the file; only its lock file stays beside it. The gateway can be started again; a
+    /// database in memory is lost.
     package func stop() async {
         let running = state.withLockedValue { state -> Running? in
             guard case .running(let running) = state else { return nil }
@@ -84,6 +86,7 @@ package final class EmbeddedGateway: Sendable {
     /// Serves until the task is cancelled.
     ///
     /// - Parameter ready: Called once, when connections are accepted.
+    /// - Throws: As ``start()``.
     package func run(ready: @Sendable (Address) async -> Void = { _ in }) async throws {
         let address = try await start()
         await ready(address)
@@ -102,24 +105,27 @@ package final class EmbeddedGateway: Sendable {
         }
     }
 
-    /// Nil while the gateway does not run.
+    /// Nil while the gateway is not running.
     var router: Router? { running?.router }
-    /// Does things at times that the faults name; nil while the gateway does not run.
+    /// Runs the faults that are due at fixed times; nil while the gateway is not running.
     var faultClock: FaultClock? { running?.clock }
-    /// Where waiting feeds are counted, for tests; nil while the gateway does not run.
+    /// For tests, to count waiting feeds; nil while the gateway is not running.
     var signal: ChangeSignal? { router?.store.signal }
 
-    /// Collections of the database file that hold documents, if none of those that are served does.
+    /// Collections with documents in the file, if none of them is served; otherwise empty. Shows that the configured
+    /// collections are probably wrong.
     package func collectionsBeside() throws -> [String] {
         guard let store = router?.store else { return [] }
         let names = try store.collectionsWithDocuments()
         return names.contains { collectionNames.contains($0) } ? [] : names
     }
 
-    /// What a database may be called; completes "write …".
+    /// The rule for database names, for a message that begins with "write".
     package static let databaseNameAdvice =
         "a lowercase letter, then at most 127 lowercase letters, digits and _$()+-, such as todo"
 
+    /// Whether this is a valid database name.
+    ///
     /// - Note: Source: Sync Gateway's `kDBNameMatch`, without the slash.
     package static func isDatabaseName(_ name: String) -> Bool {
         name.utf8.count <= 128 && name.wholeMatch(of: /[a-z][-a-z0-9_$()+]*/) != nil
@@ -205,7 +211,7 @@ package final class EmbeddedGateway: Sendable {
         }
     }
 
-    /// Without SQL and arguments.
+    /// The error's message without SQL and arguments.
     private static func cause(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error)" }
         return error.message ?? "\(error.resultCode)"

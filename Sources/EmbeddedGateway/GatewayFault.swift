@@ -1,11 +1,11 @@
 /// Why a request, or one document of a batch, was refused.
 ///
-/// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`; the rows of
-///   `_bulk_docs` name some statuses otherwise than whole answers do.
+/// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`. Rows of `_bulk_docs`
+///   use other names for some statuses.
 struct GatewayFault: Error, Equatable {
     let status: Int
     let reason: String
-    /// Members of the answer's head that belong to this fault.
+    /// Header fields of the answer that belong to this fault.
     var headers: [HTTPField] = []
 
     init(_ status: Int, _ reason: String, headers: [HTTPField] = []) {
@@ -14,7 +14,7 @@ struct GatewayFault: Error, Equatable {
         self.headers = headers
     }
 
-    /// The name that a whole answer has for the status.
+    /// The `error` of a whole answer for this status.
     var name: String {
         switch status {
         case 400: "Bad Request"
@@ -33,7 +33,7 @@ struct GatewayFault: Error, Equatable {
         }
     }
 
-    /// The name that a row of `_bulk_docs` has for the status.
+    /// The `error` of a `_bulk_docs` row for this status.
     var rowName: String {
         switch status {
         case 400: "bad_request"
@@ -47,7 +47,7 @@ struct GatewayFault: Error, Equatable {
 
 extension GatewayFault {
     static let missing = GatewayFault(404, "missing")
-    /// The bodies of other requests fill the memory that there is for them.
+    /// The bodies of other requests use all memory for them.
     static let tooManyBodies = GatewayFault(
         503, "too many large requests at the same time", headers: [HTTPField("Retry-After", "1")])
     static let deleted = GatewayFault(404, "deleted")
@@ -59,7 +59,7 @@ extension GatewayFault {
     static let attachmentTooLarge = GatewayFault(413, "Attachment too large")
     static let invalidDocumentID = GatewayFault(400, "Invalid doc ID")
 
-    /// A path that is known, with a method that is not for it.
+    /// The path exists, but not for this method.
     static func methodNotAllowed(_ allowed: String) -> GatewayFault {
         GatewayFault(405, "", headers: [HTTPField("Allow", allowed)])
     }

@@ -1,6 +1,6 @@
 internal import CICU
 
-/// Less, equal or greater.
+/// The result of a comparison; the raw values are -1, 0 and 1 as in C.
 public enum JSONOrdering: Int8, Sendable {
     case less = -1
     case equal = 0
@@ -21,15 +21,15 @@ public enum JSONOrdering: Int8, Sendable {
 
 /// CouchDB's order of JSON values: null, false, true, numbers, strings, arrays, objects.
 ///
-/// Strings stand in ICU's root collation, arrays and objects are compared element by element and member by member in
-/// the order of the text, the shorter one first.
+/// Strings are in ICU's root collation. Arrays and objects are compared element by element or member by member in the
+/// order of the text; if one is a prefix of the other, the shorter is less.
 ///
-/// - Note: Source: CouchDB 3.5 `couch_ejson_compare`; held against recorded answers of a real server.
+/// - Note: Source: CouchDB 3.5 `couch_ejson_compare`; tested against recorded answers of a real server.
 public enum JSONCollation {
-    /// Does not recurse: goes along both tapes, on which names and values stand in the order that counts.
+    /// Does not recurse: walks both tapes, which have names and values in the order to compare.
     public static func compare(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
         var (left, right) = (left, right)
-        /// Where the containers end that are open on both sides.
+        /// Where the open containers end; both sides have the same number open.
         var ends: [(left: Int, right: Int)] = []
         while true {
             let order = compareHeads(left, right)
@@ -47,7 +47,7 @@ public enum JSONCollation {
         }
     }
 
-    /// The order of two values that hold no others; for two arrays or two objects `.equal`.
+    /// The order of two scalars; `.equal` for two arrays or two objects, whose contents come next on the tape.
     private static func compareHeads(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
         guard left.kind == right.kind else { return JSONOrdering(left.kind, right.kind) }
         return switch left.kind {
@@ -57,8 +57,8 @@ public enum JSONCollation {
         }
     }
 
-    /// Equality in the same sense, which can often be told without the collator: different printable ASCII strings
-    /// never collate as equal.
+    /// Whether ``compare(_:_:)`` is `.equal`. Mostly cheaper, because different printable ASCII strings never collate
+    /// as equal and need no collator.
     public static func areEqual(_ left: JSONValue, _ right: JSONValue) -> Bool {
         guard left.kind == right.kind else { return false }
         if left.isPlainASCII, right.isPlainASCII, !left.hasDelete, !right.hasDelete {
@@ -87,7 +87,7 @@ public enum JSONCollation {
             ?? Array(bytes).withUnsafeBufferPointer { $0.withMemoryRebound(to: CChar.self, body) }
     }
 
-    /// Opened at the first comparison that needs it, so that whoever never collates does not load ICU's data.
+    /// Opened at the first comparison that needs it: a process that never collates does not load ICU's data.
     private static let collator = Collator()
 
     private struct Collator: @unchecked Sendable {
@@ -103,6 +103,6 @@ public enum JSONCollation {
 }
 
 extension JSONValue {
-    /// DEL is the one ASCII character that strings may hold unescaped and that collation ignores.
+    /// DEL is the only ASCII character that may stand unescaped in a string and that collation ignores.
     fileprivate var hasDelete: Bool { rawContent.contains(0x7F) }
 }

@@ -1,7 +1,8 @@
 /// The first place where a text is not JSON.
 public struct JSONFault: Error, Equatable, Sendable {
+    /// Only ``unexpectedEnd`` can be cured by more bytes.
     public enum Reason: Equatable, Sendable {
-        /// The text ends inside a value. More bytes may make it valid: this is how a stream knows to read on.
+        /// The text ends inside a value. More bytes may make it valid, so a stream reads on.
         case unexpectedEnd
         case unexpectedByte(UInt8, expected: Expectation)
         case invalidUTF8
@@ -11,6 +12,7 @@ public struct JSONFault: Error, Equatable, Sendable {
         case tooLong(limit: Int)
     }
 
+    /// What the grammar allows at the offending byte; the raw value is the wording for messages.
     public enum Expectation: String, Equatable, Sendable {
         case value = "a value"
         case memberName = "a member name in double quotes"
@@ -25,16 +27,19 @@ public struct JSONFault: Error, Equatable, Sendable {
         case completeRow = "a row with its sequence or id"
     }
 
+    /// Holds at most one byte of the text, and nothing else of it.
     public let reason: Reason
     /// Index of the offending byte in the scanned text; its length if the text ended too early.
     public let offset: Int
 
+    /// - Parameter offset: Index of the offending byte in the scanned text.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
-    /// Where the fault is, for people: both count from 1, columns in Unicode scalars, lines by line feeds.
+    /// Line and column of the fault in `text`, both from 1. Lines end at line feeds, columns count Unicode scalars.
+    /// Takes time proportional to ``offset``.
     public func position(in text: Span<UInt8>) -> (line: Int, column: Int) {
         var line = 1
         var column = 1
@@ -52,7 +57,7 @@ public struct JSONFault: Error, Equatable, Sendable {
 }
 
 extension JSONFault: CustomStringConvertible {
-    /// What is wrong, without any of the text itself: safe to log.
+    /// What is wrong, with at most one byte of the text: safe to log.
     public var description: String {
         switch reason {
         case .unexpectedEnd: "the text ends inside a value"

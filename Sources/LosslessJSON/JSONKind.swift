@@ -1,8 +1,9 @@
-/// What a JSON value is. The raw values are CouchDB's order of types, lowest first.
+/// The type of a JSON value. The raw values are CouchDB's order of types, lowest first.
 ///
 /// - Note: Source: CouchDB 3.5, `couch_ejson_compare`: null, false, true, numbers, strings, arrays, objects.
 public enum JSONKind: UInt8, Sendable, Comparable {
     case null, `false`, `true`, number, string, array, object
 
+    /// Whether every value of kind `left` sorts before every value of kind `right` in CouchDB.
     public static func < (left: JSONKind, right: JSONKind) -> Bool { left.rawValue < right.rawValue }
 }

@@ -1,17 +1,19 @@
-/// How large a text may be before it is refused.
+/// How large and how deep a text may be before it is refused.
 public struct JSONLimits: Sendable {
-    /// Open containers at one place. The scanner itself does not recurse; the limit is for what comes after it.
+    /// How many containers may be open at one place. The scanner does not recurse; the limit protects later code that
+    /// does.
     public var depth: Int
-    /// Bytes of one scanned text. More than `UInt32.max`, the reach of the tape, counts as that.
+    /// Bytes of one scanned text. Values above `UInt32.max - 1`, the range of the tape, count as that.
     public var length: Int
 
+    /// Default: 10 000 levels and 1 GiB.
     public init(depth: Int = 10_000, length: Int = 1 << 30) {
         self.depth = depth
         self.length = length
     }
 
-    /// What gateways may send: deeper than any of them stores, so that no document can stop a feed.
+    /// For what gateways send: deeper than any of them stores, so that no document can stop a feed.
     public static let documents = JSONLimits()
-    /// What people write by hand: rule files, settings.
+    /// For files that people write, such as rules and settings: 256 levels and 64 MiB.
     public static let files = JSONLimits(depth: 256, length: 64 << 20)
 }

@@ -1,8 +1,8 @@
-/// A number as its text says, compared as CouchDB compares: integers exactly, whatever their length; everything with a
-/// fraction or an exponent as a double.
+/// A number, compared as CouchDB compares: integers exactly, at any length; numbers with a fraction or an exponent as
+/// doubles.
 ///
-/// - Note: Source: CouchDB 3.5 decodes integers into Erlang integers and the rest into floats; Erlang compares an
-///   integer with a float exactly once the float is beyond 2^53, where every float is a whole number.
+/// - Note: Source: CouchDB 3.5 decodes integers into Erlang integers and all other numbers into floats. Erlang compares
+///   an integer with a float exactly if the float is at least 2^53, from where on every float is a whole number.
 struct JSONNumber {
     private enum Form {
         case integer(isNegative: Bool, digits: ArraySlice<UInt8>)
@@ -36,12 +36,13 @@ struct JSONNumber {
         }
     }
 
-    /// A float that stands for what no double can hold lies beyond every integer, or there would be no order at all.
+    /// A number too large for a double is an infinity and is beyond every integer; otherwise there would be no total
+    /// order.
     private func compareInteger(with float: Double) -> JSONOrdering {
         guard case .integer(let isNegative, let digits) = form, float.isFinite else {
             return float < 0 ? .greater : .less
         }
-        // Rounding keeps the order: only a tie can hide a difference.
+        // Rounding keeps the order; only a tie can hide a difference.
         let rounded = JSONOrdering(Self.double(text), float)
         guard rounded == .equal, float.magnitude >= 0x1p53 else { return rounded }
         let order = Self.compareDigits(digits, Self.wholeDigits(of: float.magnitude)[...])
@@ -54,12 +55,12 @@ struct JSONNumber {
         return .equal
     }
 
-    /// Infinite where the text is beyond the range of a double.
+    /// Infinite if the number is beyond the range of a double.
     private static func double(_ text: ArraySlice<UInt8>) -> Double {
         Double(String(decoding: text, as: UTF8.self)) ?? .nan
     }
 
-    /// All decimal digits of a whole float of at least 2^53: its significand, shifted left 32 bits a step.
+    /// All decimal digits of a whole float of at least 2^53: its significand, shifted left by up to 32 bits per step.
     private static func wholeDigits(of float: Double) -> [UInt8] {
         let base: UInt64 = 1_000_000_000
         var limbs: [UInt64] = []

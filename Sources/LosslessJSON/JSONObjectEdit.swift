@@ -1,7 +1,7 @@
-/// Changes to the members of one object, turned into splices.
+/// Changes to the members of one object, as splices of its text.
 ///
-/// The commas and the white space that a change strands go with it; everything else stays where it is. Members are
-/// found by hash: a thousand changes to a thousand members cost a thousand steps.
+/// A removed member takes its comma and white space with it; all other bytes stay. Members are found by hash, so a
+/// thousand changes to a thousand members take a thousand steps.
 struct JSONObjectEdit {
     private let object: JSONValue
     private let members: [JSONValue.Member]
@@ -10,7 +10,7 @@ struct JSONObjectEdit {
     private var removed: Set<Int> = []
     private var appended: [UInt8] = []
 
-    /// - Throws: `.duplicateMember`: which of them an edit would mean is a guess.
+    /// - Throws: `.duplicateMember` if two members share a name: which one to edit would be a guess.
     init(_ object: JSONValue) throws(JSONEditFault) {
         var positions: [ArraySlice<UInt8>: Int] = [:]
         self.object = object
@@ -23,7 +23,7 @@ struct JSONObjectEdit {
         self.positions = positions
     }
 
-    /// The removal of all members that are null, and of all but the last of those that share a name.
+    /// An edit that removes all members that are null and, of members that share a name, all but the last.
     init(removingNullsOf object: JSONValue) {
         self.object = object
         members = Array(object.members)
@@ -35,13 +35,13 @@ struct JSONObjectEdit {
             })
     }
 
-    /// The member's value as it stands in the text.
+    /// The member's value in the text, before any change; nil if there is none.
     func value(of name: ArraySlice<UInt8>) -> JSONValue? { positions[name].map { members[$0].value } }
 
     /// The values of the members that stay.
     var keptValues: [JSONValue] { members.indices.filter { !removed.contains($0) }.map { members[$0].value } }
 
-    /// Replaces the member of this name, or appends one. At most one change for each name.
+    /// Replaces the value of this member, or appends the member. Call at most once per name.
     mutating func set(_ name: String, to value: [UInt8]) {
         if let position = positions[Array(name.utf8)[...]] {
             replaced[position] = value
@@ -52,7 +52,7 @@ struct JSONObjectEdit {
         }
     }
 
-    /// Replaces the member of this name, or appends one with its name spelled as it is here.
+    /// Replaces the value of this member, or appends it with its name spelled as in `name`.
     mutating func set(_ name: JSONValue, to value: [UInt8]) {
         if let position = positions[name.characters] {
             replaced[position] = value
@@ -96,14 +96,14 @@ struct JSONObjectEdit {
         if let lastKept {
             splices.insert([UInt8(ascii: ",")] + appended, at: members[lastKept].range.upperBound)
         } else {
-            // Where the first member was, or right behind the bracket.
+            // At the place of the first member, or right after the bracket.
             splices.insert(appended, at: members.first?.range.lowerBound ?? object.range.lowerBound + 1)
         }
     }
 }
 
 extension JSONValue {
-    /// Where among the members each name stands; of duplicates the last one.
+    /// The position of each name among the members; of duplicates, the last one.
     var lastMemberPositions: [ArraySlice<UInt8>: Int] {
         var positions: [ArraySlice<UInt8>: Int] = [:]
         for (position, member) in members.enumerated() { positions[member.name.characters] = position }

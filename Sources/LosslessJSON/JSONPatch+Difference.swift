@@ -1,14 +1,15 @@
 extension JSONPatch {
-    /// The patch that leads from one document to the other: applied to `old` it makes what is equivalent to `new`.
+    /// A patch that turns `old` into a document equivalent to `new`.
     ///
-    /// Values that are equivalent are no difference, however they are spelled; new values keep their bytes. Of an
-    /// object: removals and changes in the order of the old members, additions in the order of the new ones. Of an
-    /// array: what begins and ends the same stays, the rest is compared element by element. An object that names a
-    /// member twice, or by a lone surrogate, is replaced as a whole. The same two documents always give the same patch. Does not recurse.
+    /// Equivalent values are no difference, however they are spelled; new values keep their bytes. In an object,
+    /// removals and changes come in the order of the old members, additions in the order of the new ones. In an array,
+    /// the common start and end stay and the rest is compared element by element. An object that has a member twice, or
+    /// a name with a lone surrogate, is replaced as a whole. The same two documents always give the same patch. Does
+    /// not recurse.
     ///
     /// - Parameters:
-    ///   - leavingOut: Members of the two root objects that are not looked at.
-    ///   - numbersAsWritten: Whether another spelling of a number is a difference.
+    ///   - leavingOut: Members of the two root objects that are ignored.
+    ///   - numbersAsWritten: Whether another spelling of the same number is a difference.
     public static func difference(
         from old: JSONValue, to new: JSONValue, leavingOut: Set<String> = [], numbersAsWritten: Bool = false
     ) -> JSONPatch {
@@ -19,7 +20,7 @@ extension JSONPatch {
     }
 }
 
-/// Walks two documents side by side, in the order in which the operations are to be carried out.
+/// Walks two documents side by side, in the order in which the operations must be applied.
 private struct JSONDifferenceSearch {
     private enum Step {
         case compare(JSONPointer, JSONValue, JSONValue)
@@ -29,7 +30,7 @@ private struct JSONDifferenceSearch {
 
     private(set) var operations: [JSONPatch.Operation] = []
     private let leavingOut: Set<ArraySlice<UInt8>>
-    /// What is left to do, the next step last.
+    /// The steps still to do, the next one last.
     private var steps: [Step] = []
 
     private let numbersAsWritten: Bool
@@ -58,7 +59,8 @@ private struct JSONDifferenceSearch {
         }
     }
 
-    /// Members that are left out take no part: a document that is replaced as a whole loses them.
+    /// At the root, ignored members are neither compared nor part of the new value: a document that is replaced as a
+    /// whole loses them.
     private mutating func replaceUnlessEquivalent(_ old: JSONValue, with new: JSONValue, at pointer: JSONPointer) {
         let isRoot = pointer.tokens.isEmpty
         let old = isRoot ? old.without(leavingOut) : old
@@ -88,7 +90,8 @@ private struct JSONDifferenceSearch {
     }
 
     private mutating func compareElements(_ old: [JSONValue], _ new: [JSONValue], at pointer: JSONPointer) {
-        // Between arrays of one length, comparing element by element finds the same, and equal parts only once.
+        // For arrays of equal length, comparing all elements gives the same operations and compares equal parts only
+        // once.
         let common = old.count == new.count ? 0..<old.count : middle(old, new)
         let added = new.count - (old.count - common.count)
         var changes: [Step] = []
@@ -104,7 +107,7 @@ private struct JSONDifferenceSearch {
         steps.append(contentsOf: changes.reversed())
     }
 
-    /// The positions of the old elements between those that both arrays begin and end with.
+    /// The positions of the old elements between the common start and the common end of both arrays.
     private func middle(_ old: [JSONValue], _ new: [JSONValue]) -> Range<Int> {
         let shorter = min(old.count, new.count)
         let start = (0..<shorter).first { !isSame(old[$0], new[$0]) } ?? shorter
@@ -120,7 +123,7 @@ private struct JSONDifferenceSearch {
 }
 
 extension JSONValue {
-    /// The members by name; nil if two share one, or no pointer can name one because of a lone surrogate.
+    /// The members by name; nil if two share a name, or if a name has a lone surrogate, which no pointer can express.
     fileprivate var uniqueMembers: [ArraySlice<UInt8>: JSONValue]? {
         var values: [ArraySlice<UInt8>: JSONValue] = [:]
         for member in members {
@@ -130,12 +133,12 @@ extension JSONValue {
         return values
     }
 
-    /// The object without the members of these names, duplicates included; what is not an object as it is.
+    /// The object without the members of these names, duplicates included; any other value unchanged.
     fileprivate func without(_ names: Set<ArraySlice<UInt8>>) -> JSONValue {
         guard kind == .object, members.contains(where: { names.contains($0.name.characters) }) else { return self }
         let kept = members.filter { !names.contains($0.name.characters) }.map { text.bytes[$0.range] }
         let bytes = [UInt8(ascii: "{")] + kept.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
-        // Parts of an object that has been scanned: within any limits, if the depth does not count.
+        // Parts of an object that was scanned already: they exceed no limit but, perhaps, that of depth.
         return (try? JSONText(bytes, limits: JSONLimits(depth: .max)))?.root ?? self
     }
 }

@@ -1,10 +1,10 @@
 extension JSONPatch {
     /// Reads a patch document: a list of objects with `op`, `path`, and `from` or `value`.
     ///
-    /// Other members are ignored. One of the four that is missing where it is needed, is not what it should be, or is
-    /// there twice is a fault. Values keep their bytes; the document that they stand in can go.
+    /// Other members are ignored. One of these four that is needed but missing, has the wrong type, or appears twice is
+    /// an error. Values are copied with their bytes and do not keep `json` in memory.
     ///
-    /// - Throws: ``JSONPatchFault`` of reason ``JSONPatchFault/Reason/malformed(_:)``, for the first bad operation.
+    /// - Throws: ``JSONPatchFault/Reason/malformed(_:)`` for the first bad operation.
     /// - Note: Source: RFC 6902, sections 3 and 4.
     public init(_ json: JSONValue) throws(JSONPatchFault) {
         guard json.kind == .array else {
@@ -55,7 +55,7 @@ private struct OperationReading {
         return value.detached()
     }
 
-    /// Which of two members of one name another reader takes is not known: neither is taken.
+    /// Readers differ in which of two members of one name they take, so duplicates are refused.
     private func member(_ name: String) throws(JSONPatchFault) -> JSONValue? {
         let found = json.members.filter { $0.name.isString(name.utf8) }
         guard found.count < 2 else { throw malformed("it has '\(name)' twice; leave one of them out") }

@@ -1,29 +1,31 @@
-/// A JSON Patch: operations that lead from one document to another, each on what the ones before it left.
+/// A JSON Patch: a list of operations, each applied to the result of the ones before it.
 ///
-/// ``JSONText/applying(_:)`` carries it out, ``difference(from:to:leavingOut:)`` finds one.
+/// ``JSONText/applying(_:)`` applies a patch, ``difference(from:to:leavingOut:numbersAsWritten:)`` computes one.
 ///
 /// - Note: Source: RFC 6902.
 public struct JSONPatch: Sendable {
-    /// What is done at one place. Of the texts that come with it the ``JSONText/root`` counts.
+    /// One change at one place. The value of a text is its ``JSONText/root``.
     public enum Operation: Sendable {
-        /// Inserts an element, adds a member, or replaces the member that has this name.
+        /// Inserts an element, adds a member, or replaces the member of this name.
         case add(JSONPointer, JSONText)
         case remove(JSONPointer)
-        /// Replaces what must be there.
+        /// Replaces a value; fails if there is none.
         case replace(JSONPointer, JSONText)
-        /// The same as removing the value and adding it at `to`.
+        /// Removes the value at `from` and adds it at `to`.
         case move(from: JSONPointer, to: JSONPointer)
         case copy(from: JSONPointer, to: JSONPointer)
-        /// Changes nothing; fails unless there is an equivalent value.
+        /// Changes nothing; fails unless there is an equivalent value at this place.
         case test(JSONPointer, JSONText)
     }
 
+    /// In the order in which they are applied.
     public let operations: [Operation]
 
+    /// An empty list is valid and changes nothing.
     public init(operations: [Operation]) { self.operations = operations }
 
-    /// The patch document: `op`, `path`, then `from` or `value`. On one line: white space between the parts of a value
-    /// is left out, everything else has the bytes that it came with.
+    /// The patch document on one line, with members in the order `op`, `path`, then `from` or `value`. Values keep
+    /// their bytes except for white space between tokens, which is dropped.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.array { writer in

@@ -1,20 +1,24 @@
-/// Why a patch can't be read, or was not applied. The text is as it was.
+/// Why a patch could not be read or applied. The document is unchanged.
 public struct JSONPatchFault: Error, Equatable, Sendable {
+    /// What is wrong with the patch, or with the document it was applied to.
     public enum Reason: Equatable, Sendable {
-        /// The patch itself: what is wrong with it, and what to do.
+        /// The patch is not valid; the string says what is wrong and what to do.
         case malformed(String)
-        /// There is another value at this place, or none.
+        /// A `test` found another value at this place, or none.
         case testFailed(JSONPointer)
-        /// There is no such place, two members of one name on the way to it, or the document would grow too large.
+        /// There is no such place, an object on the path has two members of one name, or the document would grow too
+        /// large.
         case edit(JSONEditFault)
-        /// A move of the value at this place to a place within it.
+        /// A `move` of the value at this place to a place inside it.
         case moveIntoItself(JSONPointer)
     }
 
-    /// Position of the operation in the patch, from 0; nil if the patch is no list of operations at all.
+    /// Position of the operation in the patch, from 0; nil if the patch is not a list of operations.
     public let operation: Int?
+    /// Why this operation failed.
     public let reason: Reason
 
+    /// - Parameter operation: Position in the patch, from 0; nil for the patch as a whole.
     public init(_ reason: Reason, at operation: Int?) {
         self.operation = operation
         self.reason = reason
@@ -22,7 +26,7 @@ public struct JSONPatchFault: Error, Equatable, Sendable {
 }
 
 extension JSONPatchFault: CustomStringConvertible {
-    /// What is wrong and where. Names places of the document, but shows no values.
+    /// What is wrong and where. Has pointers into the document but none of its values.
     public var description: String {
         guard let operation else { return reason.description }
         return "operation \(operation): \(reason)"
@@ -30,6 +34,7 @@ extension JSONPatchFault: CustomStringConvertible {
 }
 
 extension JSONPatchFault.Reason: CustomStringConvertible {
+    /// The fault without the number of its operation.
     public var description: String {
         switch self {
         case .malformed(let what): what

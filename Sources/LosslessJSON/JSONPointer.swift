@@ -1,13 +1,14 @@
-/// A JSON Pointer: where a value stands in a document.
+/// A JSON Pointer: the path to a value in a document.
 ///
 /// - Note: Source: RFC 6901.
 public struct JSONPointer: Hashable, Sendable {
-    /// Reference tokens, unescaped. Empty: the whole document.
+    /// Reference tokens, unescaped. Empty for the whole document.
     public var tokens: [String]
 
+    /// - Parameter tokens: Unescaped: `~` and `/` stand for themselves.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// - Throws: ``JSONPointerFault`` if `text` is neither empty nor begins with "/", or has a "~" that is not part
+    /// - Throws: ``JSONPointerFault`` if `text` is not empty and does not begin with "/", or has a "~" that is not part
     ///   of "~0" or "~1".
     public init(_ text: String) throws(JSONPointerFault) {
         tokens = []
@@ -35,19 +36,22 @@ public struct JSONPointer: Hashable, Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
+    /// The pointer to a member or element of this value. The token is not escaped; an element is its index in digits.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
-    /// The pointer to what holds this value; nil for the whole document.
+    /// The pointer to the container of this value; nil for the whole document.
     public var parent: JSONPointer? { tokens.isEmpty ? nil : JSONPointer(tokens: tokens.dropLast()) }
 }
 
-/// Byte for byte, as members are found: strings that look the same may name different members.
+/// Tokens are compared byte for byte, as member names are: canonically equivalent strings may name different members.
 extension JSONPointer {
+    /// Compares UTF-8, not by canonical equivalence as `String` does.
     public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
         left.tokens.count == right.tokens.count
             && zip(left.tokens, right.tokens).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
     }
 
+    /// Over the UTF-8 of the tokens, to match `==`.
     public func hash(into hasher: inout Hasher) {
         for token in tokens {
             for byte in token.utf8 { hasher.combine(byte) }
@@ -57,6 +61,7 @@ extension JSONPointer {
 }
 
 extension JSONPointer: CustomStringConvertible {
+    /// The text form of RFC 6901, with "~" and "/" escaped; empty for the whole document.
     public var description: String {
         var result = ""
         for token in tokens {
@@ -73,10 +78,12 @@ extension JSONPointer: CustomStringConvertible {
     }
 }
 
+/// Why a text is not a JSON Pointer; both cases hold the whole text.
 public enum JSONPointerFault: Error, Equatable, Sendable, CustomStringConvertible {
     case missingSlash(String)
     case invalidEscape(String)
 
+    /// Contains the pointer, which may name members of documents.
     public var description: String {
         switch self {
         case .missingSlash(let text): "'\(text)' is not a JSON Pointer: it must be empty or begin with '/'"
@@ -86,7 +93,7 @@ public enum JSONPointerFault: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension JSONValue {
-    /// The value that `pointer` names below this one, or nil. Of duplicate members the last one.
+    /// The value that `pointer` leads to from this one, or nil. Of duplicate members, the last one.
     public func value(at pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {
@@ -107,7 +114,7 @@ extension JSONValue {
 }
 
 extension JSONPointer {
-    /// An array index: digits without a leading zero (RFC 6901, section 4); nil for everything else, "-" included.
+    /// An array index: digits without a leading zero (RFC 6901, section 4); nil for anything else, including "-".
     static func arrayPosition(_ token: String) -> Int? {
         guard token.utf8.allSatisfy({ (0x30...0x39).contains($0) }), token == "0" || !token.hasPrefix("0") else {
             return nil

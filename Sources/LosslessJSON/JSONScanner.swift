@@ -1,21 +1,21 @@
 extension JSONTape {
-    /// Checks the value that begins at `start` (after white space) against RFC 8259 and puts it on the tape.
+    /// Checks the value that begins at `start` (after white space) against RFC 8259 and appends it to the tape.
     ///
-    /// Strict: UTF-8 is checked (Unicode 15, table 3-7), nothing outside the grammar passes. Lone surrogates in `\u`
-    /// escapes are within the grammar and pass. One pass, no recursion, no allocation beyond the growth of the tape.
+    /// Strict: UTF-8 is checked (Unicode 15, table 3-7) and nothing outside the grammar passes. Lone surrogates in `\u`
+    /// escapes are within the grammar and pass. One pass, no recursion, no allocation but the growth of the tape.
     ///
     /// - Parameters:
-    ///   - text: May go on behind the value. Offsets on the tape are offsets in it.
-    ///   - start: Where to begin.
-    /// - Returns: The offset behind the value. A number at the very end of `text` counts as complete.
-    /// - Throws: ``JSONFault``, and leaves the tape as it was. `.unexpectedEnd`: the same call with more text may
-    ///   succeed. Anything else will not.
+    ///   - text: May have more after the value. Offsets on the tape are offsets in it.
+    ///   - start: The offset to begin at.
+    /// - Returns: The offset after the value. A number at the very end of `text` counts as complete.
+    /// - Throws: ``JSONFault``; the tape is then unchanged. After `.unexpectedEnd` the same call with more text may
+    ///   succeed, after any other fault it will not.
     public mutating func scanValue(
         in text: Span<UInt8>, from start: Int = 0, limits: JSONLimits = .documents
     ) throws(JSONFault) -> Int {
         precondition(start >= 0, "there is nothing before the text")
         let base = nodes.count
-        // A value has at most as many nodes as bytes: neither offsets nor indices can leave the reach of the tape.
+        // A value has at most as many nodes as bytes, so offsets and indices stay within the tape's 32 bits.
         let length = min(limits.length, Int(UInt32.max) - 1, Int(UInt32.max) - 1 - base)
         guard text.count <= length else { throw JSONFault(.tooLong(limit: length), at: length) }
         do throws(JSONFault) {
@@ -26,9 +26,10 @@ extension JSONTape {
         }
     }
 
-    /// Checks that `text` is one value with nothing but white space around it.
+    /// Checks that `text` is one value with only white space around it, and appends it to the tape.
     ///
     /// - Returns: The index of its node.
+    /// - Throws: ``JSONFault``; the tape is then unchanged.
     public mutating func scanDocument(
         _ text: Span<UInt8>, limits: JSONLimits = .documents
     ) throws(JSONFault) -> Int {
@@ -72,7 +73,7 @@ extension JSONTape {
                 if text[unchecked: at] != (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     if inObject { at = try scanMemberName(text, from: at, expected: .memberNameOrEnd) }
                     continue
-                }  // else it is empty, and closed below.
+                }  // Otherwise it is empty and is closed below.
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
                 at = try scanNumber(text, from: at)
             case UInt8(ascii: "t"): at = try scanLiteral("true", .true, text, from: at)
@@ -83,7 +84,7 @@ extension JSONTape {
                 throw JSONFault(.unexpectedByte(byte, expected: mayEnd ? .valueOrEndOfArray : .value), at: at)
             }
 
-            // A value has ended, or an empty container waits to be closed. Close containers until one goes on.
+            // A value has ended, or an empty container is still open. Close containers until one has another value.
             while true {
                 if open == Self.noParent { return at }
                 at = skipWhitespace(text, from: at)
@@ -106,7 +107,7 @@ extension JSONTape {
         }
     }
 
-    /// Completes the node of a container that ends before `end`. Returns the container around it.
+    /// Completes the node of a container that ends before `end`. Returns the parent container.
     @inline(__always)
     private mutating func close(_ node: Int, at end: Int) -> UInt32 {
         let parent = nodes[node].next
@@ -115,7 +116,7 @@ extension JSONTape {
         return parent
     }
 
-    /// A member name, its colon and the white space up to the value.
+    /// Scans a member name, its colon and the white space before the value.
     @inline(__always)
     private mutating func scanMemberName(
         _ text: Span<UInt8>, from start: Int, expected: JSONFault.Expectation
@@ -132,7 +133,7 @@ extension JSONTape {
         return skipWhitespace(text, from: colon + 1)
     }
 
-    /// A string, from its opening quote. Returns the offset behind the closing one.
+    /// Scans a string from its opening quote. Returns the offset after the closing one.
     @inline(__always)
     private mutating func scanString(_ text: Span<UInt8>, from start: Int) throws(JSONFault) -> Int {
         var at = start + 1
@@ -150,7 +151,7 @@ extension JSONTape {
                 at = try text.skipEscape(from: at)
             case 0x80...:
                 traits.insert(.nonASCII)
-                // They come in flocks.
+                // They mostly come in runs.
                 repeat {
                     at = try text.skipMultibyteScalar(from: at)
                 } while at < text.count && text[unchecked: at] >= 0x80

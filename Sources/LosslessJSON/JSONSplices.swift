@@ -1,6 +1,6 @@
-/// Replacements of byte ranges of one text, applied together: all that edits ever do to a document.
+/// Replacements of byte ranges of one text, applied together. Every edit of a document is made of them.
 ///
-/// Bytes outside the ranges are copied as they are.
+/// Bytes outside the ranges are copied unchanged.
 struct JSONSplices {
     private struct Splice {
         var range: Range<Int>
@@ -22,7 +22,7 @@ struct JSONSplices {
 
     func applied(to bytes: [UInt8]) -> [UInt8] { applied(to: bytes, in: bytes.indices) }
 
-    /// What becomes of `part`, which holds the ranges of all splices.
+    /// The bytes of `part` after the splices; all their ranges must lie in it.
     func applied(to bytes: [UInt8], in part: Range<Int>) -> [UInt8] {
         let ordered = splices.enumerated().sorted { left, right in
             (left.element.range.lowerBound, left.element.range.upperBound, left.offset)

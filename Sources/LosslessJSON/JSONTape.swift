@@ -1,9 +1,10 @@
-/// One value, or one member name, on the tape: 16 bytes whatever its size.
+/// One value or member name on the tape: always 16 bytes.
 struct JSONNode: Sendable {
-    /// Range in the text. Strings include their quotes, containers their brackets.
+    /// First byte in the text. Strings include their quotes, containers their brackets.
     var start: UInt32
     var end: UInt32
-    /// Index of the first node behind this value and everything in it. While a container is open: its parent.
+    /// Index of the first node after this value and everything in it. While a container is open: the index of its
+    /// parent.
     var next: UInt32
     var kind: JSONKind
     var traits: Traits
@@ -11,7 +12,7 @@ struct JSONNode: Sendable {
     struct Traits: OptionSet, Sendable {
         let rawValue: UInt8
 
-        /// A string with at least one backslash: its bytes are not its characters.
+        /// A string with at least one backslash: its bytes must be unescaped.
         static let escaped = Traits(rawValue: 1)
         /// A string with bytes outside ASCII.
         static let nonASCII = Traits(rawValue: 2)
@@ -30,12 +31,14 @@ struct JSONNode: Sendable {
     var range: Range<Int> { Int(start)..<Int(end) }
 }
 
-/// The values of a text in the order in which they begin, flat: who looks for a member skips whole values by `next`.
+/// The values of a text as a flat list, in the order in which they begin. A search for a member skips whole values by
+/// `next`.
 ///
-/// An object's node is followed by name, value, name, value …; an array's by its elements.
+/// An object's node is followed by name, value, name, value …; an array's node by its elements.
 public struct JSONTape: Sendable {
     var nodes: [JSONNode]
 
+    /// - Parameter minimumCapacity: Nodes to make room for, 16 bytes each.
     public init(minimumCapacity: Int = 0) {
         nodes = []
         nodes.reserveCapacity(minimumCapacity)
@@ -44,6 +47,7 @@ public struct JSONTape: Sendable {
     /// How many nodes are on the tape. The next scanned value gets this index.
     public var count: Int { nodes.count }
 
+    /// Empties the tape for the next text; by default it keeps its memory.
     public mutating func removeAll(keepingCapacity: Bool = true) { nodes.removeAll(keepingCapacity: keepingCapacity) }
 }
 
@@ -53,10 +57,10 @@ extension JSONTape {
     /// The kind of the value at `index`.
     public func kind(of index: Int) -> JSONKind { nodes[index].kind }
 
-    /// Whether the container at `index` holds anything.
+    /// Whether the container at `index` is not empty.
     public func hasChildren(_ index: Int) -> Bool { Int(nodes[index].next) > index + 1 }
 
-    /// Whether the value at `index` is this string, spelled without escapes.
+    /// Whether the value at `index` is this string, spelled without escapes. `bytes` is the text that was scanned.
     public func isString(_ index: Int, _ characters: StaticString, in bytes: [UInt8]) -> Bool {
         let node = nodes[index]
         guard node.kind == .string, !node.traits.contains(.escaped),

@@ -1,12 +1,13 @@
-/// Why an edit was not made. The text is as it was.
+/// Why an edit was not made. The text is unchanged.
 public enum JSONEditFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Two members of one object have this name.
+    /// Two members of one object have this name, so which one to edit would be a guess.
     case duplicateMember(name: String)
-    /// The pointer leads nowhere, or through something that is neither object nor array.
+    /// The pointer leads to no value, or through a value that is neither object nor array.
     case noSuchPlace(JSONPointer)
-    /// The new value is not JSON.
+    /// The new value is not JSON, or the edited text would exceed the limits.
     case invalidValue(JSONFault)
 
+    /// Has the name or the pointer in question, but no values of the document.
     public var description: String {
         switch self {
         case .duplicateMember(let name): "two members are named '\(name)'; which one to edit would be a guess"
@@ -19,10 +20,11 @@ public enum JSONEditFault: Error, Equatable, Sendable, CustomStringConvertible {
 extension JSONText {
     /// Replaces the value at `pointer`, or adds it as a member of the object that should hold it.
     ///
-    /// In an array the element must exist, or be "-": then the value is appended. Bytes that are there already give back
-    /// this very text.
+    /// In an array the element must exist, or the last token be "-", which appends the value. If the value has these
+    /// bytes already, the result is this same text.
     ///
-    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` if an object on the way names a member twice.
+    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` if an object on the path has two members of one name;
+    ///   ``JSONEditFault/noSuchPlace(_:)``; ``JSONEditFault/invalidValue(_:)``.
     public func setting(_ pointer: JSONPointer, to value: some Sequence<UInt8>) throws(JSONEditFault) -> JSONText {
         let value = try Self.checked(value)
         guard let name = pointer.tokens.last, let parent = pointer.parent else {
@@ -48,6 +50,8 @@ extension JSONText {
     }
 
     /// Inserts an element before the one at `pointer`; at the end if its last token is "-" or the array's length.
+    ///
+    /// - Throws: ``JSONEditFault``, as ``setting(_:to:)``; `noSuchPlace` too if the parent is not an array.
     public func inserting(_ value: some Sequence<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
         let value = try Self.checked(value)
@@ -69,6 +73,8 @@ extension JSONText {
     }
 
     /// Removes the member or element at `pointer`.
+    ///
+    /// - Throws: ``JSONEditFault``, as ``setting(_:to:)``; `noSuchPlace` too for the whole document.
     public func removing(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
         let container = try place(parent)
@@ -94,14 +100,14 @@ extension JSONText {
         return try applying(splices)
     }
 
-    /// The text with the splices made; itself if there are none.
+    /// The text with the splices applied; the same text if they change nothing.
     func applying(_ splices: JSONSplices) throws(JSONEditFault) -> JSONText {
         guard !splices.isEmpty else { return self }
         let edited = splices.applied(to: bytes)
         return edited == bytes ? self : try Self.edited(edited)
     }
 
-    /// A new value on its own: within the text, something like `1,"admin":true` would pass for JSON.
+    /// Scans a new value on its own: spliced into the text, something like `1,"admin":true` would pass as JSON.
     private static func checked(_ value: some Sequence<UInt8>) throws(JSONEditFault) -> [UInt8] {
         let value = Array(value)
         var tape = JSONTape()
@@ -109,12 +115,12 @@ extension JSONText {
         return value
     }
 
-    /// What an edit made is scanned like everything else: an edit can't make what is not JSON.
+    /// Scans the result like any other text, so that no edit can produce invalid JSON.
     private static func edited(_ bytes: [UInt8]) throws(JSONEditFault) -> JSONText {
         do throws(JSONFault) { return try JSONText(bytes) } catch { throw .invalidValue(error) }
     }
 
-    /// The value at `pointer`, on a way without duplicate members.
+    /// The value at `pointer`. Throws if an object on the path has duplicate members.
     func place(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONValue {
         var value = root
         for token in pointer.tokens {
@@ -127,7 +133,9 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// The bytes of this object as ``JSONText/removing(_:)`` would leave them, copied once out of the text that it stands in.
+    /// The bytes of this object without one member, as ``JSONText/removing(_:)`` would leave them, copied once.
+    ///
+    /// - Throws: ``JSONEditFault`` if there is no such member, or two members share a name.
     public func bytes(withoutMember name: String) throws(JSONEditFault) -> [UInt8] {
         var edit = try JSONObjectEdit(self)
         guard edit.remove(Array(name.utf8)[...]) else { throw .noSuchPlace(JSONPointer(tokens: [name])) }

@@ -1,12 +1,12 @@
 extension JSONText {
-    /// Applies a JSON Merge Patch: members of `patch` replace those of the text, null removes.
+    /// Applies a JSON Merge Patch: members of `patch` replace those of the text, null removes them.
     ///
-    /// Members that already have an equivalent value keep their bytes, so a patch that changes nothing gives back this
-    /// very text. New members follow the last one, in the patch's order and spelling. Of members that the patch names
-    /// twice the last one counts. Does not recurse.
+    /// Members that already have an equivalent value keep their bytes; a patch that changes nothing returns this same
+    /// text. New members come after the last one, in the patch's order and spelling. If the patch has a member twice,
+    /// the last one counts. Does not recurse.
     ///
-    /// - Parameter numbersAsWritten: Whether another spelling of a number is another value.
-    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` where an object to be changed names a member twice.
+    /// - Parameter numbersAsWritten: Whether another spelling of the same number is another value.
+    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` if an object to change has two members of one name.
     /// - Note: Source: RFC 7396.
     public func merging(_ patch: JSONValue, numbersAsWritten: Bool = false) throws(JSONEditFault) -> JSONText {
         guard patch.kind == .object, root.kind == .object else {
@@ -37,8 +37,8 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// What a merge patch leaves of this value where there was no object before: members that are null are gone, those
-    /// of objects in arrays excepted.
+    /// The value that a merge patch stores where there was no object before: without members that are null, except in
+    /// objects inside arrays.
     func withoutNulls() -> [UInt8] {
         var splices = JSONSplices()
         var objects = [self]

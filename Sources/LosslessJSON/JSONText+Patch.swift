@@ -1,18 +1,16 @@
 extension JSONText {
-    /// Applies a JSON Patch, operation by operation in its order: all of them or none.
+    /// Applies the operations of a JSON Patch in order: all of them or none.
     ///
-    /// Bytes that no operation names stay as they are: numbers, white space, the order of members. A member that is
-    /// replaced keeps its place, an added one follows the last. `test` compares as ``JSONValue/isEquivalent(to:)``
-    /// does; where there is no value the test fails.
+    /// Bytes that no operation names stay: numbers, white space, the order of members. A replaced member keeps its
+    /// place, an added one comes last. `test` compares as ``JSONValue/isEquivalent(to:numbersAsWritten:)`` does and
+    /// fails if there is no value.
     ///
-    /// Every operation that changes something makes a new text and scans all of it: a long patch on a large document
-    /// costs their product. Operations that change nothing share the text, and a patch of nothing else gives back this
-    /// very one. Does not recurse.
+    /// Every operation that changes something copies and scans the whole text, so the cost is the length of the patch
+    /// times the size of the document. A patch that changes nothing returns this same text. Does not recurse.
     ///
-    /// - Throws: ``JSONPatchFault`` for the first operation that can't be done. A copy is refused as
-    ///   ``JSONFault/Reason/tooLong(limit:)`` where the document and the value together exceed 32 MiB: each copy can
-    ///   double a document.
-    /// - Note: Source: RFC 6902, sections 4 and 5. What it leaves open: the whole document can't be removed.
+    /// - Throws: ``JSONPatchFault`` for the first operation that fails. Since each copy can double a document, a copy
+    ///   fails with ``JSONFault/Reason/tooLong(limit:)`` if document and value together exceed 32 MiB.
+    /// - Note: Source: RFC 6902, sections 4 and 5. Where the RFC is silent: removing the whole document fails.
     public func applying(_ patch: JSONPatch) throws(JSONPatchFault) -> JSONText {
         var text = self
         for (position, operation) in patch.operations.enumerated() {
@@ -28,7 +26,7 @@ extension JSONText {
         return text
     }
 
-    /// What speaks against the operation though its places can be found.
+    /// Why the operation must fail although its places exist; nil if it need not.
     private func objection(to operation: JSONPatch.Operation) throws(JSONEditFault) -> JSONPatchFault.Reason? {
         switch operation {
         case .test(let pointer, let value):
@@ -62,7 +60,7 @@ extension JSONText {
         }
     }
 
-    /// Some times the largest document that a gateway takes (20 MiB).
+    /// More than the largest document that a gateway accepts (20 MiB).
     private static let copyLimit = 32 << 20
 
     private func adding(_ value: ArraySlice<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
@@ -74,7 +72,7 @@ extension JSONText {
 }
 
 extension JSONPointer {
-    /// Whether this place is below the other one.
+    /// Whether this place is inside the other one.
     fileprivate func isWithin(_ other: JSONPointer) -> Bool {
         tokens.count > other.tokens.count && JSONPointer(tokens: Array(tokens.prefix(other.tokens.count))) == other
     }

@@ -1,24 +1,28 @@
-/// Checked JSON: the bytes exactly as they came, and the tape that says what is where.
+/// Checked JSON: the bytes exactly as received, and the tape that indexes them.
 ///
-/// Immutable, and shared rather than copied. A text may hold several values one behind the other (the documents of a
-/// batch); ``root`` is the first.
+/// Immutable, and shared rather than copied. A text may hold several values in a row (the documents of a batch);
+/// ``root`` is the first.
 public final class JSONText: Sendable {
+    /// UTF-8, with any white space around the values.
     public let bytes: [UInt8]
     let nodes: [JSONNode]
 
-    /// Takes bytes together with the tape that was scanned from them.
+    /// Nothing is checked again: `tape` must have been scanned from these bytes.
     public init(bytes: [UInt8], tape: JSONTape) {
         self.bytes = bytes
         nodes = tape.nodes
     }
 
-    /// Checks that `bytes` are one JSON value.
+    /// Checks that `bytes` are one JSON value with only white space around it.
+    ///
+    /// - Throws: ``JSONFault`` at the first byte that is not valid, or if a limit is exceeded.
     public convenience init(_ bytes: [UInt8], limits: JSONLimits = .documents) throws(JSONFault) {
         var tape = JSONTape(minimumCapacity: 16 + bytes.count / 24)
         _ = try tape.scanDocument(bytes.span, limits: limits)
         self.init(bytes: bytes, tape: tape)
     }
 
+    /// As ``init(_:limits:)`` with the UTF-8 of `text`; offsets in faults count bytes.
     public convenience init(_ text: String, limits: JSONLimits = .documents) throws(JSONFault) {
         try self.init(Array(text.utf8), limits: limits)
     }
@@ -26,14 +30,14 @@ public final class JSONText: Sendable {
     /// The first value of the text.
     public var root: JSONValue { JSONValue(text: self, index: 0) }
 
-    /// The value whose node has this index, as ``JSONTape/scanValue(in:from:limits:)`` was about to give it.
+    /// The value whose node has this index: ``JSONTape/count`` before it was scanned.
     public func value(at index: Int) -> JSONValue { JSONValue(text: self, index: index) }
 
     func node(_ index: Int) -> JSONNode { nodes[index] }
 }
 
 extension JSONValue {
-    /// The value as a text of its own, with its bytes copied: what it came from can go. Nil never happens for a value
-    /// within the default limits.
+    /// The value as a text of its own, copied and scanned again, so that it does not keep the larger text in memory.
+    /// Nil only if it exceeds the default limits.
     public func copied() -> JSONText? { try? JSONText(Array(bytes)) }
 }

@@ -1,10 +1,11 @@
 extension JSONValue {
-    /// Whether a gateway that got one of the two may well hand out the other: members in any order, numbers that are
-    /// equal though spelled differently, strings by their characters. Of duplicate members the last one counts.
+    /// Whether a gateway that stored one value may return the other: members in any order, equal numbers in different
+    /// spellings, strings with different escapes. Of duplicate members, the last one counts.
     ///
-    /// Gateways sort members and normalise floats; a value must not be sent again and again for that. Does not recurse.
+    /// Gateways sort members and normalise floats; that must not cause the same value to be written again and again.
+    /// Does not recurse.
     ///
-    /// - Parameter numbersAsWritten: Whether numbers that are spelled differently are different all the same.
+    /// - Parameter numbersAsWritten: Whether equal numbers with different spellings count as different.
     public func isEquivalent(to other: JSONValue, numbersAsWritten: Bool = false) -> Bool {
         var pairs = [(self, other)]
         while let (left, right) = pairs.popLast() {

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// The value as a text of its own, like ``copied()``, but with its part of the tape: it is not scanned again, and
-    /// the limits that it was scanned with do not matter.
+    /// The value as a text of its own, like ``copied()``, but with its part of the tape instead of a second scan, so no
+    /// limits apply.
     func detached() -> JSONText {
         let start = range.lowerBound
         var tape = JSONTape()
@@ -12,7 +12,7 @@ extension JSONValue {
         return JSONText(bytes: Array(bytes), tape: tape)
     }
 
-    /// The value's bytes without the white space between its parts: one line, whatever the document looks like.
+    /// The value's bytes without white space between tokens: always one line.
     var compactBytes: [UInt8] {
         var compact: [UInt8] = []
         compact.reserveCapacity(range.count)

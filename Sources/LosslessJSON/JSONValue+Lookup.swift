@@ -1,8 +1,8 @@
-/// What runs once for every change of a feed: over the tape itself, without a copy and without an allocation.
+/// Lookups that run for every change of a feed: on the tape itself, without copies or allocations.
 extension JSONValue {
-    /// The member of this name; of duplicates the last one. Nil if there is none or this is not an object.
+    /// The member of this name; of duplicates, the last one. Nil if there is none or this is not an object.
     ///
-    /// The same answer as ``member(_:)`` gives, at a fraction of its cost.
+    /// Same result as ``member(_:)``, at a fraction of the cost.
     package func member(named name: [UInt8]) -> JSONValue? {
         let tape = text.nodes
         let content = text.bytes
@@ -32,8 +32,8 @@ extension JSONValue {
 
     /// Calls `body` for each member of an object, duplicates included, in the order of the text.
     ///
-    /// - Parameter body: Takes the name as it is spelled between its quotes, whether that spelling has escapes, and the
-    ///   tape index of the value.
+    /// - Parameter body: Gets the name as spelled between its quotes, whether that has escapes, and the tape index of
+    ///   the value.
     package func forEachMember(_ body: (_ name: Span<UInt8>, _ isEscaped: Bool, _ value: Int) -> Void) {
         let tape = text.nodes
         let content = text.bytes
@@ -50,7 +50,7 @@ extension JSONValue {
         }
     }
 
-    /// Calls `body` with what stands between a string's quotes, escapes not resolved.
+    /// Calls `body` with the bytes between a string's quotes, escapes not resolved. The value must be a string.
     package func withRawContent<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -59,7 +59,7 @@ extension JSONValue {
         return try body(content.span.extracting(range.lowerBound + 1..<range.upperBound - 1))
     }
 
-    /// The first name that two members of one object have, at any depth; nil if there is none. Does not recurse.
+    /// The first member name that appears twice in one object, at any depth; nil if there is none. Does not recurse.
     package var duplicateMemberName: String? {
         let end = Int(node.next)
         for at in index..<end where text.nodes[at].kind == .object {

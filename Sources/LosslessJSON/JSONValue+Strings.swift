@@ -1,31 +1,31 @@
 extension JSONValue {
     /// The characters of a string, escapes resolved; nil if the value is not a string.
     ///
-    /// A lone surrogate escape becomes U+FFFD: for display and comparison only. What goes back to a gateway is made of
-    /// ``bytes``.
+    /// A lone surrogate becomes U+FFFD, so use it for display and comparison only. What is sent back to a gateway is
+    /// made from ``bytes``.
     public var string: String? {
         utf8.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The UTF-8 of a string, escapes resolved; nil if the value is not a string.
+    /// The UTF-8 of ``string``; nil if the value is not a string.
     public var utf8: [UInt8]? {
         guard kind == .string else { return nil }
         return isEscaped ? unescaped(keepingHalves: false) : Array(rawContent)
     }
 
-    /// A string with at least one escape: ``rawContent`` is not its characters.
+    /// Whether this is a string with at least one escape, so that ``rawContent`` is not its characters.
     public var isEscaped: Bool { node.traits.contains(.escaped) }
 
-    /// A string without escapes and without bytes outside ASCII.
+    /// Whether this is a string without escapes and without bytes outside ASCII.
     public var isPlainASCII: Bool { kind == .string && node.traits.isEmpty }
 
-    /// What stands between a string's quotes, escapes not resolved.
+    /// The bytes between a string's quotes, escapes not resolved. The value must be a string.
     public var rawContent: ArraySlice<UInt8> {
         let range = range
         return text.bytes[range.lowerBound + 1..<range.upperBound - 1]
     }
 
-    /// Whether this is a string of exactly these characters, given as UTF-8. A string with a lone surrogate is none.
+    /// Whether this is a string of exactly these characters, given as UTF-8. Never true for one with a lone surrogate.
     public func isString(_ characters: some Collection<UInt8>) -> Bool {
         guard kind == .string else { return false }
         return self.characters.elementsEqual(characters)
@@ -38,25 +38,25 @@ extension JSONValue {
         return text.withUTF8 { characters.elementsEqual($0) }
     }
 
-    /// What strings are compared by: two have the same bytes here exactly if they have the same code units.
+    /// The form in which strings are compared: equal bytes if and only if the strings have equal UTF-16 code units.
     ///
-    /// UTF-8 with escapes resolved, but a lone surrogate is the three bytes of its code point (WTF-8), which no UTF-8 text
-    /// has. Copied only if there are escapes to resolve. Empty for what is not a string.
+    /// UTF-8 with escapes resolved; a lone surrogate is the three bytes of its code point (WTF-8), which never occur in
+    /// UTF-8. Copied only if there are escapes. Empty if the value is not a string.
     package var characters: ArraySlice<UInt8> {
         guard kind == .string else { return [] }
         return isEscaped ? unescaped(keepingHalves: true)[...] : rawContent
     }
 
-    /// Whether this is a string that text can hold: one without lone surrogates.
+    /// Whether this is a string without lone surrogates, which a Swift `String` can hold.
     package var isText: Bool {
         guard kind == .string else { return false }
         guard isEscaped else { return true }
         let bytes = characters
-        // In UTF-8 no byte from A0 on follows ED.
+        // In UTF-8, ED is never followed by a byte of A0 or more.
         return !zip(bytes, bytes.dropFirst()).contains { $0 == 0xED && $1 >= 0xA0 }
     }
 
-    /// - Parameter keepingHalves: Whether a lone surrogate stays what it is (WTF-8), or becomes U+FFFD.
+    /// - Parameter keepingHalves: Whether a lone surrogate is kept (as WTF-8) or becomes U+FFFD.
     private func unescaped(keepingHalves: Bool) -> [UInt8] {
         var result: [UInt8] = []
         let content = rawContent

@@ -1,9 +1,11 @@
-/// A value within a ``JSONText``: two words, copied freely, nothing decoded until it is asked for.
+/// A value within a ``JSONText``: two words, cheap to copy; nothing is decoded until asked for.
 public struct JSONValue: Sendable {
+    /// Kept in memory, whole, by every value in it.
     public let text: JSONText
-    /// Index of the value's node on the tape.
+    /// Index of the value's node on the text's tape.
     public let index: Int
 
+    /// - Parameter index: Must be the node of a value or name on the tape of `text`; not checked here.
     public init(text: JSONText, index: Int) {
         self.text = text
         self.index = index
@@ -11,12 +13,13 @@ public struct JSONValue: Sendable {
 
     var node: JSONNode { text.nodes[index] }
 
+    /// Read from the tape: costs nothing, whatever the size of the value.
     public var kind: JSONKind { node.kind }
 
-    /// Where the value stands in ``JSONText/bytes``; strings with their quotes, containers with their brackets.
+    /// The value's place in ``JSONText/bytes``; includes a string's quotes and a container's brackets.
     public var range: Range<Int> { node.range }
 
-    /// The value's own text, without a copy.
+    /// The value's JSON, not copied; includes a string's quotes.
     public var bytes: ArraySlice<UInt8> { text.bytes[range] }
 
     /// True, false, or nil if the value is not a boolean.
@@ -28,13 +31,13 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The value of a number without fraction and exponent that fits; nil for everything else.
+    /// A number without fraction or exponent that fits into `Int`; nil for anything else.
     public var integer: Int? {
         guard kind == .number, node.traits.contains(.integer) else { return nil }
         return Int(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// How many members or elements the value has; 0 for what is not a container.
+    /// How many members or elements the value has; 0 if it is not a container. Counts them on each call.
     public var childCount: Int {
         switch kind {
         case .object: members.reduce(0) { count, _ in count + 1 }
@@ -47,9 +50,11 @@ public struct JSONValue: Sendable {
 // MARK: - Containers
 
 extension JSONValue {
-    /// A member of an object. `name` is a value of kind string.
+    /// A member of an object.
     public struct Member: Sendable {
+        /// Always of kind string; may have escapes.
         public let name: JSONValue
+        /// May be of any kind.
         public let value: JSONValue
 
         /// From the name's opening quote to the end of the value.
@@ -62,11 +67,13 @@ extension JSONValue {
     /// The elements; none if this is not an array.
     public var elements: Elements { Elements(text: text, at: index + 1, end: kind == .array ? Int(node.next) : 0) }
 
+    /// Iterates over name and value pairs on the tape, without allocations.
     public struct Members: Sequence, IteratorProtocol, Sendable {
         let text: JSONText
         var at: Int
         let end: Int
 
+        /// Skips the whole value of the member before.
         public mutating func next() -> Member? {
             guard at < end else { return nil }
             let name = JSONValue(text: text, index: at)
@@ -76,11 +83,13 @@ extension JSONValue {
         }
     }
 
+    /// Iterates over the elements of an array on the tape, without allocations.
     public struct Elements: Sequence, IteratorProtocol, Sendable {
         let text: JSONText
         var at: Int
         let end: Int
 
+        /// Skips everything inside the element before.
         public mutating func next() -> JSONValue? {
             guard at < end else { return nil }
             let value = JSONValue(text: text, index: at)
@@ -89,20 +98,23 @@ extension JSONValue {
         }
     }
 
-    /// The member of this name. Of duplicates the last one, as gateways decide. Nil if there is none.
+    /// The member of this name, given as UTF-8; of duplicates, the last one, as in gateways. Nil if there is none or
+    /// this is not an object. Looks at all members.
     public func member(_ name: some Collection<UInt8>) -> JSONValue? {
         var found: JSONValue?
         for member in members where member.name.isString(name) { found = member.value }
         return found
     }
 
+    /// The member of this name, as ``member(_:)``, without making a `String`.
     public subscript(name: StaticString) -> JSONValue? {
         member(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
     }
 
+    /// The member of this name, as ``member(_:)``.
     public subscript(name: String) -> JSONValue? { member(name.utf8) }
 
-    /// The element at `position`, or nil.
+    /// The element at `position`, from 0; nil if there is none or this is not an array. Steps over the ones before it.
     public func element(_ position: Int) -> JSONValue? {
         guard position >= 0 else { return nil }
         var elements = elements

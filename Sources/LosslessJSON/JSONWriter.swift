@@ -1,21 +1,25 @@
-/// Writes compact JSON, byte by byte, in the order of the calls.
+/// Writes compact JSON in the order of the calls.
 ///
-/// Commas are its business, correctness of the nesting is the caller's.
+/// It sets the commas; the caller must nest correctly and write one value after each name.
 public struct JSONWriter: Sendable {
+    /// The JSON written so far; complete once all containers are closed.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
+    /// - Parameter minimumCapacity: Bytes to make room for.
     public init(minimumCapacity: Int = 0) { bytes.reserveCapacity(minimumCapacity) }
 
+    /// Writes an object; `members` writes its names and values.
     public mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
         try container(UInt8(ascii: "{"), UInt8(ascii: "}"), members)
     }
 
+    /// Writes an array; `elements` writes its values.
     public mutating func array(_ elements: (inout JSONWriter) throws -> Void) rethrows {
         try container(UInt8(ascii: "["), UInt8(ascii: "]"), elements)
     }
 
-    /// A member's name. Its value is the next thing written.
+    /// Writes a member's name. The next call must write its value.
     public mutating func name(_ name: some StringProtocol) {
         separate()
         bytes.appendJSONString(name.utf8)
@@ -23,18 +27,22 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Writes a string with its quotes, escaping only what must be.
     public mutating func string(_ value: some StringProtocol) {
         separate()
         bytes.appendJSONString(value.utf8)
     }
 
+    /// Writes all digits, also beyond 2^53.
     public mutating func integer(_ value: some BinaryInteger) { raw(String(value).utf8) }
 
+    /// Writes `true` or `false`.
     public mutating func bool(_ value: Bool) { raw(value ? "true".utf8 : "false".utf8) }
 
+    /// Writes `null`.
     public mutating func null() { raw("null".utf8) }
 
-    /// A value that is JSON text already.
+    /// Writes a value that is JSON already, unchecked and unchanged.
     public mutating func raw(_ json: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -58,21 +66,25 @@ public struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
+    /// Writes a name and its string; escapes both.
     public mutating func member(_ name: String, string value: some StringProtocol) {
         self.name(name)
         string(value)
     }
 
+    /// Writes a name and its integer.
     public mutating func member(_ name: String, integer value: some BinaryInteger) {
         self.name(name)
         integer(value)
     }
 
+    /// Writes a name and `true` or `false`.
     public mutating func member(_ name: String, bool value: Bool) {
         self.name(name)
         bool(value)
     }
 
+    /// Writes a name and a value that is JSON already, unchecked.
     public mutating func member(_ name: String, raw json: some Sequence<UInt8>) {
         self.name(name)
         raw(json)
@@ -80,9 +92,9 @@ extension JSONWriter {
 }
 
 extension [UInt8] {
-    /// Appends a JSON string, quotes included. `characters` is UTF-8; only what must be escaped is.
+    /// Appends a JSON string with its quotes. `characters` is UTF-8; only what must be escaped is escaped.
     ///
-    /// Goes through contiguous memory: a sequence from another module would cost a witness call for each byte.
+    /// Reads contiguous memory: a generic sequence from another module would cost a witness call per byte.
     public mutating func appendJSONString(_ characters: some Sequence<UInt8>) {
         append(UInt8(ascii: "\""))
         if characters.withContiguousStorageIfAvailable({ appendEscaped($0.span) }) == nil {

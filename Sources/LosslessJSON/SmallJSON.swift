@@ -1,9 +1,9 @@
 internal import CJSONC
 
-/// A small JSON answer, read by json-c and copied out: server greetings, errors, rows of `_bulk_docs`.
+/// A small JSON answer, read by json-c and copied: server greetings, errors, rows of `_bulk_docs`.
 ///
-/// Never a document: json-c clamps integers beyond 64 bits and cuts names at `\u0000`. What else it lets pass though
-/// RFC 8259 refuses it (`NaN`, `'name'`, `5.`, raw control characters), the scanner has refused before.
+/// Never used for documents: json-c clamps integers beyond 64 bits and cuts names at `\u0000`. Other input that json-c
+/// accepts against RFC 8259 (`NaN`, `'name'`, `5.`, raw control characters) is refused by the scanner first.
 public indirect enum SmallJSON: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -13,10 +13,10 @@ public indirect enum SmallJSON: Equatable, Sendable {
     case array([SmallJSON])
     case object([String: SmallJSON])
 
-    /// What answers may be. json-c recurses when it frees a tree, and counts bytes in 32 bits.
+    /// json-c recurses when it frees a tree, and counts bytes in 32 bits.
     private static let limits = JSONLimits(depth: 64, length: Int(Int32.max) - 1)
 
-    /// Nil if `bytes` are not one JSON value with nothing but white space behind it.
+    /// Nil if `bytes` are not one JSON value with only white space around it, or are nested deeper than 64 levels.
     public init?(_ bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         var tape = JSONTape()
@@ -25,7 +25,7 @@ public indirect enum SmallJSON: Equatable, Sendable {
         else { return nil }
         defer { json_tokener_free(tokener) }
         json_tokener_set_flags(tokener, Int32(JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8))
-        // The final NUL is what ends a number or a word at the top level.
+        // Without the final NUL, json-c would wait for more of a number or literal at the top level.
         let terminated = bytes.map { CChar(bitPattern: $0) } + [0]
         let tree = terminated.withUnsafeBufferPointer { buffer in
             json_tokener_parse_ex(tokener, buffer.baseAddress, Int32(buffer.count))
@@ -62,34 +62,38 @@ public indirect enum SmallJSON: Equatable, Sendable {
         }
     }
 
-    /// json-c keeps a double's source text when it prints it.
+    /// json-c prints a double with its source text.
     private static func text(of node: OpaquePointer?) -> String {
         String(cString: json_object_to_json_string_ext(node, JSON_C_TO_STRING_PLAIN))
     }
 }
 
 extension SmallJSON {
-    /// A member of an object; nil for everything else.
+    /// A member of an object; nil if there is none or this is not an object.
     public subscript(name: String) -> SmallJSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
+    /// Nil if the value is not a string.
     public var string: String? {
         guard case .string(let value) = self else { return nil }
         return value
     }
 
+    /// Nil if the value is not a number, has a fraction or exponent, or does not fit into `Int`.
     public var integer: Int? {
         guard case .number(let text) = self else { return nil }
         return Int(text)
     }
 
+    /// Nil if the value is not a boolean.
     public var bool: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
+    /// Nil if the value is not an array.
     public var elements: [SmallJSON]? {
         guard case .array(let elements) = self else { return nil }
         return elements

@@ -1,10 +1,10 @@
-/// The parts of JSON's grammar below the token: what may stand inside a string or a number.
+/// The lowest level of JSON's grammar: what may be inside a string or a number.
 extension Span<UInt8> {
-    /// The first byte at or after `start` that does not simply go on with a string: a quote, a backslash, a control
-    /// character or a byte outside ASCII; `count` if there is none.
+    /// The offset of the first byte at or after `start` that is not an ordinary character of a string: a quote, a
+    /// backslash, a control character or a byte outside ASCII; `count` if there is none.
     ///
-    /// Eight bytes a step. In `found`, the lowest set bit always marks such a byte; higher bits may be wrong, because a
-    /// borrow runs upwards only.
+    /// Eight bytes per step. In `found`, the lowest set bit always marks such a byte; higher bits may be wrong, because
+    /// borrows only propagate upwards.
     @inline(__always)
     func indexOfStringStop(from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -70,7 +70,7 @@ extension Span<UInt8> {
             guard self[unchecked: at] >= lowest, self[unchecked: at] <= highest else {
                 throw JSONFault(.invalidUTF8, at: start)
             }
-            // Only the second byte is ever bound more narrowly.
+            // Only the second byte may have a narrower range.
             (lowest, highest) = (0x80, 0xBF)
             at += 1
         }

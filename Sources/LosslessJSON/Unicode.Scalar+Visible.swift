@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-    /// Whether a terminal shows the character as itself. Control characters do not, nor do line separators, characters
-    /// that change the direction of text or take no room, and characters without a meaning of their own.
+    /// Whether a terminal shows the character as itself. False for control and format characters (which change the
+    /// direction of text or have no width), line and paragraph separators, private use and unassigned characters.
     package var isVisible: Bool {
         if isASCII { return value >= 0x20 && value != 0x7F }
         switch properties.generalCategory {
@@ -9,7 +9,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// The character as JSON escapes it: `\u001b`; beyond U+FFFF two escapes.
+    /// The character as a JSON escape such as `\u001b`; two escapes above U+FFFF.
     package var jsonEscape: String {
         String(self).utf16.reduce(into: "") { text, unit in
             let digits = String(unit, radix: 16)

@@ -1,15 +1,15 @@
-/// A character of a JSON string that is spelled `\uXXXX`, or with two of these escapes.
+/// A character of a JSON string that is written as `\uXXXX`, or as two such escapes.
 ///
 /// - Note: Source: RFC 8259, sections 7 and 8.2.
 package enum UnicodeEscape {
-    /// - Parameter end: The index behind the escape, or behind the pair.
+    /// - Parameter end: The index after the escape, or after the pair.
     case scalar(Unicode.Scalar, end: Int)
-    /// Half of a surrogate pair without its other half: no text can hold it.
+    /// Half of a surrogate pair without the other half, which no valid Unicode text can hold.
     case loneSurrogate(UInt16, end: Int)
 
-    /// Nil if something else stands at `start`.
+    /// Nil if there is no such escape at `start`.
     ///
-    /// - Parameter content: Of a string in checked JSON.
+    /// - Parameter content: The raw content of a string in checked JSON.
     package init?(_ content: ArraySlice<UInt8>, at start: Int) {
         guard let unit = Self.codeUnit(content, at: start) else { return nil }
         let end = start + 6

@@ -1,24 +1,26 @@
 import Glibc
 
-/// A program started by a test, with nothing on its input and its output to be read; it dies with this object.
+/// A program that a test starts. Its input is a pipe that stays open and empty; it is killed when this object goes.
 ///
 /// `posix_spawn` and not Foundation's `Process`, which LeakSanitizer finds to leak (Swift 6.3).
 package final class ChildProcess: Sendable {
+    /// Its process id; may belong to another process once ``wait()`` has returned.
     package let id: Int32
     private let output: Int32
     private let input: Int32
     private let status = Monitor<Int32?>(nil)
 
     /// - Parameters:
-    ///   - arguments: The path of the program and what it is called with.
-    ///   - environment: Set beside, and before, what this process has in its own.
-    ///   - errors: The file that gets what it writes to standard error.
+    ///   - arguments: The path of the program (`PATH` is not searched), then its arguments.
+    ///   - environment: Variables added in front of this process's own.
+    ///   - errors: The file for its standard error; created or truncated.
+    /// - Throws: ``TestServerError`` if a pipe or the process can't be made.
     package init(
         _ arguments: [String], environment: [String: String] = [:], errors: String = "/dev/null"
     ) throws {
         var (inputEnds, outputEnds): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&inputEnds) == 0, pipe(&outputEnds) == 0 else { throw TestServerError(call: "pipe") }
-        // Others started meanwhile must not hold them open.
+        // Child processes started at the same time must not inherit them and keep them open.
         for end in inputEnds + outputEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -54,10 +56,10 @@ package final class ChildProcess: Sendable {
         close(output)
     }
 
-    /// The next line that it prints, without its end; nil if there is none.
+    /// The next line of its standard output, without the line feed; nil at the end. An unfinished last line is dropped.
     package func readLine() async -> String? { await onThreadOfItsOwn { self.blockForLine() } }
 
-    /// All that it prints until it closes its output.
+    /// Everything it prints until it closes its standard output.
     package func readToEnd() async -> [UInt8] {
         await onThreadOfItsOwn {
             var bytes: [UInt8] = []
@@ -66,30 +68,30 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until it has ended; returns its exit code, or minus the signal that ended it.
+    /// Waits until it has ended; returns its exit code, or the negated number of the signal that ended it.
     @discardableResult package func wait() async -> Int32 { await onThreadOfItsOwn { self.blockUntilEnd() } }
 
-    /// Asks it to end (SIGTERM), and waits until it has.
+    /// Sends SIGTERM and waits until it has ended. Returns the same as ``wait()``.
     @discardableResult package func stop() async -> Int32 {
         signal(SIGTERM)
         return await wait()
     }
 
-    /// Ends it at once, without a farewell.
+    /// Sends SIGKILL and blocks until it has ended.
     package func kill() {
         signal(SIGKILL)
         blockUntilEnd()
     }
 
-    /// Sends it a signal.
+    /// Does nothing once the process has been waited for.
     package func signal(_ number: Int32) {
-        // Under the lock: the number of a process that was waited for may be another's.
+        // Under the lock: once a process has been waited for, its id may belong to another.
         status.with { if $0 == nil { _ = Glibc.kill(id, number) } }
     }
 
-    // MARK: - For threads that may block
+    // MARK: - Blocking calls
 
-    /// Some of what it has printed; empty at the end.
+    /// The next bytes it prints, at most `count`; empty at the end.
     func blockForOutput(upTo count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = Glibc.read(output, &bytes, count)
@@ -106,7 +108,7 @@ package final class ChildProcess: Sendable {
     }
 
     @discardableResult func blockUntilEnd() -> Int32 {
-        // Without the lock, so that it can be sent signals meanwhile.
+        // Without the lock, so that signals can be sent meanwhile.
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return status.with { status in

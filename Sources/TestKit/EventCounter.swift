@@ -1,11 +1,11 @@
-/// Counts things that happen on one side of a test and lets the other side wait for the n-th, instead of sleeping.
+/// Counts events on one side of a test, so that the other side can wait for the n-th instead of sleeping.
 package final class EventCounter: Sendable {
     private struct State: Sendable {
         var count = 0
         var nextWaiter = 0
         var waiters: [Int: (goal: Int, continuation: UnsafeContinuation<Void, Never>)] = [:]
 
-        /// Takes out everybody who need not wait any longer.
+        /// Removes and returns the waiters whose goal is reached.
         mutating func takeServed() -> [UnsafeContinuation<Void, Never>] {
             let served = waiters.filter { $0.value.goal <= count }
             for key in served.keys { waiters[key] = nil }
@@ -15,11 +15,13 @@ package final class EventCounter: Sendable {
 
     private let state = Monitor(State())
 
+    /// Starts at 0.
     package init() {}
 
+    /// How many events there have been.
     package var count: Int { state.with(\.count) }
 
-    /// It has happened once more.
+    /// Counts one event and wakes the waiters whose goal it reaches.
     package func increment() {
         let served = state.with { state in
             state.count += 1
@@ -28,7 +30,7 @@ package final class EventCounter: Sendable {
         for continuation in served { continuation.resume() }
     }
 
-    /// Waits until it has happened `goal` times in all. Returns early if the task is cancelled.
+    /// Waits until there have been `goal` events since the start. Returns early if the task is cancelled.
     package func wait(for goal: Int) async {
         let key = state.with { state in
             state.nextWaiter += 1
@@ -48,7 +50,7 @@ package final class EventCounter: Sendable {
         }
     }
 
-    /// The same for a thread that may block.
+    /// ``wait(for:)`` for a thread that may block.
     package func block(until goal: Int) {
         state.block { $0.count >= goal }
     }

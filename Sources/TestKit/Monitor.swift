@@ -1,12 +1,13 @@
 import Glibc
 
-/// A value under a lock that threads can wait on until it is as they want it. For threads of a test server, which may
-/// block; tasks wait on an ``EventCounter``.
+/// A value under a lock; a thread can wait until it meets a condition. For threads of a test server, which may block;
+/// tasks wait on an ``EventCounter``.
 package final class Monitor<Value: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var value: Value
 
+    /// - Parameter value: What the monitor holds at first.
     package init(_ value: Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
@@ -20,7 +21,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Looks at the value or changes it, and lets waiting threads look again.
+    /// Reads or changes the value under the lock, then wakes all waiting threads to check again.
     package func with<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -30,7 +31,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Blocks the thread until `isMet`.
+    /// Blocks the thread until `isMet` is true, without a time limit.
     package func block(until isMet: (Value) -> Bool) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -1,26 +1,29 @@
 internal import Foundation
 
-/// Damages texts at random, the same way for the same seed.
+/// Random damage to texts for fuzz tests; the same seed gives the same damage.
 package struct Mutations: RandomNumberGenerator {
     private var random: SplitMix64
-    /// What is put in; the syntax of what is damaged.
+    /// What is inserted: tokens of the damaged syntax.
     private let pieces: [[UInt8]]
 
+    /// - Parameter pieces: Tokens of the syntax under test, inserted at random; must not be empty.
     package init(seed: UInt64, pieces: [String]) {
         random = SplitMix64(seed: seed)
         self.pieces = pieces.map { Array($0.utf8) }
     }
 
-    /// How many texts to try: `CHANGEBOT_FUZZ_ROUNDS` where it is set, else so many as take a moment.
+    /// How many texts to try: `CHANGEBOT_FUZZ_ROUNDS` if it is set, else `usual`.
     package static func rounds(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? usual
     }
 
+    /// As ``SplitMix64/next()``.
     package mutating func next() -> UInt64 { random.next() }
 
+    /// A number in `0..<limit`; `limit` must be positive.
     package mutating func below(_ limit: Int) -> Int { random.below(limit) }
 
-    /// The text with up to four places changed.
+    /// The text after one to four random changes.
     package mutating func damaged(_ text: [UInt8]) -> [UInt8] {
         var text = text
         for _ in 0..<1 + below(4) where !text.isEmpty {
@@ -38,7 +41,7 @@ package struct Mutations: RandomNumberGenerator {
         return text
     }
 
-    /// The text in pieces of random lengths, most of them short.
+    /// The text cut into slices of 1 to 60 bytes, at least half of them of 1 to 3.
     package mutating func slices(_ text: [UInt8]) -> [[UInt8]] {
         var slices: [[UInt8]] = []
         var rest = text[...]

@@ -1,12 +1,14 @@
-/// `openssl s_server` on a free port: answers GET with a page, or prints what it is sent.
+/// `openssl s_server` on a free loopback port: answers GET with a page, or prints what it receives.
 package final class SecureTestServer: Sendable {
+    /// The port on 127.0.0.1 that it listens on.
     package let port: Int
     private let process: ChildProcess
     private let certificate: TestCertificate
 
     /// - Parameters:
-    ///   - answers: Whether it answers; without, it reads and prints.
-    ///   - client: Whose certificate it wants to see.
+    ///   - answers: Whether it answers GET with a page; if not, it prints what it receives.
+    ///   - client: The certificate that clients must present; nil asks for none.
+    /// - Throws: ``SecureServerFault`` if there is no `openssl` or it does not listen.
     package init(_ certificate: TestCertificate, answers: Bool = true, client: TestCertificate? = nil) throws {
         guard let openSSL = TestCertificate.openSSL else { throw SecureServerFault(description: "no openssl command") }
         self.certificate = certificate
@@ -23,11 +25,11 @@ package final class SecureTestServer: Sendable {
         self.port = port
     }
 
-    /// Waits until it has printed something that it was sent.
+    /// Waits until it has printed something.
     package func waitForInput() async {
         await onThreadOfItsOwn { [process] in _ = process.blockForOutput(upTo: 1 << 16) }
     }
 
-    /// Ends it without a farewell to its clients.
+    /// Kills the server, without a TLS `close_notify` to its clients.
     package func kill() { process.kill() }
 }

@@ -1,8 +1,9 @@
-/// Who uses the keyspace of a real server: many tests that keep to documents of their own, or one that needs it alone.
+/// A read-write lock for the keyspace of a real server: shared by tests that use only their own documents, exclusive
+/// for a test that needs it alone.
 ///
-/// Fair: who has come first begins first, and those who share begin together.
+/// First come, first served; neighbours in the queue that share start together.
 package actor SharedKeyspace {
-    /// The one that `CHANGEBOT_TEST_GATEWAY` names, for all suites of the process.
+    /// The lock on the keyspace in `CHANGEBOT_TEST_GATEWAY`, for all suites of the process.
     package static let ofTests = SharedKeyspace()
 
     private enum Use { case together, alone }
@@ -11,17 +12,21 @@ package actor SharedKeyspace {
     private var isAlone = false
     private var waiting: [(use: Use, continuation: CheckedContinuation<Void, Never>)] = []
 
+    /// A lock that nobody holds.
     package init() {}
 
+    /// Runs `body` beside other `together` calls, once no `alone` call runs or waits ahead of it. Cancellation does not
+    /// end the wait.
     package nonisolated func together<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await use(.together, body)
     }
 
+    /// Runs `body` when nothing else runs. Cancellation does not end the wait.
     package nonisolated func alone<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await use(.alone, body)
     }
 
-    /// Waiting uses, for tests.
+    /// How many calls wait for their turn; for tests of this type.
     package var waitingCount: Int { waiting.count }
 
     private nonisolated func use<Result>(_ use: Use, _ body: () async throws -> Result) async rethrows -> Result {

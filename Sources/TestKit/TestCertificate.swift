@@ -1,16 +1,21 @@
 internal import Foundation
 
-/// A certificate that has signed itself, fresh for one test, in a folder of its own.
+/// A new self-signed certificate (RSA 2048) in a temporary folder that is removed with this object.
 package final class TestCertificate: Sendable {
-    /// The command; nil where it is not installed. Skipping tests for that has to be said aloud.
+    /// The path of the `openssl` command; nil if it is not installed. A test that is skipped for that must say so.
     package static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first(
         where: FileManager.default.isExecutableFile(atPath:))
 
     private let folder: URL
+    /// The path of the certificate, PEM.
     package var file: String { folder.appending(path: "certificate.pem").path }
+    /// The path of the private key, PEM, not encrypted.
     package var keyFile: String { folder.appending(path: "key.pem").path }
 
-    /// - Parameter subjectNames: What it is good for, such as `IP:127.0.0.1`.
+    /// - Parameters:
+    ///   - subjectNames: The `subjectAltName`, such as `IP:127.0.0.1`.
+    ///   - isExpired: Whether it is valid for 2020 only, instead of 2020 to 2089.
+    /// - Throws: ``SecureServerFault`` if there is no `openssl` or it fails; file errors.
     package init(for subjectNames: String, isExpired: Bool = false) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -52,7 +57,8 @@ package final class TestCertificate: Sendable {
     }
 }
 
-/// What kept a server or its certificate from being made.
+/// A secure test server or its certificate could not be made.
 package struct SecureServerFault: Error, CustomStringConvertible {
+    /// What failed, as one line.
     package let description: String
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// One connection as the script of a ``TestServer`` sees it. Calls block.
+/// One connection as the script of a ``TestServer`` sees it. Its methods block and throw ``TestServerError``.
 package final class TestConnection {
     private(set) var isReset = false
     private let descriptor: Int32
@@ -13,7 +13,7 @@ package final class TestConnection {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// The next request with its whole body, or nil when the client has closed.
+    /// The next request with its body (by `Content-Length`, not chunked); nil when the client has closed.
     package func readRequest() throws -> TestRequest? {
         guard let head = try readHead() else { return nil }
         var request = TestRequest(head: head)
@@ -21,7 +21,7 @@ package final class TestConnection {
         return request
     }
 
-    /// The next request up to its body, which stays unread.
+    /// The next request up to the blank line; nil when the client has closed. The body stays unread.
     package func readHead() throws -> String? {
         let mark = Array("\r\n\r\n".utf8)
         var searched = 0
@@ -35,7 +35,7 @@ package final class TestConnection {
         }
     }
 
-    /// Exactly `count` bytes.
+    /// Exactly `count` bytes. Throws if the client closes before that.
     package func read(_ count: Int) throws -> [UInt8] {
         ahead.reserveCapacity(count)
         while ahead.count < count {
@@ -45,8 +45,10 @@ package final class TestConnection {
         return Array(ahead[..<count])
     }
 
+    /// Sends the text as it is, as UTF-8.
     package func write(_ text: String) throws { try write(Array(text.utf8)) }
 
+    /// Returns when the kernel has taken all bytes.
     package func write(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -58,29 +60,29 @@ package final class TestConnection {
         }
     }
 
-    /// One `send` for each byte.
+    /// One `send` per byte, so that the client may read them one at a time.
     package func writeByteByByte(_ text: String) throws {
         for byte in text.utf8 { try write([byte]) }
     }
 
-    /// An answer with `Content-Length`.
+    /// Sends a whole answer. `Content-Length` comes first; `headers` are lines such as `Connection: close`.
     package func answer(_ status: Int = 200, headers: [String] = [], body: String = "") throws {
         let lines = ["HTTP/1.1 \(status) Answer", "Content-Length: \(body.utf8.count)"] + headers
         try write(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
     }
 
-    /// Answers every request of the connection until the client closes it.
+    /// Calls `body`, which has to answer, for every request until the client closes the connection.
     package func serve(_ body: (TestRequest) throws -> Void) throws {
         while let request = try readRequest() { try body(request) }
     }
 
-    /// Returns when the client has closed the connection; whatever else it sends is thrown away.
+    /// Reads and discards until the client closes the connection.
     package func waitForClose() {
         ahead = []
         while (try? fill()) == true { ahead = [] }
     }
 
-    /// Closes with a reset instead of an orderly end.
+    /// Makes the connection end with RST instead of FIN; it closes when the script returns.
     package func reset() {
         isReset = true
         var linger = linger(l_onoff: 1, l_linger: 0)

@@ -1,9 +1,12 @@
 /// A request as a ``TestServer`` received it.
 package struct TestRequest: Sendable {
+    /// As sent, such as `GET`; empty if the request line is.
     package let method: String
+    /// The request target as sent: path and query, percent-encoded.
     package let target: String
-    /// In order of arrival, names in lower case.
+    /// In the order received, names in lower case.
     package let headers: [(name: String, value: String)]
+    /// Empty if only the head was read.
     package var body: [UInt8] = []
 
     init(head: String) {
@@ -18,12 +21,14 @@ package struct TestRequest: Sendable {
         }
     }
 
-    /// All values under `name`.
+    /// All values of the header `name` in the order received; the case of `name` does not matter.
     package func values(of name: String) -> [String] {
         headers.filter { $0.name == name.lowercased() }.map(\.value)
     }
 
+    /// Nil if `Content-Length` is missing or not a number.
     package var contentLength: Int? { values(of: "content-length").first.flatMap { Int($0) } }
 
+    /// The body as UTF-8; invalid bytes become U+FFFD.
     package var text: String { String(decoding: body, as: UTF8.self) }
 }

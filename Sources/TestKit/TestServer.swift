@@ -1,8 +1,8 @@
 import Glibc
 
-/// A server on a free loopback port that does to each connection what its script says, bytes and pauses included.
+/// A server on a free loopback port. Its script runs on each connection and decides on every byte and pause.
 ///
-/// A thread for each connection, so scripts may block. Stopping it, also by letting it go, cuts all connections.
+/// Each connection has a thread, so scripts may block. Stopping or releasing the server cuts all connections.
 package final class TestServer: Sendable {
     /// Runs once per connection; the connection is closed when it returns or throws.
     package typealias Script = @Sendable (TestConnection) throws -> Void
@@ -12,15 +12,19 @@ package final class TestServer: Sendable {
         var isStopped = false
     }
 
+    /// The port on 127.0.0.1 that it listens on.
     package let port: Int
-    /// Connections that were accepted.
+    /// How many connections were accepted.
     package let accepted: EventCounter
-    /// Connections whose script has come to its end: by itself, or because the client was gone.
+    /// How many scripts have ended: by themselves, or because the client was gone.
     package let closed: EventCounter
 
     private let listener: Int32
     private let state: Monitor<State>
 
+    /// Listens at once.
+    ///
+    /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(script: @escaping Script) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw TestServerError(call: "socket") }
@@ -36,10 +40,10 @@ package final class TestServer: Sendable {
 
     deinit { stop() }
 
-    /// Where a request goes: `http://127.0.0.1:port` and `path`.
+    /// `http://127.0.0.1:port` followed by `path`.
     package func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// Cuts all connections and takes no more.
+    /// Cuts all connections and accepts no more. Does not wait for the scripts to end.
     package func stop() {
         state.with { state in
             guard !state.isStopped else { return }
@@ -72,7 +76,7 @@ package final class TestServer: Sendable {
                 try? script(connection)
                 state.with { state in
                     state.open.remove(descriptor)
-                    // Also ends the connection where a child process has inherited the socket all the same.
+                    // Also ends the connection if a child process has inherited the socket.
                     if !connection.isReset { shutdown(descriptor, Int32(SHUT_RDWR)) }
                     close(descriptor)
                 }
@@ -96,8 +100,10 @@ package final class TestServer: Sendable {
     }
 }
 
-/// A system call of the server that failed.
+/// A system call of the test server or of a ``ChildProcess`` failed.
 package struct TestServerError: Error {
+    /// The name of the call, such as `bind`.
     package let call: String
+    /// `errno` when this error was made.
     package let number = errno
 }

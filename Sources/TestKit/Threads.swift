@@ -1,6 +1,6 @@
 import Glibc
 
-/// Starts a thread of its own for `body`; nobody joins it.
+/// Runs `body` on a new, detached thread.
 package func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let body: @Sendable () -> Void
@@ -19,8 +19,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// Runs what blocks. Tasks have as few threads as there are processors, and all tests share them: one that waits there
-/// keeps the others from getting on.
+/// Runs blocking code on a new thread. All tests share the few threads that tasks run on, one per processor; a test
+/// that blocked one of them would hold up the others.
 func onThreadOfItsOwn<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         startThread { continuation.resume(returning: body()) }

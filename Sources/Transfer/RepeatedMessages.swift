@@ -1,10 +1,10 @@
 internal import Logging
 
-/// Logs the first messages of a kind, and says so when it stops. What comes after is logged for debugging only.
+/// Logs the first 20 messages of a kind, then says that it stops; later ones go to the debug level.
 struct RepeatedMessages: Sendable {
     static let limit = 20
 
-    /// Said once, instead of the next one.
+    /// Logged once after the limit.
     let last: Logger.Message
     private var count = 0
 

@@ -1,8 +1,8 @@
 internal import GatewayClient
 
-/// Which documents a feed has brought, and which of them more than once: those changed while it was read.
+/// The documents that a feed has returned, and those it returned more than once because they changed meanwhile.
 ///
-/// Holds eight bytes for each, and so may take two documents for one: what is told twice is looked at closely later.
+/// Keeps only a 64-bit hash per id, so two ids may be confused. The caller must check repeated documents exactly.
 struct SeenDocuments: Sendable {
     private var hashes: Set<Int> = []
     private(set) var repeated: Set<Int> = []
@@ -12,7 +12,7 @@ struct SeenDocuments: Sendable {
         if !hashes.insert(hash).inserted { repeated.insert(hash) }
     }
 
-    /// For a line that only makes sense behind another one of the same document.
+    /// Marks a document as repeated, for a line that supersedes an earlier one.
     mutating func noteRepeated(_ id: DocumentID) {
         note(id)
         repeated.insert(id.hashValue)

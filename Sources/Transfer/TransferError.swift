@@ -1,26 +1,30 @@
-/// Why data can't be moved, where the gateway is not to blame. What a gateway does is a `RunFailure`.
+/// An error of files or options in a transfer. Errors of the gateway are `RunFailure`.
 package struct TransferError: Error, Sendable, CustomStringConvertible {
+    /// The kind of error; the command maps it to an exit code.
     package enum Code: Sendable, Equatable {
-        /// What was asked for can't be done, whatever the files hold.
+        /// The options can't be carried out, whatever the files contain.
         case usage
-        /// A file that is to be read is not there.
+        /// A file to read does not exist or can't be read.
         case missing
-        /// What a file holds is not what it should.
+        /// A file's content is not valid.
         case invalid
         case cannotCreate
-        /// The file is there, and is not one that this run may replace.
+        /// The file exists, and this run must not replace it.
         case occupied
-        /// A full disk, most often, or a stdout that nobody reads any more.
+        /// Usually a full disk, or a stdout whose reader is gone.
         case cannotWrite
-        /// Another run has the file.
+        /// Another run has locked the file.
         case locked
-        /// What an earlier run left belongs to another gateway, keyspace or database, or was made with other options.
+        /// The state of an earlier run belongs to another gateway, keyspace or database, or to other options.
         case foreign
     }
 
+    /// Decides the exit code.
     package let code: Code
+    /// A message for the user that names the file and, where possible, the remedy.
     package let description: String
 
+    /// - Parameter description: What is wrong and what to do, on one line.
     package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description

@@ -1,25 +1,26 @@
 package import DocumentFlow
 
-/// What commands tell of a run that moves data.
+/// What export and import report to the command line.
 package protocol TransferReport: Sendable {
     var counters: RunCounters { get }
-    /// What can't be read or written.
+    /// Documents that could not be read or written.
     var failures: Failures { get }
-    /// How far it is.
+    /// The current progress.
     var standing: TransferStanding { get }
-    /// Why it is not whole, in one line.
+    /// What is missing in the result, on one line.
     ///
-    /// - Parameter isLogged: Whether the log has named documents.
+    /// - Parameter isLogged: Whether the log was shown and names documents.
     func shortfall(isLogged: Bool) -> String
-    /// One JSON object with a final line feed.
+    /// The JSON object of `--summary`, with a final line feed.
     func summary(exitCode: Int32) -> [UInt8]
 }
 
-/// How far a run is.
+/// The progress of a run.
 package struct TransferStanding: Sendable {
-    /// Done with, by earlier runs too.
+    /// Documents finished, by earlier runs of the same job too.
     package let documents: Int
-    /// How many there are; nil if nobody knows.
+    /// How many documents there are; nil if unknown.
     package let expected: Int?
+    /// Bytes written to the file or sent to the gateway by this run.
     package let bytes: Int
 }

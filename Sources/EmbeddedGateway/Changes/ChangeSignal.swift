@@ -1,6 +1,6 @@
 internal import NIOConcurrencyHelpers
 
-/// Tells waiting feeds that something was committed.
+/// Wakes waiting feeds when something was committed.
 final class ChangeSignal: Sendable {
     private struct State {
         var lastSequence: Int
@@ -20,14 +20,14 @@ final class ChangeSignal: Sendable {
     /// How many calls of ``wait(past:)`` are waiting.
     var waitingCount: Int { state.withLockedValue { $0.waiting.count } }
 
-    /// Another one after each ``restart(at:)``. In a transaction it is that of the transaction's sequences.
+    /// Changes with each ``restart(at:)``. Within a transaction, it is the era of the transaction's sequences.
     var era: Int { state.withLockedValue { $0.era } }
-    /// How often the feeds were ended. A feed ends if it is more than when the feed began.
+    /// How often the feeds were ended. A feed ends once this exceeds its value at the feed's start.
     var endings: Int { state.withLockedValue { $0.endings } }
 
-    /// Wakes whoever waits for this sequence. Called after the commit, so that who wakes finds what woke him.
+    /// Wakes those who wait for this sequence. Call after the commit, so that they can read it.
     ///
-    /// - Parameter era: In which the sequence was given out; what comes late from another is passed over. Nil for this
+    /// - Parameter era: The era that the sequence belongs to; a call for an earlier era is ignored. Nil for the current
     ///   one.
     func advance(to sequence: Int, in era: Int? = nil) {
         let woken = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
@@ -40,7 +40,7 @@ final class ChangeSignal: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Begins another era: sequences go on from this one, and the feeds end.
+    /// Begins another era: sequences continue from this one, and the feeds end.
     func restart(at sequence: Int) {
         state.withLockedValue { state in
             state.lastSequence = sequence
@@ -49,7 +49,7 @@ final class ChangeSignal: Sendable {
         endFeeds()
     }
 
-    /// Wakes whoever waits, for the last time.
+    /// Wakes all waiting feeds, which then end.
     func endFeeds() {
         let woken = state.withLockedValue { state in
             state.endings += 1
@@ -59,7 +59,7 @@ final class ChangeSignal: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits for a sequence above `sequence`, or for the end of the feeds or the task's cancellation.
+    /// Waits for a sequence above `sequence`, the end of the feeds, or the task's cancellation.
     func wait(past sequence: Int) async {
         let number = state.withLockedValue { state in
             state.nextNumber += 1
@@ -82,11 +82,11 @@ final class ChangeSignal: Sendable {
             }
             continuation?.resume()
         }
-        // The cancellation may have come after the waking.
+        // The cancellation may come after the wake-up.
         state.withLockedValue { _ = $0.cancelledEarly.remove(number) }
     }
 
-    /// Waits as ``wait(past:)`` does, but not beyond `deadline`.
+    /// As ``wait(past:)``, but at most until `deadline`.
     ///
     /// - Returns: Whether the sequence was passed.
     /// - Throws: `CancellationError`.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import LosslessJSON
 
-/// The columns of what a row of the changes feed is made from.
+/// The SQL columns that a row of the changes feed is made from.
 enum ChangeColumns {
     static let sequence = 0
     static let id = 1
@@ -13,26 +13,26 @@ enum ChangeColumns {
     static let version = 6
     static let body = 7
 
-    /// With `documents d` and `revisions r`.
+    /// For a query on `documents d` and `revisions r`.
     static func sql(_ selection: ChangeSelection) -> String {
         "d.sequence, d.id, r.revision, r.deleted, d.key, d.leaves, r.version"
             + (selection.includesDocuments ? ", r.body, r.attachments" : "")
     }
 }
 
-/// Some rows of the changes feed, as text.
+/// A page of rows of the changes feed, as text.
 struct ChangesPage: Sendable {
     /// Each row ends with a line feed.
     var text: [UInt8] = []
     var count = 0
     /// Where the next page begins.
     var last: FeedPosition
-    /// Whether there was nothing behind the last row when the page was read.
+    /// Whether there were no more rows when the page was read.
     var isLast = true
     private let separator: [UInt8]
     private var isFirst: Bool
 
-    /// Most rows, and about the most bytes, that are in memory at once.
+    /// The most rows, and about the most bytes, in memory at once.
     private static let mostRows = 1_000
     static let mostBytes = 128 << 10
 
@@ -73,7 +73,7 @@ struct ChangesPage: Sendable {
         text += "\"}]}\n".utf8
     }
 
-    /// What somebody had in his channels and may forget now.
+    /// A row for a document to which the user has lost access.
     ///
     /// - Note: Source: recorded,
     ///   `{"seq":"38:12","id":"…","doc":{"_removed":true,…},"changes":[{"rev":"…"}],"revoked":true}`.
@@ -132,7 +132,7 @@ struct ChangesPage: Sendable {
 }
 
 extension FeedDocument {
-    /// Appends the body in the column `at`, and the attachments in the next one, without copies in between.
+    /// Appends the body from column `at` and the attachments from the next one, without intermediate copies.
     static func append(
         _ row: Row, at column: Int, id: [UInt8], revision: [UInt8], version: String?, isDeleted: Bool,
         to line: inout [UInt8]
@@ -148,7 +148,7 @@ extension FeedDocument {
 }
 
 extension Row {
-    /// Calls `body` with a blob where it lies in SQLite's memory; nil for NULL.
+    /// Calls `body` with a blob in SQLite's memory; nil for NULL.
     fileprivate func withBytes(at column: Int, _ body: (UnsafeRawBufferPointer?) -> Void) {
         try? withUnsafeData(atIndex: column) { data in
             guard let data else { return body(nil) }
@@ -158,7 +158,7 @@ extension Row {
 }
 
 extension JSONWriter {
-    /// A string as an id stands in a row.
+    /// A string in the spelling of ids in rows.
     static func escaped(_ value: String) -> [UInt8] {
         var text = JSONWriter()
         text.escapedString(value)

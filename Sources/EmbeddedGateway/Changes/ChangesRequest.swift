@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What a request of the changes feed asks for.
+/// The parameters of a request for the changes feed.
 struct ChangesRequest: Sendable {
     enum Feed: String, Sendable {
         case normal
@@ -10,17 +10,17 @@ struct ChangesRequest: Sendable {
 
     var feed = Feed.normal
     var since = FeedPosition.start
-    /// As it goes back to the client while nothing has happened.
+    /// `since` as sent by the client; returned as `last_seq` if there are no rows.
     var sinceText = "0"
-    /// Nil for no limit, and so is 0 on the wire.
+    /// Nil for no limit, which is 0 in the request.
     var limit: Int?
     var selection = ChangeSelection()
-    /// How long a feed may be silent; nil for none. Never below 25 s.
+    /// Interval of heartbeats; nil for none. At least 25 s.
     var heartbeat: Duration?
-    /// How long a feed waits for a change; nil for ever, where there is a heartbeat.
+    /// How long a feed waits for a change; nil, with a heartbeat, for no limit.
     var timeout: Duration? = .milliseconds(300_000)
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1; the query goes before the body of a POST.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1; the query has precedence over the body of a POST.
     init(_ request: Request, _ visitor: Visitor) throws(GatewayFault) {
         let query = request.query
         var settings: ChangesSettings?
@@ -48,7 +48,7 @@ struct ChangesRequest: Sendable {
         selection.includesBranches = text("style") == "all_docs"
         selection.activeOnly = flag("active_only")
         selection.namesVersions = text("version_type") == "cv"
-        // A POST says nothing about revocations.
+        // A POST can't ask for revocations.
         selection.includesRevocations = request.method == "GET" && query.flag("revocations")
         try setFilter(text("filter"), ids: query["doc_ids"], listed: settings?["doc_ids"])
         if selection.ids == nil, text("filter") == "sync_gateway/bychannel" {
@@ -75,14 +75,14 @@ struct ChangesRequest: Sendable {
         }
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: channels that the visitor does not have show nothing.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: channels that the user does not have are ignored.
     private mutating func setChannels(_ names: String?) throws(GatewayFault) {
         guard let names, !names.isEmpty else { throw GatewayFault(400, "Missing 'channels' filter parameter") }
         selection.channels = Set(names.split(separator: ",").map(String.init))
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: a heartbeat is never more often than every 25 s, and switches the
-    ///   timeout off. Default and maximum of the timeout are Sync Gateway's, 5 and 15 minutes.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: the heartbeat's interval is at least 25 s, and a heartbeat
+    ///   disables the timeout. Default and maximum of the timeout are Sync Gateway's, 5 and 15 minutes.
     private mutating func setTimes(heartbeat: Int?, timeout: Int?) {
         if let heartbeat, heartbeat > 0 {
             self.heartbeat = .milliseconds(min(max(heartbeat, 25_000), 900_000))

@@ -32,7 +32,7 @@ struct ChangesSettings {
         }
     }
 
-    /// Whether each member has the type that it must have. A bad `since` is told first: look at it before.
+    /// Checks the type of each member. Parse `since` first, because its error takes precedence.
     ///
     /// - Throws: ``GatewayFault`` 400.
     func checkTypes() throws(GatewayFault) {
@@ -62,6 +62,6 @@ struct ChangesSettings {
 }
 
 extension JSONValue {
-    /// Its beginning.
+    /// The first `count` bytes of its JSON.
     fileprivate func text(most count: Int) -> String { String(decoding: bytes.prefix(count), as: UTF8.self) }
 }

@@ -1,5 +1,5 @@
-/// `feed=continuous`: one object a line, an empty line whenever all is said, until the limit, the timeout or the end of
-/// the connection.
+/// `feed=continuous`: one object per line, and an empty line whenever all changes were sent, until the limit, the
+/// timeout or the end of the connection.
 ///
 /// - Note: Source: recorded, Sync Gateway 4.1.1; the end has no `last_seq` line.
 struct ContinuousFeed {
@@ -34,7 +34,7 @@ struct ContinuousFeed {
         }
     }
 
-    /// Sends what there is by now.
+    /// Sends the changes that exist now.
     ///
     /// - Returns: Whether there was anything.
     private mutating func sendChanges() async throws -> Bool {

@@ -1,7 +1,7 @@
 /// A place in the changes feed.
 ///
-/// `SEQUENCE`, or `TRIGGER:SEQUENCE` for what somebody sees since he was given a channel at the sequence `TRIGGER`: all
-/// of that comes before the change `TRIGGER` itself.
+/// `SEQUENCE`, or `TRIGGER:SEQUENCE` for an older change that a user sees because a channel was granted at the sequence
+/// `TRIGGER`. All of these come before the change `TRIGGER` itself.
 struct FeedPosition: Sendable, Equatable, Comparable {
     /// The sequence of the grant; nil for a plain position.
     let trigger: Int?
@@ -14,7 +14,7 @@ struct FeedPosition: Sendable, Equatable, Comparable {
         self.sequence = sequence
     }
 
-    /// Changes above this sequence are due where no grants count.
+    /// Changes above this sequence are due, grants aside.
     var plainSequence: Int { trigger.map { max(0, $0 - 1) } ?? sequence }
 
     static func < (left: FeedPosition, right: FeedPosition) -> Bool { left.order < right.order }
@@ -24,13 +24,13 @@ struct FeedPosition: Sendable, Equatable, Comparable {
     /// `16`, `29:13`.
     var text: String { trigger.map { "\($0):\(sequence)" } ?? String(sequence) }
 
-    /// As a row has it: a number, or a string where it can't be one.
+    /// As in a row: a number, or a string if it has a trigger.
     var json: String { trigger == nil ? text : "\"\(text)\"" }
 
-    /// Takes `16`, `"16"`, `29:13`, `10::14`, `10:29:13` and nothing at all.
+    /// Accepts `16`, `"16"`, `29:13`, `10::14`, `10:29:13` and the empty string.
     ///
-    /// A `LOW` before two colons or a trigger says that something above it was still missing. This gateway skips no
-    /// sequence and gives no such position out, but starts there: nothing is lost.
+    /// A `LOW` before two colons or before a trigger means that a change above it was still missing. This gateway never
+    /// skips a sequence and so never sends such a position, but starts there, so that nothing is lost.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     init(_ given: String) throws(GatewayFault) {
@@ -64,7 +64,7 @@ struct FeedPosition: Sendable, Equatable, Comparable {
         }
     }
 
-    /// - Note: Source: Go's `strconv.ParseUint`, which takes no sign. No sequence is above `Int.max`.
+    /// - Note: Source: Go's `strconv.ParseUint`, which refuses signs. No sequence exceeds `Int.max`.
     private static func number(_ text: Substring) -> Int? {
         text.utf8.first == UInt8(ascii: "+") ? nil : UInt64(text).map { Int(clamping: $0) }
     }

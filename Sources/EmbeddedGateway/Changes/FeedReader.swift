@@ -1,19 +1,19 @@
-/// Reads a feed page by page, up to the sequence that was the last at its beginning.
+/// Reads a feed page by page, up to a fixed last sequence.
 struct FeedReader {
     private let store: Store
     private let asked: ChangesRequest
     private let end: Int
-    /// Most rows; nil for no limit.
+    /// The most rows; nil for no limit.
     private let limit: Int?
     private let grants: [String: Int]?
     private let separator: String
-    /// What is still to come, where only some channels are shown; nil before the first page.
+    /// The changes still to read if only some channels are shown; nil before the first page.
     private var due: ArraySlice<ChannelChange>?
     private var position: FeedPosition
     private var isFirst = true
     /// How many rows were read.
     private(set) var count = 0
-    /// Whether all is read, or as much as was asked for.
+    /// Whether everything was read, or the limit is reached.
     private(set) var isDone = false
 
     init(

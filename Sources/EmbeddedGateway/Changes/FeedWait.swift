@@ -1,4 +1,4 @@
-/// The silence of one feed: how long it may last, and what is said in it.
+/// The waiting of one feed, with its timeout and heartbeats.
 struct FeedWait {
     private let clock = ContinuousClock()
     private let signal: ChangeSignal
@@ -15,12 +15,12 @@ struct FeedWait {
         restart()
     }
 
-    /// Begins the silence anew.
+    /// Restarts the timeout.
     mutating func restart() { deadline = timeout.map { clock.now.advanced(by: $0) } }
 
-    /// Waits for a change above `sequence`, with a heartbeat now and then if one was asked for.
+    /// Waits for a change above `sequence`, with heartbeats if they were requested.
     ///
-    /// - Returns: False if the time is over, or the feed is to end.
+    /// - Returns: False at the timeout, or if the feed must end.
     /// - Throws: `CancellationError`, or what `beat` throws.
     func forChange(past sequence: Int, _ beat: () async throws -> Void) async throws -> Bool {
         while signal.endings == endings {

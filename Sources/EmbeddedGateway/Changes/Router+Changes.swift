@@ -18,10 +18,10 @@ extension Router {
         }
     }
 
-    /// Largest answer that is sent whole, with its length, as the real gateway does.
+    /// Answers below this size are sent whole with `Content-Length`, as the real gateway does.
     private static let wholeLimit = 2_048
 
-    /// Everything up to the sequence that was the last when the request came: it never chases writers.
+    /// Everything up to the last sequence at the time of the request, so that it never chases writers.
     private func normalFeed(_ asked: ChangesRequest) async throws -> Answer {
         let end = try store.lastSequence()
         var reader = FeedReader(
@@ -41,7 +41,7 @@ extension Router {
             })
     }
 
-    /// Sends headers and the beginning at once, then waits for the first change.
+    /// Sends the head and the beginning at once, then waits for the first change.
     private func longpoll(_ asked: ChangesRequest, _ send: @escaping Answer.Send) async throws {
         let wait = FeedWait(asked, store.signal)
         var looked = asked.since
@@ -59,7 +59,7 @@ extension Router {
         }
     }
 
-    /// Sends the rows to their end, and what stands behind them.
+    /// Sends the remaining rows and the closing of the array.
     private func sendPages(
         _ first: ChangesPage, _ reader: FeedReader, _ asked: ChangesRequest, _ send: Answer.Send
     ) async throws {
@@ -74,11 +74,11 @@ extension Router {
     }
 }
 
-/// What stands around the rows of the feeds that are one JSON object.
+/// The JSON around the rows of normal and longpoll feeds.
 enum ChangesArray {
     static let opening = Array("{\"results\":[\r\n".utf8)
 
-    /// - Note: Source: recorded; with no rows the answer gives back what the client sent.
+    /// - Note: Source: recorded; without rows, `last_seq` is the `since` of the request.
     static func closing(_ last: ChangesPage, _ reader: FeedReader, _ asked: ChangesRequest) -> [UInt8] {
         Array("],\n\"last_seq\":\"\(reader.count == 0 ? asked.sinceText : last.last.text)\"}\n".utf8)
     }

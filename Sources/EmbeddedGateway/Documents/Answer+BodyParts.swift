@@ -1,7 +1,7 @@
 internal import NIOConcurrencyHelpers
 
 extension Answer {
-    /// An answer with its length. Sent whole if it is short or in memory already, and else piece by piece.
+    /// An answer with a known length. Sent whole if it is short or already in memory, otherwise piece by piece.
     ///
     /// - Throws: ``GatewayFault`` 404 if a content was removed since the body was made.
     init(fields: [HTTPField], _ body: BodyParts, from store: Store) throws {
@@ -12,7 +12,7 @@ extension Answer {
             return
         }
         length = body.length
-        // Taken out when it is sent: the answer itself would keep what was sent already.
+        // Taken out when it is sent, so that the answer does not keep what was sent.
         let waiting = NIOLockedValueBox<BodyPieces?>(pieces)
         self.body = .streamed { [kept] send in
             let pieces = waiting.withLockedValue { waiting in
@@ -37,7 +37,7 @@ extension BodyPieces {
         }
     }
 
-    /// Sends all pieces, counting what is still to come as kept.
+    /// Sends all pieces; what is loaded but not sent is counted as kept.
     consuming func send(_ send: Answer.Send, counting kept: KeptBytes) async throws {
         var pieces = self
         while let piece = try pieces.next() {

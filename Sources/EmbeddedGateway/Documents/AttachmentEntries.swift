@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// The `_attachments` of a stored revision: the text of an object of stubs, sorted by name.
+/// The `_attachments` of a stored revision: an object of stubs, sorted by name, as text.
 enum AttachmentEntries {
-    /// The entries that a new revision has; nil if it has none.
+    /// The entries of a new revision; nil if it has none.
     ///
-    /// A stub whose name the parent has keeps the parent's entry, whatever else it says. One that the parent does not
-    /// have is taken as it is: it dangles. Where the parent has no attachments at all, it must have a digest.
+    /// A stub whose name exists in the parent keeps the parent's entry, whatever else it says. Any other stub is stored
+    /// as sent, without content. If the parent has no attachments at all, the stub must have a digest.
     ///
     /// - Parameter parent: The text of the parent's `_attachments`; nil if it has none.
     /// - Note: Source: recorded, Sync Gateway 4.1.1.

@@ -1,17 +1,17 @@
-/// The content of an attachment, still in the store.
+/// The content of an attachment that is still in the store.
 struct StoredContent: Equatable {
     let digest: String
-    /// Bytes.
+    /// In bytes.
     let length: Int
 }
 
-/// A body, or a section of one, in which contents of attachments stand that are read when they are sent.
+/// A body or part of a body that refers to attachment contents, which are read only when they are sent.
 struct BodyParts: Sendable {
     enum Form {
         case raw
         case base64
 
-        /// Bytes that this many bytes of a content become.
+        /// The length in this form of `count` bytes of content.
         func length(of count: Int) -> Int { self == .raw ? count : (count + 2) / 3 * 4 }
     }
 
@@ -20,22 +20,22 @@ struct BodyParts: Sendable {
         case content(StoredContent, Form)
     }
 
-    /// Stands for a content in the text of a document: JSON has no bare control characters.
+    /// Marks the place of a content in the text of a document, because valid JSON has no bare control characters.
     static let placeholder: UInt8 = 0
-    /// Bytes up to this length are joined; longer ones are not copied.
+    /// Parts up to this length are joined; longer ones are not copied.
     private static let joinedLimit = 64 << 10
 
     private(set) var parts: [Part] = []
-    /// Bytes, with those of the contents in their form.
+    /// Length in bytes, contents included in their form.
     private(set) var length = 0
-    /// Bytes in memory.
+    /// How many of the bytes are in memory.
     private(set) var loadedLength = 0
 
     init() {}
 
     init(_ bytes: [UInt8]) { append(bytes) }
 
-    /// A text that has a ``placeholder`` for each of the contents, in their order.
+    /// - Parameter text: Has one ``placeholder`` for each of the contents, in order.
     init(_ text: [UInt8], base64 contents: [StoredContent]) {
         guard !contents.isEmpty else {
             append(text)

@@ -1,19 +1,19 @@
 internal import Encodings
 
-/// Reads a body piece by piece: no more of its contents is in memory than one piece.
+/// Reads a body piece by piece, so that at most one piece of its contents is in memory.
 struct BodyPieces: Sendable {
-    /// Longest piece, unless bytes that are in memory already are longer.
+    /// The most bytes of a piece, except for bytes that are in memory anyway.
     static let limit = 1 << 20
-    /// As much of a content as makes a whole piece in base64. SQLite reads a content from its beginning for each piece,
-    /// so the pieces are not small.
+    /// Bytes of content that make a whole piece as base64. Not small, because SQLite reads a blob from its start for
+    /// each piece.
     private static let contentLimit = limit / 4 * 3
 
     private let store: Store
-    /// What is still to come, the next part last.
+    /// The parts still to read, the next one last.
     private var parts: [BodyParts.Part]
-    /// How much was read of the content that is next.
+    /// How much of the next content was read.
     private var offset = 0
-    /// Bytes in memory that are still to come.
+    /// Bytes in memory that are not read yet.
     private(set) var loadedLength: Int
 
     init(_ body: BodyParts, from store: Store) {
@@ -31,7 +31,7 @@ struct BodyPieces: Sendable {
         return piece
     }
 
-    /// What is next; nil at the end, or if it is longer than the limit.
+    /// The next bytes; nil at the end, or if they exceed the limit.
     private mutating func read(limit: Int?) throws -> [UInt8]? {
         switch parts.last {
         case nil: return nil

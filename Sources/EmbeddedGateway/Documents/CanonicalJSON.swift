@@ -1,9 +1,9 @@
 internal import LosslessJSON
 
-/// JSON in one spelling for one content: members sorted by their bytes, of duplicates the last one, no white space,
-/// strings with the fewest escapes. Numbers keep their text. Half a surrogate pair stays an escape: no UTF-8 has it.
+/// A canonical spelling of JSON: members sorted by bytes, of duplicates only the last, no white space, strings with the
+/// fewest escapes. Numbers keep their spelling. Lone surrogates stay escaped, because UTF-8 can't hold them.
 ///
-/// Revisions are named after it. Does not recurse: documents may be 10,000 levels deep.
+/// Revision digests are computed from it. Does not recurse, because documents may be 10,000 levels deep.
 enum CanonicalJSON {
     private enum Step {
         case value(JSONValue)
@@ -78,8 +78,8 @@ enum CanonicalJSON {
 extension [UInt8] {
     /// Appends a JSON string, quotes included.
     ///
-    /// - Parameter characters: As ``JSONValue/characters`` gives them: halves of surrogate pairs are three bytes each,
-    ///   `ED A0 80` to `ED BF BF`.
+    /// - Parameter characters: As in ``JSONValue/characters``: a lone surrogate is three bytes, `ED A0 80` to `ED BF
+    ///   BF`.
     fileprivate mutating func appendCanonicalString(_ characters: some Collection<UInt8>) {
         let start = count
         appendJSONString(characters)

@@ -1,17 +1,17 @@
 internal import LosslessJSON
 
-/// The channels of a document: what its member `channels` names, a string or a list of strings.
+/// The channels of a document: its member `channels`, a string or a list of strings.
 ///
 /// - Note: Source: Sync Gateway's default sync function, `channel(doc.channels)`.
 enum DocumentChannels {
-    /// - Returns: Sorted, each once.
+    /// - Returns: Sorted and without duplicates.
     static func read(_ object: JSONValue) -> [String] {
         guard let value = object["channels"] else { return [] }
         let names = value.string.map { [$0] } ?? value.elements.compactMap(\.string)
         return Set(names.filter { !$0.isEmpty && !$0.utf8.contains(0) }).sorted()
     }
 
-    /// As they stand in the file; nil for none.
+    /// The stored form; nil for none.
     static func write(_ channels: [String]) -> [UInt8]? {
         guard !channels.isEmpty else { return nil }
         var text = JSONWriter()

@@ -1,12 +1,12 @@
 internal import Encodings
 
 enum DocumentID {
-    /// - Note: Source: recorded, 250 bytes pass and 251 do not.
+    /// - Note: Source: recorded, 250 bytes are accepted and 251 are not.
     static func isValid(_ id: String) -> Bool {
         !id.isEmpty && id.utf8.count <= 250 && !id.hasPrefix("_") && !id.utf8.contains(0)
     }
 
-    /// 128 random bits.
+    /// A new id of 128 random bits.
     static func make() -> String { (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex }
 
     /// Percent-encoded as one segment of a path.

@@ -1,6 +1,6 @@
-/// Documents as the rows of `_changes` and `_all_docs` have them: the body first, then the gateway's members.
+/// Documents as in rows of `_changes` and `_all_docs`: the body first, then the gateway's members.
 ///
-/// A row is one line whatever the body looks like: line breaks, which JSON has only between its tokens, become spaces.
+/// A row is always one line: line breaks, which JSON allows only between tokens, become spaces.
 enum FeedDocument {
     static func append(
         id: [UInt8], revision: [UInt8], version: String?, isDeleted: Bool, body: UnsafeRawBufferPointer,

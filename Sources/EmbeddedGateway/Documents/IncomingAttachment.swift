@@ -4,21 +4,21 @@ internal import LosslessJSON
 /// One entry of a document's `_attachments`, as a client sent it.
 struct IncomingAttachment: Sendable {
     enum Content: Sendable {
-        /// `data`, decoded.
+        /// Decoded from `data`, or from a part of a multipart body.
         case bytes([UInt8], digest: String)
-        /// `"stub":true`. The entry's own members, for the case that the parent does not have the name.
+        /// `"stub":true`. `entry` is stored if the parent does not have the name.
         case stub(entry: [UInt8], hasDigest: Bool)
     }
 
     let name: String
     let content: Content
     let contentType: String?
-    /// `gzip`, if the bytes are compressed.
+    /// `gzip` if the bytes are compressed.
     let encoding: String?
 
-    /// Most bytes of one attachment, before base64.
+    /// The most bytes of one attachment, decoded.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1 takes 20 MiB and answers 413 to one byte more.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1 accepts 20 MiB and answers 413 for one byte more.
     static let limit = 20 << 20
 
     init(name: String, bytes: [UInt8], contentType: String?) throws(GatewayFault) {
@@ -29,7 +29,7 @@ struct IncomingAttachment: Sendable {
         content = .bytes(bytes, digest: Digest.sha1.attachmentName(bytes))
     }
 
-    /// A stub of an attachment that the parent has: it is carried over.
+    /// A stub that keeps the parent's attachment.
     init(keeping name: String) {
         self.name = name
         contentType = nil
@@ -52,11 +52,11 @@ struct IncomingAttachment: Sendable {
         }
     }
 
-    /// The attachments of a document. What is not an object counts as none, as in the real gateway.
+    /// The attachments of a document, sorted by name; none if `value` is not an object, as in the real gateway.
     ///
-    /// Names are told apart by their bytes: 'é' has two spellings, and a document may have both.
+    /// Names are compared as bytes: 'é' has two spellings, and a document may have both.
     ///
-    /// - Parameter following: By name, in UTF-8, the contents that came behind the document as parts of their own.
+    /// - Parameter following: The contents from separate parts of a multipart body, by name in UTF-8.
     static func read(
         _ value: JSONValue?, following: [[UInt8]: [UInt8]]
     ) throws(GatewayFault) -> [IncomingAttachment] {
@@ -83,7 +83,7 @@ struct IncomingAttachment: Sendable {
         }
     }
 
-    /// What the reason of the real gateway calls a value.
+    /// The Go type that the real gateway names in its reason.
     private static func goType(of value: JSONValue) -> String {
         switch value.kind {
         case .number: "json.Number"

@@ -1,35 +1,34 @@
 internal import LosslessJSON
 
-/// A document as a client sent it, taken apart: what the gateway keeps in columns, and the bytes that it keeps as they
-/// are.
+/// A document as sent by a client, split into what the gateway stores in columns and the bytes it stores unchanged.
 struct IncomingDocument: Sendable {
-    /// `_id`; nil if there is none or it is not a string.
+    /// `_id`; nil if it is missing or not a string.
     let id: String?
     /// `_rev`.
     var revision: String?
-    /// `_cv`; nil if there is none or it makes no sense.
+    /// `_cv`; nil if it is missing or not valid.
     let version: String?
     let isDeleted: Bool
-    /// `_revisions`, newest first; nil if there is none or it makes no sense.
+    /// `_revisions`, newest first; nil if it is missing or not valid.
     let history: [RevisionID]?
-    /// The object as it came, without the members that are kept elsewhere. `{}` if nothing is left.
+    /// The object as sent, without the members that are stored separately. `{}` if nothing is left.
     let body: [UInt8]
-    /// What the revision is named after.
+    /// What the revision's digest is computed from.
     let canonicalBody: [UInt8]
     let attachments: [IncomingAttachment]
     let channels: [String]
 
-    /// Members that are not part of the stored body. Other names with an underscore are, as in the real gateway.
+    /// Members that are not part of the stored body. Others that begin with an underscore are, as in the real gateway.
     private static let separate: Set<String> = [
         "_id", "_rev", "_deleted", "_attachments", "_revisions", "_cv", "_exp",
     ]
 
-    /// Most bytes of a body. Sync Gateway 4.1.1 takes 19 MiB and refuses 20,971,429 bytes: Couchbase's 20 MiB hold its
-    /// own notes on the document too.
+    /// The most bytes of a body. Sync Gateway 4.1.1 accepts 19 MiB and refuses 20,971,429 bytes: its own metadata
+    /// counts towards Couchbase's 20 MiB.
     private static let bodyLimit = 20 << 20 - 1024
 
-    /// - Parameter following: By name, the contents of attachments that came behind the document.
-    /// - Throws: ``GatewayFault`` as the real gateway answers it for the document, 400, 404, 413 or 500.
+    /// - Parameter following: Attachment contents from separate parts of a multipart body, by name.
+    /// - Throws: ``GatewayFault`` 400, 404, 413 or 500, with the real gateway's reasons.
     init(_ object: JSONValue, following: [[UInt8]: [UInt8]] = [:]) throws(GatewayFault) {
         try Self.refuseReserved(object)
         id = object["_id"]?.string
@@ -59,14 +58,14 @@ struct IncomingDocument: Sendable {
         self.channels = channels
     }
 
-    /// What DELETE writes.
+    /// The tombstone that DELETE writes.
     static func tombstone(of revision: String?) -> IncomingDocument {
         IncomingDocument(
             revision: revision, isDeleted: true, body: Array("{}".utf8),
             canonicalBody: Array(#"{"_deleted":true}"#.utf8))
     }
 
-    /// A stored body again, with other attachments.
+    /// A stored body with other attachments.
     static func same(
         body: [UInt8], revision: String?, attachments: [IncomingAttachment]
     ) throws -> IncomingDocument {
@@ -113,7 +112,7 @@ enum RevisionHistory {
 }
 
 extension JSONValue {
-    /// An object's text without the members of these names; what stays keeps its bytes, commas and spaces included.
+    /// An object's text without these members; the others keep their bytes, with commas and spaces.
     fileprivate func bytes(withoutMembers names: Set<String>) -> [UInt8] {
         let all = Array(members)
         func stays(_ member: Member) -> Bool {

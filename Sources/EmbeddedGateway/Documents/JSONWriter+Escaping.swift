@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension JSONWriter {
-    /// A string in the spelling that Sync Gateway has for ids and reasons: `<`, `>` and `&` are escaped too.
+    /// Writes a string as Sync Gateway spells ids and reasons: `<`, `>` and `&` are escaped too.
     ///
     /// - Note: Source: Go's `encoding/json`; a recorded answer for the document `a/b c:é+&` has `é+\u0026`.
     mutating func escapedString(_ value: String) {

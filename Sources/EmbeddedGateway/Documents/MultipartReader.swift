@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A multipart body taken apart.
+/// Splits a multipart body into parts.
 ///
-/// - Note: Source: RFC 2046, section 5.1.1. As Go's reader does, it takes `LF` for a line break too.
+/// - Note: Source: RFC 2046, section 5.1.1. Like Go's reader, it accepts `LF` as a line break too.
 struct MultipartReader {
     struct Part {
         let fields: [HTTPField]
@@ -14,7 +14,7 @@ struct MultipartReader {
     private var at: Int?
 
     /// - Parameter contentType: With a `boundary`.
-    /// - Throws: ``GatewayFault`` 500, as the real gateway answers it, if there is none.
+    /// - Throws: ``GatewayFault`` 500 if there is none, as in the real gateway.
     init(_ body: [UInt8], contentType: String) throws(GatewayFault) {
         guard let boundary = Self.boundary(contentType), !boundary.isEmpty else {
             throw GatewayFault(500, "Internal error: multipart: boundary is empty")
@@ -26,7 +26,7 @@ struct MultipartReader {
             ? delimiter.count : Self.find([0x0A] + delimiter, in: body, from: 0)?.upperBound
     }
 
-    /// The next part; nil behind the last one.
+    /// The next part; nil after the last one.
     ///
     /// - Throws: ``GatewayFault`` 500 if the body ends before its last boundary.
     mutating func next() throws(GatewayFault) -> Part? {
@@ -41,7 +41,7 @@ struct MultipartReader {
 
     private static let cut = GatewayFault(500, "Internal error: multipart: NextPart: EOF")
 
-    /// - Parameter text: Fields and content, with the carriage return before the next boundary at most.
+    /// - Parameter text: Fields and content, perhaps with the carriage return before the next boundary.
     private static func part(_ text: ArraySlice<UInt8>) -> Part {
         var fields: [HTTPField] = []
         var rest = text

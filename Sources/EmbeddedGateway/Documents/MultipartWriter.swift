@@ -1,12 +1,12 @@
 internal import Compression
 internal import Encodings
 
-/// A multipart body, part by part.
+/// Writes a multipart body part by part.
 ///
-/// - Note: Source: RFC 2046, section 5.1; the recorded answers of Sync Gateway 4.1.1 have the fields of a part sorted
-///   and a line break behind the end.
+/// - Note: Source: RFC 2046, section 5.1. In recorded answers of Sync Gateway 4.1.1, the fields of a part are sorted
+///   and a line break follows the end.
 struct MultipartWriter {
-    /// Whether JSON of some length goes out packed.
+    /// Whether JSON of at least 300 bytes is compressed.
     ///
     /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMinCompressedJSONSize`.
     let packsJSON: Bool
@@ -32,14 +32,14 @@ struct MultipartWriter {
         body.append(content)
     }
 
-    /// - Parameter parameters: Behind the type, with their semicolon.
+    /// - Parameter parameters: Appended to the content type, with their semicolon.
     mutating func json(_ text: [UInt8], parameters: String = "") {
         let type = HTTPField("Content-Type", "application/json\(parameters)")
         guard packsJSON, text.count >= Self.leastPacked else { return part([type], BodyParts(text)) }
         part([type, HTTPField("Content-Encoding", "gzip")], BodyParts(Gzip.pack(text)))
     }
 
-    /// - Parameter ending: Stands behind the last boundary; a body within a part has none.
+    /// - Parameter ending: Follows the last boundary; empty for a body inside a part.
     mutating func close(ending: String = "\r\n") {
         body.append((isFirst ? "" : "\r\n") + "--\(boundary)--" + ending)
     }

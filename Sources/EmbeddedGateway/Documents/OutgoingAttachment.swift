@@ -1,13 +1,13 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// One attachment of a document that is on its way to a client.
+/// One attachment of a document to be sent to a client.
 struct OutgoingAttachment: Sendable {
     enum Form {
         case stub
-        /// `data`, in base64.
+        /// As base64 in `data`.
         case inline
-        /// `"follows":true`, the content is a part behind the document.
+        /// `"follows":true`; the content is a part after the document.
         case following
     }
 
@@ -20,23 +20,23 @@ struct OutgoingAttachment: Sendable {
     let name: String
     /// The stored entry.
     let entry: JSONValue
-    /// Nil if only the stub is to be sent.
+    /// Nil if only the stub is sent.
     let content: Content?
 
-    /// Contents that are not longer stay within the document, in base64.
+    /// Contents up to this length stay in the document as base64.
     ///
     /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMaxInlineAttachmentSize`.
     static let inlineLimit = 200
 
-    /// The content, if it is to be read from the store.
+    /// The content, if it must be read from the store.
     var stored: StoredContent? {
         if case .stored(let content) = content { content } else { nil }
     }
 
-    /// How the attachment is sent in an answer that is one JSON object.
+    /// The form in an answer that is one JSON object.
     var objectForm: Form { content == nil ? .stub : .inline }
 
-    /// How the attachment is sent in an answer that can have parts.
+    /// The form in a multipart answer.
     var partForm: Form {
         switch content {
         case nil: .stub
@@ -45,7 +45,7 @@ struct OutgoingAttachment: Sendable {
         }
     }
 
-    /// The entry's text, members sorted. For a stored content ``BodyParts/placeholder`` stands in `data`.
+    /// The entry's text, members sorted. For a stored content, `data` is ``BodyParts/placeholder``.
     func text(_ form: Form) -> [UInt8] {
         guard let content, form != .stub else { return Array(entry.bytes) }
         var members: [(name: String, text: [UInt8])] = entry.members.compactMap { member in

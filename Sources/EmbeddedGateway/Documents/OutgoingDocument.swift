@@ -1,14 +1,14 @@
 internal import LosslessJSON
 
-/// A revision with what a client asked for beside the body: its history, the contents of its attachments.
+/// A revision with the history and the attachment contents that a client asked for.
 struct OutgoingDocument: Sendable {
     let document: StoredDocument
-    /// Nil if only stubs are to be sent.
+    /// Nil if only stubs are sent.
     var attachments: [OutgoingAttachment]?
     /// Nil if it was not asked for.
     var history: [RevisionID]?
 
-    /// Whether contents go out with the document.
+    /// Whether contents are sent with the document.
     var hasContents: Bool { attachments?.contains { $0.content != nil } ?? false }
 
     /// One JSON object, contents in base64.
@@ -16,7 +16,7 @@ struct OutgoingDocument: Sendable {
 
     /// `multipart/related`: the document, then its larger contents.
     ///
-    /// - Parameter ending: Stands behind the last boundary.
+    /// - Parameter ending: Follows the last boundary.
     func multipart(packsJSON: Bool = false, ending: String = "\r\n") -> (type: HTTPField, body: BodyParts) {
         var parts = MultipartWriter(packsJSON: packsJSON)
         parts.json(text(\.partForm))
@@ -30,7 +30,7 @@ struct OutgoingDocument: Sendable {
         return (parts.contentType("related"), parts.take())
     }
 
-    /// Adds the document to a `multipart/mixed` answer: as JSON, or with parts of its own where contents go along.
+    /// Adds the document to a `multipart/mixed` answer: as JSON, or as a nested multipart body if it has contents.
     func write(to parts: inout MultipartWriter) {
         guard hasContents else { return parts.json(text(\.objectForm)) }
         let (type, body) = multipart(packsJSON: parts.packsJSON, ending: "")

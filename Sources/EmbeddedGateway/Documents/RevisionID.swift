@@ -1,6 +1,6 @@
 internal import Encodings
 
-/// A revision's name, `GENERATION-DIGEST`.
+/// A revision id, `GENERATION-DIGEST`.
 struct RevisionID: Comparable, Sendable, CustomStringConvertible {
     let generation: Int
     let digest: String
@@ -10,10 +10,10 @@ struct RevisionID: Comparable, Sendable, CustomStringConvertible {
         self.digest = digest
     }
 
-    /// Far beyond what any document reaches; one more still fits.
+    /// Far more than any document reaches; adding one can't overflow.
     static let largestGeneration = Int(Int32.max)
 
-    /// Nil unless the text is a positive number, a hyphen and something behind it.
+    /// Nil unless the text is a positive number, a hyphen and at least one more character.
     init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let generation = Int(parts[0]), !parts[1].isEmpty,
@@ -22,12 +22,13 @@ struct RevisionID: Comparable, Sendable, CustomStringConvertible {
         self.init(generation: generation, digest: String(parts[1]))
     }
 
-    /// The revision that this body makes of `parent`: the same content always has the same name.
+    /// The revision that this body creates from `parent`: the same content always gets the same id.
     ///
-    /// - Parameter canonicalBody: The body without `_id`, `_rev` and `_attachments`, members sorted; a tombstone's with
+    /// - Parameter canonicalBody: The body without `_id`, `_rev` and `_attachments`, members sorted; for a tombstone
+    ///   with
     ///   `"_deleted":true`.
-    /// - Note: Source: worked out from recorded answers of Sync Gateway 4.1.1 (`{"a":1}` is `1-36de1e87…` under any
-    ///   id): MD5 over the length of the parent's name, that name, and the canonical body.
+    /// - Note: Source: derived from recorded answers of Sync Gateway 4.1.1 (`{"a":1}` is `1-36de1e87…` under any id):
+    ///   MD5 of the length of the parent's id, that id, and the canonical body.
     init(after parent: RevisionID?, canonicalBody: [UInt8]) {
         let name = Array((parent?.description ?? "").utf8)
         generation = (parent?.generation ?? 0) + 1

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// One revision of a document as it stands in the file.
+/// One revision of a document as stored.
 struct StoredDocument: Sendable {
     let id: String
     let revision: String
@@ -9,7 +9,7 @@ struct StoredDocument: Sendable {
     /// The text of `_attachments`, stubs only; nil if there are none.
     let attachments: [UInt8]?
     let channels: [String]
-    /// `_cv`; nil if it is not shown, or the revision is older than versions are.
+    /// `_cv`; nil if it is not shown, or the revision was written before versions were kept.
     let version: String?
 
     init(
@@ -25,19 +25,19 @@ struct StoredDocument: Sendable {
         self.version = version
     }
 
-    /// What somebody sees who may not see the document, but knows the name of the revision: that it is out of reach.
+    /// The form for a user who may not read the document but knows the revision id: that it is not accessible.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1; deletions are shown as such.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1; tombstones stay visible as such.
     var redacted: StoredDocument {
         StoredDocument(
             id: id, revision: revision, isDeleted: isDeleted,
             body: Array((isDeleted ? "{}" : #"{"_removed":true}"#).utf8))
     }
 
-    /// The document as GET answers it: the gateway's members first, then the body as it came.
+    /// The document as GET returns it: the gateway's members first, then the stored body.
     ///
     /// - Parameters:
-    ///   - sent: In place of the stored stubs; nil for those.
+    ///   - sent: Replaces the stored stubs; nil keeps them.
     ///   - history: `_revisions`, if asked for.
     func text(attachments sent: [UInt8]? = nil, history: [RevisionID]? = nil) -> [UInt8] {
         let attachments = sent ?? attachments

@@ -1,10 +1,10 @@
 internal import NIOConcurrencyHelpers
 
-/// The connection ends here, once everything that was sent has gone out.
+/// Ends the connection after everything that was sent has gone out.
 struct ConnectionCut: Error {}
 
 extension Answer {
-    /// The body in pieces of at most `count` bytes, each sent by itself.
+    /// Splits the body into pieces of at most `count` bytes, each sent separately.
     func sliced(_ count: Int, _ pause: Duration) -> Answer {
         onTheWay { [kept] bytes, send in
             for start in stride(from: 0, to: bytes.count, by: count) {
@@ -15,7 +15,7 @@ extension Answer {
         }
     }
 
-    /// The body up to its byte `count`, then the end of the connection. 0: not even a head.
+    /// Sends the first `count` bytes of the body, then ends the connection. 0: not even the head is sent.
     func cut(after count: Int) -> Answer {
         guard count > 0 else { return .withheld() }
         let left = NIOLockedValueBox(count)
@@ -30,7 +30,7 @@ extension Answer {
         }
     }
 
-    /// The answer with each piece of its body handled on its way. The head stays as it is.
+    /// Passes each piece of the body through `pass`. The head is unchanged.
     private func onTheWay(_ pass: @escaping @Sendable ([UInt8], Send) async throws -> Void) -> Answer {
         var answer = self
         switch body {

@@ -1,12 +1,12 @@
-/// One thing that goes wrong: on which requests, when, and what.
+/// One injected fault: which requests, when, and what.
 struct Fault: Sendable {
-    /// Unique in its plan: as the file has it, or made from the word for the action.
+    /// Unique in its plan: as in the file, or made from the word for the action.
     var name: String
     var requests = RequestSelection()
     var timing = FaultTiming()
     var action: FaultAction
 
-    /// When it is due whether or not requests come; nil if requests decide.
+    /// The time at which it is due independently of requests; nil if requests trigger it.
     var appointedAfter: Duration? {
         guard case .time(let time) = timing.after, case .always = timing.frequency, timing.times == 1 else {
             return nil
@@ -24,44 +24,44 @@ extension Fault: CustomStringConvertible {
 
 /// What goes wrong.
 enum FaultAction: Sendable {
-    /// The request waits before it is carried out. In milliseconds.
+    /// The request is delayed by this many milliseconds before it is carried out.
     case latency(ClosedRange<Int>)
-    /// The body is sent in pieces of so many bytes, with a pause between them.
+    /// The body is sent in pieces of this size, with a pause between them.
     case slice(bytes: Int, pause: Duration)
-    /// The connection is closed after so many bytes of the body; 0: before the head. Shorter bodies pass.
+    /// The connection is closed after this many bytes of the body; 0: before the head. Shorter bodies are unaffected.
     case cut(ClosedRange<Int>)
     /// The connection is closed before the request is carried out.
     case dropBefore
-    /// The request is carried out and its answer lost.
+    /// The request is carried out, but its answer is lost.
     case dropAfter
-    /// The request is not carried out and answered with this.
+    /// The request is not carried out and gets this answer.
     case status(StatusFault)
-    /// The request is not carried out, and nothing answers it until the client leaves.
+    /// The request is not carried out and never answered, until the client disconnects.
     case hang
-    /// A feed that has nothing but an empty line now and then, until the client leaves.
+    /// A feed sends only empty lines, at this interval, until the client disconnects.
     case heartbeatsOnly(Duration)
-    /// A feed that ends after so many rows, with a `last_seq` that is right for them.
+    /// A feed ends after this many rows, with the `last_seq` of the last one.
     case lastSequenceEarly(Int)
-    /// So large a share of the rows comes twice.
+    /// This share of the rows, from 0 to 1, is sent twice.
     case duplicate(Double)
-    /// Rows are shuffled in groups of so many.
+    /// Rows are shuffled in groups of this size.
     case reorder(Int)
-    /// A feed that begins so many sequences before the one that was asked for.
+    /// A feed begins this many sequences before the requested one.
     case rewind(Int)
-    /// 401; a session that the request came with is over.
+    /// The answer is 401, and the request's session ends.
     case sessionExpired
-    /// Documents of `_bulk_docs` that are not written.
+    /// Some documents of `_bulk_docs` are not written.
     case refuseDocuments(RefusalFault)
-    /// The database is emptied, as if it had been deleted and made again.
+    /// The database is emptied, as if it had been deleted and created again.
     case reset
-    /// The database is offline for so long.
+    /// The database is offline for this long.
     case offline(Duration)
 }
 
 /// An answer in place of the real one.
 struct StatusFault: Sendable {
     var code: Int
-    /// Seconds.
+    /// In seconds.
     var retryAfter: Int?
     /// Nil for the error body that a gateway would send.
     var body: String?
@@ -71,7 +71,7 @@ struct StatusFault: Sendable {
 /// Which documents of a batch are refused, and how.
 struct RefusalFault: Sendable {
     var share = 1.0
-    /// One of these is drawn for each refused document.
+    /// Each refused document gets one of these at random.
     var statuses = [403]
     var reason = "refused on request"
 }

@@ -1,14 +1,14 @@
 internal import Logging
 internal import NIOConcurrencyHelpers
 
-/// Does what is due at a time and not at a request: the reset of a database, and its being offline.
+/// Runs the faults that are due at fixed times and not at a request: resets and offline periods.
 final class FaultClock: Sendable {
     private let router: Router
     private let task = NIOLockedValueBox<Task<Void, Never>?>(nil)
 
     init(_ router: Router) { self.router = router }
 
-    /// Begins anew with the plan that is followed now.
+    /// Starts over with the current plan.
     func restart() {
         let appointments = router.faults.appointments
         task.withLockedValue { task in
@@ -17,7 +17,7 @@ final class FaultClock: Sendable {
         }
     }
 
-    /// Waits until nothing is under way.
+    /// Stops, and waits for a running fault to finish.
     func stop() async {
         let running = task.withLockedValue { task in
             task?.cancel()

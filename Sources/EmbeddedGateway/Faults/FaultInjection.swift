@@ -1,10 +1,10 @@
 internal import NIOConcurrencyHelpers
 
-/// The plan that a gateway follows now, and how far it has come.
+/// The current fault plan of a gateway, and its progress.
 final class FaultInjection: Sendable {
-    /// Something that is due at a time.
+    /// A fault that is due at a fixed time.
     struct Appointment: Sendable {
-        /// Of the fault in its plan.
+        /// The fault's position in its plan.
         let place: Int
         let time: ContinuousClock.Instant
         let action: FaultAction
@@ -24,7 +24,7 @@ final class FaultInjection: Sendable {
         follow(plan)
     }
 
-    /// Begins with another plan, or none. What was counted is forgotten, and the database is online.
+    /// Starts another plan (nil: none). Counts are reset, and the database is online.
     func follow(_ plan: FaultPlan?) {
         let plan = plan ?? FaultPlan()
         state.withLockedValue { state in
@@ -32,14 +32,14 @@ final class FaultInjection: Sendable {
         }
     }
 
-    /// How often each fault was done, by its name.
+    /// How often each fault has occurred, by its name.
     var counts: [String: Int] {
         state.withLockedValue { state in
             Dictionary(uniqueKeysWithValues: zip(state.plan.faults.map(\.name), state.progress.map(\.done)))
         }
     }
 
-    /// Counts a request, and tells what is due for it; nil if all goes well.
+    /// Counts a request and returns the faults that are due for it; nil if there are none.
     func trouble(for request: Request, _ path: [String]) -> Trouble? {
         state.withLockedValue { state in
             guard !state.plan.faults.isEmpty else { return nil }
@@ -66,7 +66,7 @@ final class FaultInjection: Sendable {
         return due
     }
 
-    /// What is due at a time, whether or not requests come; the earliest first.
+    /// The faults that are due at fixed times, the earliest first.
     var appointments: [Appointment] {
         state.withLockedValue { state in
             state.plan.faults.enumerated().compactMap { place, fault in
@@ -77,7 +77,7 @@ final class FaultInjection: Sendable {
         }
     }
 
-    /// Returns false if another plan is followed by now.
+    /// Counts the fault as done. Returns false if another plan has replaced it.
     func countDone(_ appointment: Appointment) -> Bool {
         state.withLockedValue { state in
             guard state.plan.faults.indices.contains(appointment.place),
@@ -88,7 +88,7 @@ final class FaultInjection: Sendable {
         }
     }
 
-    /// The database is offline for a time from now on.
+    /// Takes the database offline from now on, for this long.
     func goOffline(for time: Duration) {
         state.withLockedValue { $0.offlineUntil = .now.advanced(by: time) }
     }

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// The words for what goes wrong, as the file has them.
+/// The names of the actions in a fault file.
 enum FaultWord: String, CaseIterable {
     case latency, slice, cut, drop, status, hang
     case heartbeatsOnly = "heartbeats_only"
@@ -10,7 +10,7 @@ enum FaultWord: String, CaseIterable {
     case refuseDocuments = "refuse_documents"
     case reset, offline
 
-    /// The kind of request that it makes sense for; nil for all.
+    /// The only kind of request that it applies to; nil for all.
     var onlyKind: RequestKind? {
         switch self {
         case .heartbeatsOnly, .lastSequenceEarly, .duplicate, .reorder, .rewind: .changes
@@ -19,7 +19,7 @@ enum FaultWord: String, CaseIterable {
         }
     }
 
-    /// Whether it is done once where nothing else is said.
+    /// Whether it happens once by default.
     var isOnce: Bool { self == .reset || self == .offline }
 }
 
@@ -46,7 +46,7 @@ extension FaultPlanFile {
         }
     }
 
-    /// One value, or a list of the lowest and the highest.
+    /// Reads one value, or a list of the lowest and the highest one.
     private func range(
         _ value: JSONValue, _ what: String, _ read: (JSONValue, String) throws(FaultPlanMistake) -> Int
     ) throws(FaultPlanMistake) -> ClosedRange<Int> {
@@ -108,7 +108,7 @@ extension FaultPlanFile {
         return status
     }
 
-    /// The others have no body: a client would take what follows for the next answer.
+    /// 1xx, 204, 205 and 304 are refused: they have no body, and a client would take the body for the next answer.
     private func code(_ value: JSONValue) throws(FaultPlanMistake) -> Int {
         guard let code = value.integer, (200...599).contains(code), ![204, 205, 304].contains(code) else {
             throw error("a status is a number from 200 to 599, but not 204, 205 or 304", at: value)

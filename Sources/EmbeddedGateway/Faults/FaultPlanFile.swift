@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A file with faults, on its way to a ``FaultPlan``.
+/// Parses a fault file into a ``FaultPlan``.
 struct FaultPlanFile {
     private let text: [UInt8]
     private let root: JSONValue
@@ -12,7 +12,7 @@ struct FaultPlanFile {
         }
     }
 
-    /// - Throws: ``FaultPlanError`` with all that is wrong.
+    /// - Throws: ``FaultPlanError`` with all mistakes.
     func plan() throws(FaultPlanError) -> FaultPlan {
         let mistakes = FaultPlanMistakes()
         let plan = plan(mistakes)
@@ -55,7 +55,7 @@ struct FaultPlanFile {
 
     private static let settings = ["name", "on", "method", "feed", "share", "every", "after", "for", "times"]
 
-    /// Nil, with mistakes, if the value is none.
+    /// Nil, after adding mistakes, if the value is not a valid fault.
     private func fault(_ value: JSONValue, _ mistakes: FaultPlanMistakes) -> Fault? {
         let before = mistakes.found.count
         guard checkMembers(of: value, Self.settings + FaultWord.allCases.map(\.rawValue), "a fault", mistakes) else {
@@ -65,7 +65,7 @@ struct FaultPlanFile {
             FaultWord(rawValue: member.name.string ?? "").map { (word: $0, member: member) }
         }
         guard let (word, member) = actions.first else {
-            // An unknown member may be a misspelt one of these.
+            // An unknown member, already reported, may be a misspelt action.
             if mistakes.found.count == before {
                 let words = Self.list(FaultWord.allCases)
                 mistakes.add(error("what goes wrong is missing; write one of \(words)", at: value))
@@ -160,7 +160,7 @@ struct FaultPlanFile {
 // MARK: Single values
 
 extension FaultPlanFile {
-    /// Whether the value is an object. Members that are not known, or there twice, are mistakes, but the rest can be
+    /// Returns whether the value is an object. Adds mistakes for unknown and repeated members, but the rest can be
     /// read.
     private func checkMembers(
         of value: JSONValue, _ known: [String], _ what: String, _ mistakes: FaultPlanMistakes
@@ -234,7 +234,7 @@ extension FaultPlanFile {
     }
 }
 
-/// A time as the file has it: `200ms`, `10s`, `5m`, `1h`.
+/// A time in a fault file: `200ms`, `10s`, `5m`, `1h`.
 enum FaultTime {
     static func milliseconds(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }

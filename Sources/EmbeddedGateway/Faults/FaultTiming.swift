@@ -1,6 +1,6 @@
-/// When a fault is due, of the requests that it is for.
+/// When a fault is due among the requests that match it.
 struct FaultTiming: Sendable {
-    /// So many requests, or so much time.
+    /// A number of requests, or a time.
     enum Extent: Sendable {
         case requests(Int)
         case time(Duration)
@@ -8,18 +8,18 @@ struct FaultTiming: Sendable {
 
     enum Frequency: Sendable {
         case always
-        /// 0 to 1, drawn for each request.
+        /// A random share of the requests, from 0 to 1.
         case share(Double)
-        /// One request in so many.
+        /// Every n-th request.
         case every(Int)
     }
 
-    /// What passes unharmed at the beginning, counted from the start of the gateway.
+    /// The requests or the time, from the gateway's start, before the fault becomes active; nil for none.
     var after: Extent?
-    /// How long the fault then stays; nil for ever.
+    /// How long the fault then lasts; nil for no limit.
     var stay: Extent?
     var frequency = Frequency.always
-    /// Most times that it is done; nil for no limit.
+    /// How often it may occur; nil for no limit.
     var times: Int?
 }
 
@@ -47,20 +47,20 @@ extension FaultTiming.Extent: CustomStringConvertible {
     }
 }
 
-/// How far a fault has come.
+/// The progress of one fault.
 struct FaultProgress: Sendable {
-    /// How often it was done.
+    /// How often it has occurred.
     private(set) var done = 0
-    /// How many requests came that it is for.
+    /// How many requests have matched it.
     private(set) var matched = 0
-    /// When the fault began to be possible, and how many requests had come before.
+    /// When the fault became active, and how many requests had matched before.
     private var beginning: (elapsed: Duration, matched: Int)?
 
-    /// Counts a request that the fault is for.
+    /// Counts a request that matches the fault.
     ///
     /// - Parameters:
     ///   - elapsed: Time since the start of the plan.
-    ///   - draw: A number of 0 up to 1 for this request.
+    ///   - draw: A random number for this request, from 0 to below 1.
     /// - Returns: Whether the fault is due.
     mutating func countRequest(_ timing: FaultTiming, elapsed: Duration, draw: Double) -> Bool {
         matched += 1
@@ -79,7 +79,7 @@ struct FaultProgress: Sendable {
         return countDone(timing)
     }
 
-    /// Counts that it is done, without a request. Returns false if it was done often enough.
+    /// Counts an occurrence without a request. Returns false if the limit is reached.
     mutating func countDone(_ timing: FaultTiming) -> Bool {
         if let times = timing.times, done >= times { return false }
         done += 1

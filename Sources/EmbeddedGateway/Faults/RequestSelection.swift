@@ -1,9 +1,9 @@
-/// Which requests of a database a fault is for.
+/// The requests that a fault applies to.
 struct RequestSelection: Sendable {
     /// Nil for all.
     var kinds: Set<RequestKind>?
     var method: String?
-    /// Of the changes feed: `normal`, `longpoll`, `continuous`.
+    /// The kind of changes feed; nil for all.
     var feed: ChangesRequest.Feed?
 
     func includes(_ request: Request, _ kind: RequestKind) -> Bool {
@@ -21,7 +21,7 @@ extension RequestSelection: CustomStringConvertible {
     }
 }
 
-/// What a request of a database is about; the words are those of the file.
+/// What a request is about; the raw values are the words in a fault file.
 enum RequestKind: String, CaseIterable, Sendable {
     /// `/DB/` itself.
     case database
@@ -35,7 +35,7 @@ enum RequestKind: String, CaseIterable, Sendable {
     case document
     case attachment
 
-    /// - Parameter path: The segments, the keyspace first.
+    /// - Parameter path: The segments of the path, the keyspace first.
     init(_ path: [String]) {
         let path = path.dropFirst()
         switch path.first ?? "" {

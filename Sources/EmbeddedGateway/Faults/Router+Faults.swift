@@ -1,10 +1,10 @@
 extension Router {
-    /// Answers a request for which something is to go wrong.
+    /// Answers a request with the faults that are due for it.
     ///
-    /// What stands in the way of carrying it out comes first, in the order of the plan; then, if it was carried out,
-    /// what becomes of its rows; at last what becomes of the bytes.
+    /// Faults that prevent the request come first, in the order of the plan; then faults of the rows; last, faults of
+    /// the bytes sent.
     ///
-    /// - Throws: `CancellationError` if the client leaves while he is kept waiting.
+    /// - Throws: `CancellationError` if the client disconnects during a delay.
     func answer(_ request: Request, _ path: [String], in trouble: Trouble) async throws -> Answer {
         for delay in trouble.delays { try await Task.sleep(for: delay) }
         for fault in trouble.due { try await changeDatabase(fault.action) }
@@ -21,7 +21,7 @@ extension Router {
         return trouble.disturbed(answer.packed(for: request))
     }
 
-    /// Resets the database or takes it offline, if that is the action. Open feeds end.
+    /// Resets the database or takes it offline, if that is the action; this ends open feeds.
     func changeDatabase(_ action: FaultAction) async throws {
         switch action {
         case .reset: try await resetDatabase()
@@ -32,10 +32,10 @@ extension Router {
         }
     }
 
-    /// What is answered without carrying the request out; nil if nothing stands in the way.
+    /// The answer if the request must not be carried out; otherwise nil.
     private func refusal(of request: Request, _ path: [String], in trouble: Trouble) throws -> Answer? {
         if faults.isOffline {
-            // Only the database itself still answers.
+            // Only information about the database is still available.
             guard RequestKind(path) == .database, ["GET", "HEAD"].contains(request.method) else {
                 return Answer(GatewayFault(503, "DB is currently under maintenance"))
             }
@@ -76,7 +76,7 @@ extension Router {
             })
     }
 
-    /// The same request from an earlier sequence on: what stands in front in the query counts.
+    /// The same request with an earlier `since`, put first in the query because the first one counts.
     private func rewound(_ request: Request, by count: Int) throws -> Request {
         let since = try ChangesRequest(request, visitor).since.plainSequence
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -98,7 +98,7 @@ extension StatusFault {
 }
 
 extension Answer {
-    /// No answer: the connection ends, at once or with the client.
+    /// No answer: the connection ends at once, or when the client disconnects.
     static func withheld(untilClientLeaves: Bool = false) -> Answer {
         Answer(
             status: 200,

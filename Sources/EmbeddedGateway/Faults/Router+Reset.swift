@@ -1,8 +1,8 @@
 internal import GRDB
 
 extension Router {
-    /// Empties the database as if it had been deleted and made again: sequences begin anew, `_local` documents and
-    /// sessions are gone, waiting feeds end. Requests that are under way find the one or the other.
+    /// Empties the database as if it had been deleted and created again: sequences restart, `_local` documents and
+    /// sessions are gone, waiting feeds end. Concurrent requests see either the old or the new database.
     func resetDatabase() async throws {
         try await store.empty()
         accounts.sessions.endAll()
@@ -11,10 +11,10 @@ extension Router {
 }
 
 extension Store {
-    /// Which tables stay as they are, or are set by themselves.
+    /// Tables that are kept, or updated separately.
     private static let kept = ["collections", "counters", "versions", "grdb_migrations"]
 
-    /// Forgets everything, in all collections.
+    /// Deletes everything in all collections.
     fileprivate func empty() async throws {
         try await database.write { db in
             let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -24,7 +24,7 @@ extension Store {
             try db.execute(sql: "UPDATE versions SET source = ?", arguments: [DocumentVersions.makeSource()])
             try db.execute(
                 sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [Self.guestSequence])
-            // Before any other write: each knows by this to which life of the database it belongs.
+            // Before any other write, because writes use the era to tell to which life of the database they belong.
             db.afterNextTransaction { [signal] _ in signal.restart(at: Self.guestSequence) }
         }
     }

@@ -1,6 +1,6 @@
-/// What becomes of the rows of one feed on their way to the client.
+/// Applies faults to the rows of one feed.
 ///
-/// Works on the text: each row is a line. What is sent at once is disturbed at once, so that no row is held back.
+/// Works on text, one row per line. Each piece is changed and sent at once, so that no row is held back.
 struct RowDisturbance: Sendable {
     private var duplicates: (share: Double, random: SeededNumbers)?
     private var groups: (count: Int, random: SeededNumbers)?
@@ -8,10 +8,10 @@ struct RowDisturbance: Sendable {
     private let isContinuous: Bool
     private var isFirst = true
     private var lastSequence = ""
-    /// Whether the feed has ended before its time.
+    /// Whether the feed was ended early.
     private(set) var isEnded = false
 
-    /// Nil if none of the faults is about rows.
+    /// Nil if none of the faults affects rows.
     init?(_ due: [DueFault], isContinuous: Bool) {
         self.isContinuous = isContinuous
         for fault in due {
@@ -25,7 +25,7 @@ struct RowDisturbance: Sendable {
         if duplicates == nil, groups == nil, rowsLeft == nil { return nil }
     }
 
-    /// - Parameter text: Whole lines.
+    /// - Parameter text: Complete lines.
     mutating func disturbed(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var rows: [FeedRow] = []
@@ -84,12 +84,12 @@ struct RowDisturbance: Sendable {
 /// A row of a feed as text.
 struct FeedRow: Sendable {
     private static let opening = Array("{\"seq\":".utf8)
-    /// Without the comma in front and the line feed behind.
+    /// Without the comma before and the line feed after it.
     private(set) var text: [UInt8]
-    /// As the client may send it back.
+    /// In the form in which a client may send it back.
     private(set) var sequence: String
 
-    /// Nil if the line is no row.
+    /// Nil if the line is not a row.
     init?(_ line: ArraySlice<UInt8>) {
         let line = line.first == UInt8(ascii: ",") ? line.dropFirst() : line
         guard line.starts(with: Self.opening) else { return nil }
@@ -98,10 +98,10 @@ struct FeedRow: Sendable {
         sequence = FeedPosition.unquoted(String(decoding: value, as: UTF8.self))
     }
 
-    /// Rows in an order that is not that of their sequences, with sequences that say so: `LOW::SEQUENCE` while
-    /// something above `LOW` is still to come. Who goes on from any of them misses nothing.
+    /// Marks rows that are out of order: they get the sequence `LOW::SEQUENCE` while a change above `LOW` is still
+    /// missing. A client that resumes from any of them misses nothing.
     ///
-    /// - Note: Source: Sync Gateway does it for sequences that come late.
+    /// - Note: Source: Sync Gateway does this for sequences that arrive late.
     static func withLowSequences(_ rows: [FeedRow]) -> [FeedRow] {
         var rows = rows
         var lowest = Int.max

@@ -1,4 +1,4 @@
-/// Random numbers that are the same for the same seed, in every version of Swift.
+/// Random numbers that depend only on the seed, in every version of Swift.
 ///
 /// - Note: Source: Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators (SplitMix64).
 struct SeededNumbers: Sendable {
@@ -6,8 +6,8 @@ struct SeededNumbers: Sendable {
     private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     /// - Parameters:
-    ///   - fault: The fault's place in its plan.
-    ///   - request: The number of the request among those that the fault is for.
+    ///   - fault: The fault's position in its plan.
+    ///   - request: The request's number among those that match the fault.
     init(seed: UInt64, fault: Int, request: Int) {
         state = Self.mixed(Self.mixed(seed &+ Self.step) ^ UInt64(fault)) ^ UInt64(request)
     }
@@ -23,10 +23,10 @@ struct SeededNumbers: Sendable {
         return Self.mixed(state)
     }
 
-    /// From 0 up to 1, without 1.
+    /// From 0 to below 1.
     mutating func share() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// - Precondition: The range is not that of all numbers.
+    /// - Precondition: The range does not span all integers.
     mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }

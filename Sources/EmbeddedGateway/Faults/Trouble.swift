@@ -1,11 +1,11 @@
 internal import NIOConcurrencyHelpers
 
-/// All that goes wrong with one request.
+/// All faults that are due for one request.
 struct Trouble: Sendable {
     /// In the order of the plan.
     let due: [DueFault]
 
-    /// How long the request waits.
+    /// The delays before the request is carried out.
     var delays: [Duration] {
         due.compactMap { fault in
             guard case .latency(let range) = fault.action else { return nil }
@@ -14,14 +14,14 @@ struct Trouble: Sendable {
         }
     }
 
-    /// How many sequences before its `since` a feed begins; nil for none.
+    /// How many sequences before `since` a feed begins; nil if unchanged.
     var rewind: Int? {
         due.compactMap { fault in
             if case .rewind(let count) = fault.action { count } else { nil }
         }.max()
     }
 
-    /// Tells which documents of a batch are refused, by their places; nil for none.
+    /// Decides which documents of a batch are refused; nil for none.
     var refusedDocuments: RefusedDocuments? {
         for fault in due {
             if case .refuseDocuments(let refusal) = fault.action { return RefusedDocuments(refusal, fault.random) }
@@ -29,7 +29,7 @@ struct Trouble: Sendable {
         return nil
     }
 
-    /// What becomes of a feed's rows.
+    /// Applies the faults that affect a feed's rows.
     func disturbRows(of answer: inout Answer) {
         let rows = RowDisturbance(due, isContinuous: answer.fields.contains { $0.value == "application/octet-stream" })
         guard answer.status == 200, let rows else { return }
@@ -57,7 +57,7 @@ struct Trouble: Sendable {
         } catch is Ended {}
     }
 
-    /// What becomes of an answer's bytes on their way.
+    /// Applies the faults that affect an answer's bytes.
     func disturbed(_ answer: Answer) -> Answer {
         var answer = answer
         for fault in due {
@@ -74,7 +74,7 @@ struct Trouble: Sendable {
     }
 }
 
-/// Documents of one `_bulk_docs` call that are refused.
+/// Decides which documents of one `_bulk_docs` request are refused.
 struct RefusedDocuments: Sendable {
     private let refusal: RefusalFault
     private var random: SeededNumbers
@@ -84,7 +84,7 @@ struct RefusedDocuments: Sendable {
         self.random = random
     }
 
-    /// For the next document: why it is refused, or nil.
+    /// Why the next document is refused; nil if it is not.
     mutating func next() -> GatewayFault? {
         let isRefused = random.share() < refusal.share
         let status = refusal.statuses[random.number(in: 0...refusal.statuses.count - 1)]

@@ -2,10 +2,10 @@ internal import Compression
 internal import NIOConcurrencyHelpers
 
 extension Answer {
-    /// The answer as it goes to a client that takes gzip.
+    /// The answer, compressed if the client accepts gzip and the real gateway would compress it.
     ///
-    /// - Note: Source: recorded, and `NewEncodedResponseWriter` of Sync Gateway 4.1: JSON, text and `multipart/mixed`,
-    ///   never what PUT and DELETE answer, and `_bulk_get` only for clients that are known to understand it.
+    /// - Note: Source: recorded, and `NewEncodedResponseWriter` of Sync Gateway 4.1: JSON, text and `multipart/mixed`;
+    ///   never answers to PUT and DELETE; `_bulk_get` only for clients known to understand it.
     func packed(for request: Request) -> Answer {
         guard let accepted = request.field("Accept-Encoding"), accepted.contains("gzip"), status < 300,
             !["HEAD", "PUT", "DELETE"].contains(request.method), isPackable,
@@ -31,7 +31,7 @@ extension Answer {
         return ["application/json", "text/", "multipart/mixed"].contains { type.hasPrefix($0) }
     }
 
-    /// Each piece can be unpacked when it has come: a longpoll may be silent for long.
+    /// Each piece can be decompressed on arrival, because a longpoll may be silent for long afterwards.
     private static func pack(
         _ make: @Sendable (@escaping Send) async throws -> Void, _ kept: KeptBytes, _ send: @escaping Send
     ) async throws {
@@ -46,15 +46,15 @@ extension Answer {
 }
 
 extension Request {
-    /// What the client says of its version, `CouchbaseLite/1.3`; (0, 0) if it says nothing.
+    /// The version in `User-Agent`, as in `CouchbaseLite/1.3`; (0, 0) if there is none.
     fileprivate var clientVersion: (Int, Int) {
         let numbers = (field("User-Agent") ?? "").drop { $0 != "/" }.dropFirst().split { !$0.isNumber }
         return (numbers.first.flatMap { Int($0) } ?? 0, numbers.dropFirst().first.flatMap { Int($0) } ?? 0)
     }
 
-    /// The request with its body unpacked.
+    /// The request with its body decompressed.
     ///
-    /// - Throws: ``GatewayFault`` in the words of the real gateway, and 413 for a body that would be too long.
+    /// - Throws: ``GatewayFault`` with the real gateway's reasons, and 413 if the body would be too large.
     func unpacked() throws(GatewayFault) -> Request {
         guard let encoding = field("Content-Encoding"), !encoding.isEmpty, ["PUT", "POST"].contains(method) else {
             return self
@@ -62,7 +62,7 @@ extension Request {
         guard encoding == "gzip" else {
             throw GatewayFault(415, "Unsupported Content-Encoding; use gzip")
         }
-        // The real gateway reads a whole head before it looks at it.
+        // The real gateway reads a whole gzip header before it checks it.
         guard body.count >= 10 else { throw GatewayFault(unpacking: .cutHeader) }
         do {
             let plain = try Gzip.unpack(body, limit: HTTPServer.bodyLimit)

@@ -1,34 +1,35 @@
 internal import LosslessJSON
 
-/// What a request is answered with.
+/// The answer to a request.
 struct Answer: Sendable {
-    /// Hands bytes to the client; returns when there is room for more, throws when the client is gone.
+    /// Sends bytes to the client; returns when there is room for more, throws when the client is gone.
     typealias Send = @Sendable ([UInt8]) async throws -> Void
 
     enum Body: Sendable {
         case none
         /// Sent with a `Content-Length`.
         case whole([UInt8])
-        /// Sent while it is made, in chunks unless the length is known. If it throws, the connection is cut without a final chunk.
+        /// Sent while it is made, in chunks unless the length is known. If it throws, the connection is closed without
+        /// a final chunk.
         case streamed(@Sendable (_ send: @escaping Send) async throws -> Void)
-        /// Not even a head: the connection ends when the closure does.
+        /// Nothing is sent, not even a head; the connection ends when the closure returns.
         case withheld(until: @Sendable () async throws -> Void)
     }
 
     var status: Int
     var fields: [HTTPField] = []
     var body: Body = .none
-    /// Of a streamed body, in bytes; nil if it is not known.
+    /// Length of a streamed body in bytes; nil if not known.
     var length: Int?
-    /// What a streamed body keeps in memory while it is sent.
+    /// Counts the bytes that a streamed body keeps in memory while it is sent.
     let kept: KeptBytes
 
-    /// A JSON body, whole.
+    /// An answer with a JSON body.
     static func json(_ bytes: [UInt8], status: Int = 200, fields: [HTTPField] = []) -> Answer {
         Answer(status: status, fields: [.json] + fields, body: .whole(bytes))
     }
 
-    /// The error body of a fault.
+    /// An answer with the error body of a fault.
     init(_ fault: GatewayFault) {
         var body = JSONWriter()
         body.object { body in
@@ -49,7 +50,7 @@ struct Answer: Sendable {
 
 extension HTTPField {
     static let json = HTTPField("Content-Type", "application/json")
-    /// What every answer of `_changes` carries.
+    /// In every answer of `_changes`.
     static let neverCached = HTTPField("Cache-Control", "private, max-age=0, no-cache, no-store")
 
     static func revisionTag(_ revision: String) -> HTTPField { HTTPField("Etag", "\"\(revision)\"") }

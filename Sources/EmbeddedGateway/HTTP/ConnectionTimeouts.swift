@@ -1,16 +1,16 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// How long a connection may make no headway before it is closed.
+/// How long a connection may make no progress before it is closed.
 struct ConnectionTimeouts: Sendable {
-    /// - Note: Source: the first is `idle_timeout` of Sync Gateway. It has no others by default; these only end what
-    ///   will never go on, or hold memory for nobody.
+    /// - Note: Source: `head` is Sync Gateway's `idle_timeout`. It has no others by default; these only end connections
+    ///   that will never continue or that hold memory.
     struct Limits: Sendable {
-        /// For the next request to come, with its whole head.
+        /// Until the next request's head is complete.
         var head = TimeAmount.seconds(90)
-        /// For the next piece of a body.
+        /// Until the next piece of a body arrives.
         var body = TimeAmount.seconds(60)
-        /// For the client to take what was sent. A client that is busy with what it has read may let an answer wait.
+        /// Until the client has read what was sent. Long, because a client that processes what it has read may pause.
         var writing = TimeAmount.minutes(10)
     }
 
@@ -25,19 +25,19 @@ struct ConnectionTimeouts: Sendable {
     /// Closes the connection now.
     @Sendable func close() { channel.close(promise: nil) }
 
-    /// Closes the connection when the time is over. Whoever got what he waited for cancels it.
+    /// Closes the connection after the time limit, unless the returned task is cancelled first.
     func closing(after limit: KeyPath<Limits, TimeAmount>) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: limits[keyPath: limit]) { channel.close(promise: nil) }
     }
 
     /// Sends a part of an answer; returns when the kernel has taken it.
     ///
-    /// The writer of the connection would take any number of parts while its event loop is busy elsewhere: memory that
-    /// nobody counts.
+    /// Waits, because the connection's writer would accept any number of parts while its event loop is busy, which
+    /// would be uncounted memory.
     ///
-    /// - Parameter whenTaken: Called on the event loop, when the kernel has taken it: a busy process may come to the
-    ///   caller only later.
-    /// - Throws: What the connection ended with. A cancelled task closes it.
+    /// - Parameter whenTaken: Called on the event loop when the kernel has taken the part, because in a busy process
+    ///   the caller may resume only later.
+    /// - Throws: The connection's error. Cancelling the task closes the connection.
     func deliver(_ part: HTTPServerResponsePart, whenTaken: @escaping @Sendable () -> Void) async throws {
         let end = closing(after: \.writing)
         let taken = channel.eventLoop.makePromise(of: Void.self)

@@ -1,8 +1,8 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// The open connections, one task each. A closed connection cancels its task: that is how a waiting longpoll hears of a
-/// client that went away.
+/// The open connections, one task each. When a connection closes, its task is cancelled: this is how a waiting longpoll
+/// notices that its client has disconnected.
 final class Connections: Sendable {
     private struct State {
         var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
@@ -15,7 +15,7 @@ final class Connections: Sendable {
 
     func add(_ channel: any Channel, _ serve: @escaping @Sendable () async -> Void) {
         let id = ObjectIdentifier(channel)
-        // Made under the lock: a task that ends at once waits for the lock before it takes itself out.
+        // Created under the lock, so that a task that ends at once can't remove itself before it was added.
         let (task, isStopped) = state.withLockedValue { state in
             let task = Task {
                 await serve()
@@ -28,7 +28,7 @@ final class Connections: Sendable {
         channel.closeFuture.whenComplete { _ in task.cancel() }
     }
 
-    /// Cancels what every connection does, and waits until all are gone.
+    /// Cancels the tasks of all connections and waits for them.
     func stop() async {
         let tasks = state.withLockedValue { state in
             state.isStopped = true

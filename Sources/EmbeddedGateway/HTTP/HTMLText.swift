@@ -1,5 +1,5 @@
 enum HTMLText {
-    /// - Note: Source: Go's `htmlEscape`, for what a client sent and gets back in a page.
+    /// - Note: Source: Go's `htmlEscape`, for client input that is repeated in a page.
     static func escaped(_ text: some StringProtocol) -> String {
         text.reduce(into: "") { escaped, character in
             switch character {

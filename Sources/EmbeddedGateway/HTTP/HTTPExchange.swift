@@ -2,7 +2,7 @@ internal import Encodings
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One request on a connection: its body, still to be read, and the way to answer.
+/// One request on a connection: reads its body and sends the answer.
 struct HTTPExchange {
     typealias Inbound = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
     typealias Outbound = NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
@@ -15,7 +15,7 @@ struct HTTPExchange {
     private let timeouts: ConnectionTimeouts
     private let waiting: WaitingOutput
     private let bodies: IncomingBodies
-    /// The request's body among the ``bodies``.
+    /// The key of the request's body in ``bodies``.
     private var bodyKey: Int?
     private var sawEnd = false
     private var continueDue: Bool
@@ -39,9 +39,9 @@ struct HTTPExchange {
 
     /// The request with its whole body.
     ///
-    /// - Parameter limit: Most bytes of the body.
-    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/NoRoom``; the rest of the body is not read then, and the connection
-    ///   ends with the answer.
+    /// - Parameter limit: The most bytes of the body.
+    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/NoRoom``. Then the rest of the body is not read, and the connection
+    ///   ends after the answer.
     mutating func request(limit: Int) async throws -> Request {
         let body = try await body(limit: limit)
         return Request(
@@ -49,7 +49,7 @@ struct HTTPExchange {
             body: Array(body.readableBytesView))
     }
 
-    /// Most bytes for which there is room before they come: who only announces a body gets no memory for it.
+    /// The most bytes reserved in advance, so that a client gets no memory just by announcing a large body.
     private static let reservedLimit = 1 << 20
 
     private mutating func body(limit: Int) async throws -> ByteBuffer {
@@ -83,7 +83,7 @@ struct HTTPExchange {
         }
     }
 
-    /// The request is answered, or never will be: its body does not count any more.
+    /// Call when the request is answered or abandoned: its body no longer counts.
     mutating func releaseBody() {
         if let bodyKey { bodies.remove(bodyKey) }
         bodyKey = nil
@@ -94,7 +94,7 @@ struct HTTPExchange {
         return BodyTooLarge()
     }
 
-    /// The next piece of the body, nil at its end. Says "100 Continue" first where the client waits for it.
+    /// The next piece of the body; nil at its end. Sends "100 Continue" first if the client waits for it.
     mutating func nextPart() async throws -> ByteBuffer? {
         if sawEnd { return nil }
         if continueDue {
@@ -112,9 +112,9 @@ struct HTTPExchange {
         }
     }
 
-    /// Sends an answer. A streamed one waits while the client does not read.
+    /// Sends an answer. A streamed body pauses while the client does not read.
     ///
-    /// - Throws: What the making of a streamed body throws; the connection must be cut then, without a final chunk.
+    /// - Throws: The error of a streamed body; the connection must then be closed without a final chunk.
     mutating func send(_ answer: Answer) async throws {
         var fields = HTTPHeaders(answer.fields.filter(\.isSendable).map { ($0.name, $0.value) })
         fields.add(name: "Server", value: Greeting.product)
@@ -131,7 +131,7 @@ struct HTTPExchange {
         }
     }
 
-    /// One write, one flush, unless the body is large.
+    /// Uses one write and one flush, unless the body is large.
     private mutating func send(_ status: Int, _ fields: inout HTTPHeaders, _ body: [UInt8]) async throws {
         guard body.count <= Self.pieceLimit else {
             fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
@@ -152,9 +152,9 @@ struct HTTPExchange {
         _ status: Int, _ fields: inout HTTPHeaders, _ kept: KeptBytes,
         _ make: @Sendable (_ send: @escaping Answer.Send) async throws -> Void
     ) async throws {
-        // HTTP/1.0 knows no chunks: the end of the connection is the end of the body there.
+        // HTTP/1.0 has no chunks; the end of the connection ends the body.
         if head.version == .http1_0 { mustClose = true }
-        // With HEAD the encoder would write a last chunk where the next answer begins.
+        // For HEAD the encoder would write a final chunk, which the client would take for the next answer.
         if head.version != .http1_0, head.method != .HEAD, !fields.contains(name: "Content-Length") {
             fields.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
         }
@@ -170,10 +170,11 @@ struct HTTPExchange {
         try await outbound.write(.end(nil))
     }
 
-    /// Most bytes that are handed to the connection before it takes more.
+    /// The most bytes given to the connection at once.
     private static let pieceLimit = 64 << 10
 
-    /// Returns when the connection has taken the bytes. All of them count as waiting until then: they stay in memory.
+    /// Returns when the connection has taken the bytes. Until then all of them count as waiting, because they stay in
+    /// memory.
     private static func deliver(
         _ bytes: [UInt8], _ kept: KeptBytes, _ timeouts: ConnectionTimeouts, _ waiting: WaitingOutput
     ) async throws {

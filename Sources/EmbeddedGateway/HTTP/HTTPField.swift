@@ -1,4 +1,4 @@
-/// One line of a head: a name, compared without regard to case, and its value.
+/// A header field; its name is compared case-insensitively.
 struct HTTPField: Equatable {
     let name: String
     let value: String
@@ -15,6 +15,6 @@ struct HTTPField: Equatable {
         }
     }
 
-    /// Whether the value fits into a line: clients choose the content types and the names of revisions.
+    /// Whether the value has no control characters; clients choose content types and revision ids.
     var isSendable: Bool { value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

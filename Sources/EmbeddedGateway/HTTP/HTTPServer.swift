@@ -2,16 +2,16 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// HTTP/1.1 on one address. Any number of servers share the process's event loops.
+/// An HTTP/1.1 server on one address. All servers of the process share its event loops.
 final class HTTPServer: Sendable {
     typealias Respond = @Sendable (Request) async -> Answer
 
     private let listener: any Channel
     private let connections: Connections
 
-    /// Most bytes of a request's body: three documents of the largest size with an attachment each would still pass.
+    /// The most bytes of a request's body: enough for three documents of the maximum size with an attachment each.
     static let bodyLimit = 64 << 20
-    /// Most bytes of a request's head.
+    /// The most bytes of a request's head.
     private static let headLimit = 64 << 10
     /// How long a client may take to close its side after the last answer.
     private static let lingering = TimeAmount.seconds(5)
@@ -46,8 +46,8 @@ final class HTTPServer: Sendable {
         return HTTPServer(listener, connections)
     }
 
-    /// Stops listening, cancels what is being answered and waits until every connection is gone. Streamed answers are
-    /// cut without their final chunk.
+    /// Stops listening, cancels all requests and waits until every connection is closed. Streamed answers end without
+    /// their final chunk.
     func stop() async {
         try? await listener.close()
         await connections.stop()
@@ -58,7 +58,7 @@ final class HTTPServer: Sendable {
         _ waiting: WaitingOutput,
         _ bodies: IncomingBodies, _ respond: @escaping Respond
     ) throws {
-        // Framing is set by HTTPExchange: the automatic one is wrong for HEAD.
+        // HTTPExchange sets the framing, because the automatic one is wrong for HEAD.
         var framing = HTTPResponseEncoder.Configuration()
         framing.automaticallySetFramingHeaders = false
         var limits = NIOHTTPDecoderLimitConfiguration()
@@ -77,7 +77,7 @@ final class HTTPServer: Sendable {
         _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ timeouts: ConnectionTimeouts,
         _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
     ) async {
-        // What is thrown here is a client that went away, or an answer that was cut: the connection ends either way.
+        // An error means that a client disconnected or an answer was cut; either way the connection ends.
         try? await channel.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
             do {
@@ -85,8 +85,8 @@ final class HTTPServer: Sendable {
             } catch let fault as HTTPParserError {
                 try await refuse(fault, outbound)
             } catch is ConnectionCut {}
-            // Leaving this closure closes at once and drops what is not sent yet. So: our end first, then whatever the
-            // client still says, until its end.
+            // Returning from this closure closes the connection and drops unsent data. So finish our side first, then
+            // read whatever the client still sends until it closes.
             outbound.finish()
             let closing = channel.channel.eventLoop.scheduleTask(in: lingering) {
                 channel.channel.close(promise: nil)

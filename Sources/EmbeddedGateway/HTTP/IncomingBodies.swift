@@ -1,14 +1,15 @@
 internal import NIOConcurrencyHelpers
 
-/// The request bodies of all connections that are in memory, from their first piece until the request is answered.
+/// The request bodies of all connections in memory, from their first piece until the request is answered.
 ///
-/// Above the limit for all of them, the connections whose bodies have not grown for longest are closed. Bodies that are
-/// complete stay, since their requests are being carried out; if those alone leave no room, the growing body is refused.
+/// If they exceed the limit together, the connections whose bodies have not grown for longest are closed. Complete
+/// bodies stay, because their requests are being carried out. If that leaves too little room, the growing body is
+/// refused.
 final class IncomingBodies: Sendable {
-    /// Bytes, over all connections.
+    /// In bytes, for all connections together.
     static let limit = 256 << 20
 
-    /// No room is left: the client may try again later.
+    /// There is no room; the client may try again later.
     struct NoRoom: Error {}
 
     private struct State {
@@ -22,10 +23,10 @@ final class IncomingBodies: Sendable {
         state = NIOLockedValueBox(State(ledger: IncomingBodyLedger(limit: limit)))
     }
 
-    /// Counts a body whose first bytes have come.
+    /// Starts to count a body when its first bytes arrive. Returns its key.
     ///
     /// - Parameter close: Closes its connection.
-    /// - Throws: ``NoRoom``; nothing is counted then.
+    /// - Throws: ``NoRoom``; then nothing is counted.
     func add(_ bytes: Int, close: @escaping @Sendable () -> Void) throws(NoRoom) -> Int {
         let key = state.withLockedValue { state in
             let key = state.ledger.begin()
@@ -36,9 +37,9 @@ final class IncomingBodies: Sendable {
         return key
     }
 
-    /// Counts more bytes of a body, and closes other connections if they are too many.
+    /// Counts more bytes of a body and closes other connections if there are too many bytes.
     ///
-    /// - Throws: ``NoRoom``; the body does not count any more then.
+    /// - Throws: ``NoRoom``; then the body no longer counts.
     func grow(_ key: Int, by bytes: Int) throws(NoRoom) {
         let closings = state.withLockedValue { state -> [@Sendable () -> Void]? in
             guard let dropped = state.ledger.grow(key, by: bytes) else {
@@ -51,7 +52,7 @@ final class IncomingBodies: Sendable {
         for close in closings { close() }
     }
 
-    /// The body has come to its end: its connection is not closed for others any more.
+    /// Marks the body as complete: its connection is no longer closed in favour of others.
     func complete(_ key: Int) {
         state.withLockedValue { state in
             state.ledger.complete(key)
@@ -59,7 +60,7 @@ final class IncomingBodies: Sendable {
         }
     }
 
-    /// The request is answered, or its connection is gone.
+    /// Call when the request is answered or its connection is gone.
     func remove(_ key: Int) {
         state.withLockedValue { state in
             state.ledger.remove(key)
@@ -68,11 +69,11 @@ final class IncomingBodies: Sendable {
     }
 }
 
-/// Decides which bodies have to go.
+/// Decides which bodies must be dropped.
 struct IncomingBodyLedger {
     private struct Entry {
         var bytes = 0
-        /// The moment at which it grew last, counted in calls.
+        /// When it last grew, counted in calls.
         var moment: Int
         var isComplete = false
     }
@@ -90,10 +91,10 @@ struct IncomingBodyLedger {
         return moment
     }
 
-    /// - Returns: The keys of the bodies that were dropped to make room; nil if there is no room, and the growing body
-    ///   itself was dropped.
+    /// - Returns: The keys of bodies dropped to make room; nil if there is no room and the growing body itself was
+    ///   dropped.
     mutating func grow(_ key: Int, by bytes: Int) -> [Int]? {
-        // It was dropped before, and its connection does not know it yet.
+        // It was dropped before, but its connection does not know that yet.
         guard entries[key] != nil else { return nil }
         moment += 1
         entries[key]?.bytes += bytes

@@ -1,6 +1,6 @@
 internal import NIOConcurrencyHelpers
 
-/// How many bytes an answer keeps in memory besides the piece that it is sending.
+/// How many bytes an answer keeps in memory besides the piece being sent.
 final class KeptBytes: Sendable {
     private let box = NIOLockedValueBox(0)
 

@@ -1,7 +1,7 @@
-/// A request as the router sees it: no socket behind it, the whole body in memory.
+/// A request for the router: independent of a socket, with its whole body in memory.
 struct Request: Sendable {
     let method: String
-    /// Path and query as they stood in the request line, still percent-encoded.
+    /// Path and query as in the request line, still percent-encoded.
     let target: String
     let fields: [HTTPField]
     let body: [UInt8]
@@ -13,17 +13,16 @@ struct Request: Sendable {
         self.body = body
     }
 
-    /// The first value of a field of the head; names are compared without regard to case.
+    /// The first value of a header field; the name is compared case-insensitively.
     func field(_ name: String) -> String? {
         fields.first { $0.isNamed(name) }?.value
     }
 
-    /// The segments of the path, percent-decoded one by one: an escaped slash stays inside its segment.
+    /// The segments of the path, percent-decoded one by one, so that an escaped slash stays within its segment.
     ///
-    /// Nil if an escape is broken, the path is not UTF-8 or does not begin with a slash.
+    /// Nil if an escape is not valid, or the path is not UTF-8 or does not begin with a slash.
     ///
-    /// Names of documents and attachments are decoded a second time if no slash is escaped in the target: so does
-    /// Sync Gateway.
+    /// Like Sync Gateway, it decodes names of documents and attachments twice if the target has no escaped slash.
     ///
     /// - Note: Source: `rest/routing.go: FixQuotedSlashes`, `rest/handler.go: PathVar` (3.x, 4.x).
     var path: [String]? {
@@ -46,7 +45,7 @@ struct Request: Sendable {
 
     var query: Query { Query(target) }
 
-    /// Without scheme and host, which a client may write too.
+    /// The target without scheme and host, which a client may send too.
     ///
     /// - Note: Source: RFC 9112, section 3.2.2.
     private var pathAndQuery: Substring.UTF8View {
@@ -57,7 +56,7 @@ struct Request: Sendable {
     }
 }
 
-/// The parameters behind the question mark.
+/// The query parameters; the first one of a name counts.
 struct Query: Sendable {
     private let items: [(name: String, value: String)]
 
@@ -76,12 +75,12 @@ struct Query: Sendable {
 
     subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
-    /// Sync Gateway takes `true` only; whatever else stands there is false.
+    /// True only for `true`, as in Sync Gateway.
     func flag(_ name: String) -> Bool { self[name] == "true" }
 }
 
 enum PercentCoding {
-    /// Nil if an escape is broken or what comes out is not UTF-8.
+    /// Nil if an escape is not valid or the result is not UTF-8.
     static func decode(_ text: some Collection<UInt8>, plusIsSpace: Bool = true) -> String? {
         var bytes: [UInt8] = []
         var at = text.startIndex

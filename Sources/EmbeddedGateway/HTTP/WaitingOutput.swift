@@ -1,18 +1,18 @@
 internal import NIOConcurrencyHelpers
 
-/// The answers of all connections that wait in memory for their clients to read.
+/// The answers of all connections that wait in memory until their clients read them.
 ///
-/// A connection sends one piece of an answer at a time. The piece counts whole until all of it is taken, since all of
-/// it stays in memory. Above the limit for all of them, the connections whose clients have taken nothing for longest
-/// are closed. What they have left in memory is waited for before more is made.
+/// A connection sends one piece of an answer at a time. The whole piece counts until all of it is taken, because it
+/// stays in memory. If all pieces together exceed the limit, the connections whose clients have read nothing for
+/// longest are closed. Their memory must be free before new answers are made.
 final class WaitingOutput: Sendable {
-    /// Bytes, over all connections.
+    /// In bytes, for all connections together.
     static let limit = 128 << 20
 
     private struct State {
         var ledger: WaitingOutputLedger
         var closings: [Int: @Sendable () -> Void] = [:]
-        /// Answers that wait for room, the first one first.
+        /// Answers that wait for room, first come first.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -22,10 +22,10 @@ final class WaitingOutput: Sendable {
         state = NIOLockedValueBox(State(ledger: WaitingOutputLedger(limit: limit)))
     }
 
-    /// Most bytes that have waited at once.
+    /// The most bytes that have waited at once.
     var peak: Int { state.withLockedValue { $0.ledger.peak } }
 
-    /// Counts bytes that are about to be sent, and closes other connections if they are too many.
+    /// Counts bytes that are about to be sent and closes other connections if there are too many. Returns a key.
     func add(_ bytes: Int, close: @escaping @Sendable () -> Void) -> Int {
         let (key, closings) = state.withLockedValue { state in
             let (key, closed) = state.ledger.add(bytes)
@@ -36,10 +36,10 @@ final class WaitingOutput: Sendable {
         return key
     }
 
-    /// The client has taken all that it was given so far.
+    /// Notes that the client has taken everything sent so far.
     func advance(_ key: Int) { state.withLockedValue { $0.ledger.advance(key) } }
 
-    /// The client is given more of the bytes.
+    /// Notes that more bytes are being sent to the client.
     func wait(_ key: Int) { state.withLockedValue { $0.ledger.wait(key) } }
 
     func remove(_ key: Int) {
@@ -50,10 +50,10 @@ final class WaitingOutput: Sendable {
         resumeNext()
     }
 
-    /// Waits until closed connections have given back their memory, if there is too little without it.
+    /// Waits until closed connections have released their memory, if there is too little without it.
     ///
-    /// Who makes something to send calls it first: the tasks of closed connections would come to their ends only after
-    /// those of hundreds of new requests.
+    /// Call before making anything to send: otherwise hundreds of new requests would run before the tasks of closed
+    /// connections end.
     func room() async {
         while !state.withLockedValue({ $0.ledger.hasRoom }) {
             await withCheckedContinuation { continuation in
@@ -64,7 +64,7 @@ final class WaitingOutput: Sendable {
         resumeNext()
     }
 
-    /// One at a time: it looks again, and resumes the next.
+    /// Resumes one waiter, which checks again and resumes the next.
     private func resumeNext() {
         let next = state.withLockedValue { state in
             state.ledger.hasRoom && !state.waiters.isEmpty ? state.waiters.removeFirst() : nil
@@ -77,9 +77,9 @@ final class WaitingOutput: Sendable {
 struct WaitingOutputLedger {
     private struct Entry {
         var bytes: Int
-        /// The moment of the last progress, counted in calls.
+        /// When it last made progress, counted in calls.
         var moment: Int
-        /// Whether the client has something to take. Else it waits for this process.
+        /// Whether the client has something to read; otherwise it waits for this process.
         var isDue = true
     }
 
@@ -94,8 +94,8 @@ struct WaitingOutputLedger {
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: The key of the new entry, and the keys of those that were dropped for it: the longest without progress
-    ///   first. The new one stays, however large it is.
+    /// - Returns: The key of the new entry, and the keys dropped for it, those longest without progress first. The new
+    ///   one stays, however large it is.
     mutating func add(_ bytes: Int) -> (key: Int, dropped: [Int]) {
         moment += 1
         let key = moment
@@ -120,7 +120,8 @@ struct WaitingOutputLedger {
         entries[key]?.isDue = isDue
     }
 
-    /// Whether more may be made. One that exceeds the limit by itself keeps nobody waiting: it is dropped for others.
+    /// Whether more answers may be made. An answer that exceeds the limit alone blocks nobody: it is dropped for
+    /// others.
     var hasRoom: Bool { leavingTotal == 0 || total + leavingTotal <= limit }
 
     private mutating func drop(_ key: Int) {
@@ -130,7 +131,7 @@ struct WaitingOutputLedger {
         leavingTotal += entry.bytes
     }
 
-    /// The bytes are sent, or their connection has ended.
+    /// Call when the bytes are sent or their connection has ended.
     mutating func remove(_ key: Int) {
         if let bytes = leaving.removeValue(forKey: key) { leavingTotal -= bytes }
         guard let entry = entries.removeValue(forKey: key) else { return }

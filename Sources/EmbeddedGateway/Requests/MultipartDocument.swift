@@ -2,11 +2,11 @@ internal import Compression
 internal import Encodings
 internal import LosslessJSON
 
-/// A document with its attachments as parts behind it, `multipart/related`.
+/// A document with its attachments as separate parts, `multipart/related`.
 ///
-/// - Note: Source: recorded, Sync Gateway 4.1.1: parts are told apart by their digest, not by their name.
+/// - Note: Source: recorded, Sync Gateway 4.1.1: parts are matched by digest, not by name.
 enum MultipartDocument {
-    /// - Parameter object: Makes the value of the first part's text.
+    /// - Parameter object: Parses the text of the first part.
     /// - Throws: ``GatewayFault`` 400 if parts and attachments do not match.
     static func read(
         _ body: [UInt8], contentType: String, object: ([UInt8]) throws(GatewayFault) -> JSONValue
@@ -42,7 +42,7 @@ enum MultipartDocument {
         }
     }
 
-    /// The entry that has the content's digest, taken out of those that are still due.
+    /// Removes and returns the entry with the content's digest.
     private static func take(
         _ content: [UInt8], from due: inout [JSONValue.Member], part: Int
     ) throws(GatewayFault) -> JSONValue.Member {

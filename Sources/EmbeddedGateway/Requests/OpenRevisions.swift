@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// Revisions of one document that were asked for, on their way to the client one after the other.
+/// Sends the requested revisions of one document, one after the other.
 struct OpenRevisions: Sendable {
     let router: Router
     let id: String
     let options: DocumentOptions
-    /// Of the revisions that are still to come.
+    /// Ids of the revisions still to send.
     var names: ArraySlice<String>
     /// Nil if the answer is a JSON array.
     var parts: MultipartWriter?
@@ -20,8 +20,8 @@ struct OpenRevisions: Sendable {
         self.parts = parts
     }
 
-    /// The revisions are looked up once for the length of the answer. Those of a long answer are looked up again when
-    /// they are sent, so that one revision is in memory at a time.
+    /// Reads the revisions once to find the length of the answer. For a long answer they are read again when they are
+    /// sent, so that only one is in memory at a time.
     func answer() throws -> Answer {
         let fields = [parts?.contentType("mixed") ?? .json]
         var (measured, length) = (self, 0)
@@ -39,7 +39,7 @@ struct OpenRevisions: Sendable {
                 var (sections, left) = (self, length)
                 while let section = try sections.next() {
                     left -= section.length
-                    // A revision was removed meanwhile.
+                    // A revision was removed or changed meanwhile.
                     guard left >= 0 else { throw ConnectionCut() }
                     try await BodyPieces(section, from: router.store).send(send, counting: kept)
                 }
@@ -49,7 +49,7 @@ struct OpenRevisions: Sendable {
         return answer
     }
 
-    /// The text of the next revision with what stands around it; nil at the end.
+    /// The next revision with its framing; nil at the end.
     private mutating func next() throws -> BodyParts? {
         guard let name = names.popFirst() else { return end() }
         let found = try found(name)
@@ -97,7 +97,7 @@ extension MultipartWriter {
         error(missing.bytes)
     }
 
-    /// A part that says why a document is not there.
+    /// Writes a part that says why a document is missing.
     mutating func error(_ json: [UInt8]) {
         self.json(json, parameters: "; error=\"true\"")
     }

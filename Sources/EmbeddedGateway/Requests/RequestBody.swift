@@ -3,7 +3,7 @@ internal import LosslessJSON
 extension Request {
     /// The body as a JSON object.
     ///
-    /// - Throws: ``GatewayFault`` 400 or 415, in the words of the real gateway.
+    /// - Throws: ``GatewayFault`` 400 or 415, with the real gateway's reasons.
     func object() throws(GatewayFault) -> JSONValue {
         if let type = field("Content-Type")?.prefix(while: { $0 != ";" }), type.lowercased() != "application/json" {
             throw GatewayFault(415, "Invalid content type \(type)")
@@ -11,7 +11,7 @@ extension Request {
         return try Self.object(body)
     }
 
-    /// The body as a document, with its attachments if they came as parts behind it.
+    /// The body as a document, with its attachments if it is multipart.
     func document() throws(GatewayFault) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
         guard let type = field("Content-Type"), type.lowercased().hasPrefix("multipart/related") else {
             return (try object(), [:])
@@ -32,15 +32,15 @@ extension Request {
     }
 }
 
-/// What Go's `encoding/json` says about a text, for the reasons of 400 answers.
+/// The messages of Go's `encoding/json`, for the reasons of 400 answers.
 enum GoJSON {
-    /// As its `Decoder` says it, for documents.
+    /// The message of its `Decoder`, for documents.
     static func decoderError(_ fault: JSONFault, in text: [UInt8]) -> String {
         if text.isEmpty { return "EOF" }
         return fault.reason == .unexpectedEnd ? "unexpected EOF" : syntaxError(fault)
     }
 
-    /// As `Unmarshal` says it, for `_changes`.
+    /// The message of `Unmarshal`, for `_changes`.
     static func unmarshalError(_ fault: JSONFault) -> String {
         fault.reason == .unexpectedEnd ? "unexpected end of JSON input" : syntaxError(fault)
     }
@@ -64,7 +64,7 @@ enum GoJSON {
         }
     }
 
-    /// What it calls the kind of a value.
+    /// Its name for the kind of a value.
     static func name(of value: JSONValue) -> String {
         switch value.kind {
         case .null: "null"

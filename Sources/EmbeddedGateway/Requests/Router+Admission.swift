@@ -10,7 +10,7 @@ extension Router {
         throw GatewayFault(401, request.credentials == nil ? "Login required" : "Invalid login")
     }
 
-    /// What is about the database has no keyspace.
+    /// Requests about the database must not name a collection.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func checkName(_ name: String) throws(GatewayFault) {
@@ -35,9 +35,9 @@ extension Router {
         return router
     }
 
-    /// Who makes the request: by name and password, by cookie, or GUEST.
+    /// Identifies the user: by name and password, by cookie, or as GUEST.
     ///
-    /// - Parameter requiresLogin: Whether a visitor who is nobody is refused.
+    /// - Parameter requiresLogin: Whether an anonymous request is refused.
     /// - Throws: ``GatewayFault`` 401.
     /// - Note: Source: recorded, Sync Gateway 4.1.1; `setUserForPublicAuth` for the order.
     func admitted(_ request: Request, requiresLogin: Bool) throws(GatewayFault) -> Visitor {
@@ -66,7 +66,7 @@ extension Router {
 }
 
 extension Request {
-    /// Name and password of `Authorization: Basic`; nil if there is none, or it makes no sense.
+    /// Name and password of `Authorization: Basic`; nil if it is missing or not valid.
     ///
     /// - Note: Source: RFC 7617, section 2.
     var credentials: (name: String, password: String)? {

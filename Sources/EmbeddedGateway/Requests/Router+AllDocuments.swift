@@ -76,7 +76,7 @@ extension Router {
         return ids
     }
 
-    /// Keys are JSON strings, but may stand without their quotes.
+    /// Keys are JSON strings, but the quotes may be missing.
     private static func unquoted(_ text: String) -> String {
         guard text.hasPrefix("\"") else { return text }
         return (try? JSONText(text).root.string) ?? text

@@ -39,7 +39,7 @@ extension Router {
         return answer
     }
 
-    /// The stored entry with what the real gateway adds: the key under which the bucket has the content.
+    /// The stored entry with the members that the real gateway adds, such as the content's key in the bucket.
     private static func notes(on entry: JSONValue, _ digest: String, of id: String) -> [UInt8] {
         let document = Base64.text(Digest.sha256(Array(id.utf8)))
         var text = JSONWriter()
@@ -58,8 +58,8 @@ extension Router {
         return text.bytes
     }
 
-    /// - Note: Source: recorded, and `handleGetAttachment` of Sync Gateway: browsers are told to save what they might
-    ///   run.
+    /// - Note: Source: recorded, and `handleGetAttachment` of Sync Gateway: browsers are told to save types that they
+    ///   might execute.
     private static func fields(of entry: JSONValue, showsEncoding: Bool) -> [HTTPField] {
         let type = entry["content_type"]?.string ?? "application/octet-stream"
         let runs: Set<String> = ["", "text/html", "application/xhtml+xml", "image/svg+xml"]
@@ -74,7 +74,7 @@ extension Router {
         return fields + [HTTPField("Content-Type", "application/gzip"), HTTPField("X-Content-Encoding", encoding)]
     }
 
-    /// Writes a revision with the same body and one attachment more, or fewer.
+    /// Writes a revision with the same body and one attachment more or less.
     private func editAttachments(
         _ request: Request, _ id: String, _ name: String, adding: Bool
     ) async throws -> Answer {
@@ -84,7 +84,7 @@ extension Router {
             throw GatewayFault(409, "Cannot modify attachments without a specific rev ID")
         }
         var attachments = try current?.attachments.map { try JSONText($0).root.members.compactMap(\.name.string) } ?? []
-        // By their bytes: Swift takes texts for equal that differ in their composition.
+        // Compared as bytes, because Swift's `==` ignores differences in Unicode normalisation.
         let isNamed = { (other: String) in other.utf8.elementsEqual(name.utf8) }
         guard adding || attachments.contains(where: isNamed) else { throw GatewayFault.missing }
         attachments.removeAll(where: isNamed)
@@ -100,7 +100,7 @@ extension Router {
         return Self.written(id, revision, status: adding ? 201 : 200)
     }
 
-    /// The document that gets or loses an attachment; nil if it is yet to be made.
+    /// The document whose attachments change; nil if it does not exist yet.
     private func edited(_ id: String, revision: String?) async throws -> StoredDocument? {
         let document: StoredDocument
         do { document = try stored(id, revision: revision) } catch let fault as GatewayFault
@@ -118,13 +118,13 @@ extension Router {
 // MARK: - Contents
 
 extension Router {
-    /// Longer contents are read piece by piece as the client takes them. SQLite reads a content from its beginning for
-    /// each piece, so the pieces are not small: 20 MiB take 0.4 s in pieces of 1 MiB, 1.4 s in pieces of 256 KiB.
+    /// Longer contents are read piece by piece as the client takes them. SQLite reads a blob from its start for each
+    /// piece, so pieces are not small: 20 MiB take 0.4 s in pieces of 1 MiB, and 1.4 s in pieces of 256 KiB.
     private static let pieceLength = 1 << 20
 
-    /// Makes bytes of an attachment the body of an answer.
+    /// Sets bytes of an attachment as the body of an answer.
     private func add(_ digest: String, _ range: Range<Int>, to answer: inout Answer) async throws {
-        // SQLite has no bytes of an empty range, which is not the same as no content.
+        // For an empty range SQLite returns no bytes, which would look like a missing content.
         guard !range.isEmpty else {
             answer.body = .whole([])
             return
@@ -138,24 +138,24 @@ extension Router {
         answer.body = .streamed { [store] send in
             for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.pieceLength) {
                 let piece = start..<min(start + Self.pieceLength, range.upperBound)
-                // Removed while it was sent.
+                // It was removed while it was being sent.
                 guard let bytes = try store.attachmentContent(digest, piece) else { throw ConnectionCut() }
                 try await send(bytes)
             }
         }
     }
 
-    /// The one range that is asked for; nil for the whole.
+    /// The requested range; nil for the whole content.
     ///
-    /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: what is no range, more than
-    ///   one range and the range of everything are answered with the whole.
+    /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: an invalid range, several
+    ///   ranges and a range of everything get the whole content.
     private static func range(_ text: String, of length: Int) throws(GatewayFault) -> Range<Int>? {
         guard let bounds = bounds(text, of: length) else { return nil }
         guard bounds.start < length, bounds.start < bounds.end else { throw GatewayFault(416, "") }
         return bounds.end - bounds.start < length ? bounds.start..<bounds.end : nil
     }
 
-    /// From the first byte to the one behind the last; nil if the text is no range.
+    /// The first byte and the one after the last; nil if the text is not a range.
     private static func bounds(_ text: String, of count: Int) -> (start: Int, end: Int)? {
         guard let match = text.wholeMatch(of: /bytes=(\d*)-(\d*)/) else { return nil }
         let number = { (digits: Substring) in digits.isEmpty ? nil : UInt32(digits).map(Int.init) ?? Int.max - 1 }

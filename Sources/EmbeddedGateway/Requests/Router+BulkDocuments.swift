@@ -1,8 +1,8 @@
 internal import LosslessJSON
 
 extension Router {
-    /// `POST /DB/_bulk_docs`: one transaction, one row of the answer per document, in their order; `_local` documents
-    /// come last, each for itself.
+    /// `POST /DB/_bulk_docs`: one transaction, and one row per document in the same order. `_local` documents come
+    /// last, each in a transaction of its own.
     ///
     /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1; its `handleBulkDocs` for `_local` documents.
     func bulkDocuments(_ request: Request) async throws -> Answer {
@@ -50,7 +50,7 @@ extension Router {
     }
 }
 
-/// One document of a `_bulk_docs` call: ready to be written, or refused already.
+/// One document of a `_bulk_docs` request: ready to be written, or already refused.
 private struct BulkLine {
     let id: String
     let edit: Result<DocumentEdit, GatewayFault>

@@ -1,9 +1,9 @@
 internal import LosslessJSON
 
 extension Router {
-    /// `POST /DB/_bulk_get`: many documents, a part each. Made while it is sent: one document is in memory at a time.
+    /// `POST /DB/_bulk_get`: one part per document. Made while it is sent, so that one document is in memory at a time.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no answer in JSON.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no JSON form of the answer.
     func bulkGet(_ request: Request) async throws -> Answer {
         guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
         let body = try request.object()
@@ -57,7 +57,7 @@ extension Router {
 }
 
 extension DocumentOptions {
-    /// What one entry of `docs` asks for, over what the query does.
+    /// The options of one entry of `docs`, which override those of the query.
     fileprivate init(_ query: Query, _ wish: JSONValue) throws(GatewayFault) {
         try self.init(query)
         let known = wish["atts_since"]?.elements.compactMap(\.string)

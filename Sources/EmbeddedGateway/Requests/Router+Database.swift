@@ -2,9 +2,9 @@ internal import Encodings
 internal import Glibc
 internal import LosslessJSON
 
-/// Who answers: what `GET /` says, and since when.
+/// The answer to `GET /`, and the time of the start.
 struct Greeting: Sendable {
-    /// Names this start of the gateway.
+    /// A random id of this run of the gateway.
     let node = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex
     /// Microseconds since 1970.
     let time: Int = {
@@ -13,7 +13,7 @@ struct Greeting: Sendable {
         return now.tv_sec * 1_000_000 + now.tv_nsec / 1_000
     }()
 
-    /// What the `Server` field says: clients tell the dialect by its beginning.
+    /// The `Server` field, whose beginning tells clients the dialect.
     static let product = "Couchbase Sync Gateway/4.1.1 (changebot embedded)"
 
     func answer() -> Answer {
@@ -45,7 +45,7 @@ extension Router {
             body.member("db_name", string: database)
             body.member("update_seq", integer: sequence)
             body.member("committed_update_seq", integer: sequence)
-            // Another one each time that the feeds have ended: only that is told by it.
+            // Changes each time the feeds have ended, which is all that clients may read from it.
             body.member("instance_start_time", integer: started.time + store.signal.endings)
             body.member("compact_running", bool: false)
             body.member("purge_seq", integer: 0)

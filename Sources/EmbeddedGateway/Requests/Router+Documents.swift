@@ -32,9 +32,10 @@ extension Router {
         return try Answer(fields: [.json, tag], outgoing.text, from: store)
     }
 
-    /// The winning revision, or the one that is asked for.
+    /// The winning revision, or the requested one.
     ///
-    /// - Throws: ``GatewayFault`` 404: a tombstone is found only by its revision; 403 if the visitor may not see it.
+    /// - Throws: ``GatewayFault`` 404, also for a tombstone unless its revision is given; 403 if the user may not read
+    ///   it.
     func stored(_ id: String, revision: String?) throws -> StoredDocument {
         if let revision {
             guard let document = try store.revision(revision, of: id) else { throw GatewayFault.missing }
@@ -59,7 +60,7 @@ extension Router {
         return Self.written(id, try await store.write(edit), status: 201, tagged: !replicates)
     }
 
-    /// `POST /DB/`: the gateway makes the id if the document has none.
+    /// `POST /DB/`: the gateway generates the id if the document has none.
     func postDocument(_ request: Request) async throws -> Answer {
         let (object, following) = try request.document()
         let document = try IncomingDocument(object, following: following)
@@ -92,15 +93,15 @@ extension Router {
 }
 
 extension Request {
-    /// The revision that the query or `If-Match` names. It goes before `_rev`.
+    /// The revision in the query or in `If-Match`, which take precedence over `_rev`.
     var namedRevision: String? {
         if let revision = query["rev"] { return revision }
         return field("If-Match").map { $0.filter { $0 != "\"" } }
     }
 
-    /// Whether the client takes answers of this type.
+    /// Whether the client accepts this type.
     ///
-    /// - Note: Source: Sync Gateway's `requestAccepts`: it looks for the text, not for qualities.
+    /// - Note: Source: Sync Gateway's `requestAccepts`: it searches for the text and ignores quality values.
     func accepts(_ type: String) -> Bool {
         guard let accept = field("Accept"), !accept.isEmpty else { return true }
         return accept.contains(type) || accept.contains("*/*")

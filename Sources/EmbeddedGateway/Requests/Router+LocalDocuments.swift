@@ -23,7 +23,7 @@ extension Router {
         return .json(document.text())
     }
 
-    /// What became of one `_local` document of a batch, by its whole id.
+    /// The outcome for one `_local` document of a batch, with its whole id.
     typealias LocalOutcome = (id: String, outcome: Result<WrittenRevision, GatewayFault>)
 
     func writeLocalDocuments(_ documents: [JSONValue]) async throws -> [LocalOutcome] {

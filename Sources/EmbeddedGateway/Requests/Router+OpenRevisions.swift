@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension Router {
-    /// `GET /DB/ID?open_revs=all|["1-a","2-b"]`: several revisions at once, with their attachments.
+    /// `GET /DB/ID?open_revs=all|["1-a","2-b"]`: several revisions with their attachments.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func openRevisions(_ request: Request, _ id: String, _ revisions: String) async throws -> Answer {
@@ -26,7 +26,7 @@ extension Router {
 }
 
 extension DocumentOptions {
-    /// - Throws: ``GatewayFault`` 400 for a list that is no list.
+    /// - Throws: ``GatewayFault`` 400 if a parameter is not a JSON list.
     init(_ query: Query) throws(GatewayFault) {
         let known = try Self.list(query, "atts_since")
         if query.flag("revs") {

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension Router {
-    /// `POST /DB/_revs_diff`: which of the revisions that a client has are not here.
+    /// `POST /DB/_revs_diff`: which of the client's revisions are missing here.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1, and its `RevDiff` for `possible_ancestors`.
     func revisionsDifference(_ request: Request) async throws -> Answer {
@@ -25,7 +25,7 @@ extension Router {
     }
 }
 
-/// What is missing of one document, and what is here that the missing revisions may come from.
+/// The missing revisions of one document, and those that exist here and may be their ancestors.
 struct RevisionsDifference {
     private(set) var missing: [String] = []
     private(set) var possibleAncestors: [String] = []

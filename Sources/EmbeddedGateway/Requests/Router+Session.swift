@@ -2,7 +2,7 @@ internal import Encodings
 internal import LosslessJSON
 
 extension Router {
-    /// `/DB/_session`: who one is, logging in and out.
+    /// `/DB/_session`: the current user, login and logout.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func session(_ request: Request) async throws -> Answer {
@@ -14,7 +14,7 @@ extension Router {
         }
     }
 
-    /// By name and password in the body, or as who the request's head says.
+    /// With the name and password in the body, or as the user of the request's header fields.
     private func logIn(_ request: Request) throws -> Answer {
         let user = try named(request) ?? (visitor.name == nil ? nil : visitor)
         guard let user, let name = user.name else { throw GatewayFault(401, "Invalid login") }
@@ -41,7 +41,7 @@ extension Router {
         return Answer(status: 200, fields: [HTTPField("Set-Cookie", gone)], body: .whole([]))
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: with the channels of the default collection, if there is one.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: lists the channels of the default collection, if it exists.
     private func description(of visitor: Visitor) -> Answer {
         let visitor = collections[Self.defaultCollection] == nil ? visitor : visitor.entering(Self.defaultCollection)
         var body = JSONWriter()

@@ -1,26 +1,26 @@
 internal import GRDB
 internal import Logging
 
-/// Finds what a request asks for, and answers it. Knows no socket.
+/// Routes requests and answers them. Independent of sockets.
 struct Router: Sendable {
     let database: String
-    /// The collection that the request is for.
+    /// The collection of the request.
     var store: Store
     /// All collections, by `SCOPE.COLLECTION`.
     let collections: [String: Store]
     let logger: Logger
     let started: Greeting
     let accounts: Accounts
-    /// Who makes the request.
+    /// The user who makes the request.
     var visitor = Visitor.nobody
-    /// What goes wrong on purpose.
+    /// The injected faults.
     var faults = FaultInjection()
-    /// Documents of this request that are not to be written.
+    /// Decides which documents of this request are refused.
     var refusedDocuments: RefusedDocuments?
 
     static let defaultCollection = "_default._default"
 
-    /// - Parameter collections: Nil for the default one alone.
+    /// - Parameter collections: Nil for only the default one.
     init(
         database: String, store: Store, collections: [String: Store]? = nil, logger: Logger, started: Greeting,
         accounts: Accounts? = nil
@@ -33,13 +33,13 @@ struct Router: Sendable {
         self.accounts = accounts ?? Accounts(store)
     }
 
-    /// Never throws: what goes wrong is an answer too.
+    /// Never throws: errors become answers.
     func answer(_ request: Request) async -> Answer { await recovered(request) { try await route(request) } }
 
-    /// The answer to a request, or to what went wrong with it.
+    /// The answer that `make` returns, or the one for the error that it throws.
     func recovered(_ request: Request, _ make: () async throws -> Answer) async -> Answer {
         do { return try await make() } catch let fault as GatewayFault { return Answer(fault) } catch {
-            // A client that went away takes its transaction with it; nobody reads the answer.
+            // When a client disconnects its transaction is cancelled; nobody reads this answer.
             if Task.isCancelled { return Answer(GatewayFault(503, "the request was cancelled")) }
             logger.error("request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
             return Answer(GatewayFault(500, "Internal error: the request could not be carried out"))
@@ -48,7 +48,7 @@ struct Router: Sendable {
 
     private func route(_ request: Request) async throws -> Answer {
         guard let path = request.path else { throw GatewayFault(400, "invalid URL escape") }
-        // SQLite's texts end at a NUL: no name may have one.
+        // SQLite's texts end at NUL, so no name may contain one.
         guard !path.contains(where: { $0.utf8.contains(0) }) else { throw GatewayFault.invalidDocumentID }
         if path == [""] { return try root(request) }
         try checkDatabase(request, path[0])
@@ -67,7 +67,7 @@ struct Router: Sendable {
         return try await router.carriedOut(request, path).packed(for: request)
     }
 
-    /// The answer to a request that was let in.
+    /// The answer to an admitted request.
     func carriedOut(_ request: Request, _ path: [String]) async throws -> Answer {
         var answer = try await inDatabase(request.unpacked(), path)
         if let cookie = visitor.cookie { answer.fields.append(cookie) }
@@ -112,7 +112,7 @@ struct Router: Sendable {
         }
     }
 
-    /// - Note: Source: recorded, and Go's `http.Redirect`: the query goes along; only who reads gets a page.
+    /// - Note: Source: recorded, and Go's `http.Redirect`: the query is kept; only GET and HEAD get a page.
     private static func moved(_ request: Request, to path: String) -> Answer {
         let query = request.target.drop { $0 != "?" }
         let location = HTTPField("Location", path + query)

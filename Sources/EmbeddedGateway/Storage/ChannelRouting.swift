@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import LosslessJSON
 
-/// Keeps note of where documents are, and of what they left.
+/// Records which channels documents are in, and which they have left.
 struct ChannelRouting {
     let db: Database
 
     /// - Parameters:
-    ///   - sequence: That of the change.
-    ///   - revision: The winning revision after it, and whether it is a tombstone.
+    ///   - sequence: The sequence of the change.
+    ///   - revision: The winning revision after the change, and whether it is a tombstone.
     func move(
         _ documentKey: Int64, from old: [String], to new: [String], sequence: Int,
         revision: (name: String, isDeleted: Bool)
@@ -28,14 +28,14 @@ struct ChannelRouting {
         }
     }
 
-    /// The channels that are noted with a revision.
+    /// The channels stored with a revision.
     func channels(ofRevision key: Int64) throws -> [String] {
         let statement = try db.cachedStatement(sql: "SELECT channels FROM revisions WHERE key = ?")
         let text = try Row.fetchOne(statement, arguments: [key]).flatMap { $0[0] as Data? }
         return DocumentChannels.read(stored: text.map { Array($0) })
     }
 
-    /// For files from the time before channels.
+    /// Migrates files from before channels were stored.
     static func routeStoredDocuments(_ db: Database) throws {
         let rows = try Row.fetchCursor(
             db,

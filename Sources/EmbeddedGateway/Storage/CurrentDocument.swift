@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// A stored document, as far as a write to it must know it.
+/// What a write must know of a stored document.
 struct CurrentDocument {
     let key: Int64
     /// The winning revision.
@@ -9,9 +9,9 @@ struct CurrentDocument {
     let isDeleted: Bool
     /// `_cv`; nil if the winner has none.
     let version: String?
-    /// How many branches its tree has.
+    /// How many branches its revision tree has.
     let leafCount: Int
-    /// Where it is.
+    /// The channels it is in.
     let channels: [String]
 
     static func find(_ id: String, in collection: Int64, _ db: Database) throws -> CurrentDocument? {
@@ -35,7 +35,7 @@ struct CurrentDocument {
 struct ParentRevision {
     let key: Int64
     let id: RevisionID
-    /// The text of `_attachments`; nil if there are none, or only the name of the revision is known.
+    /// `_attachments` as text; nil if there are none, or only the revision's id is known.
     let attachments: [UInt8]?
 
     init(key: Int64, id: RevisionID, attachments: [UInt8]?) {

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import GRDB
 
-/// Looks at a database file before anything is written to it.
+/// Checks a database file before anything is written to it.
 ///
-/// SQLite opens any database of any program, and a gateway would add its tables to it.
+/// Without this check, a gateway would add its tables to any program's SQLite database.
 struct DatabaseFile {
-    /// The file is not a gateway's.
+    /// The file is not a gateway's database.
     struct Foreign: Error, CustomStringConvertible {
         let description: String
     }

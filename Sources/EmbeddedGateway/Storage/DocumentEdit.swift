@@ -3,9 +3,9 @@ internal import GRDB
 /// One document to write.
 struct DocumentEdit: Sendable {
     enum Kind: Sendable {
-        /// The gateway names the revision; the document's `_rev` is its parent.
+        /// The gateway generates the revision id; the document's `_rev` is the parent.
         case newEdit
-        /// The revision has its name already (`"new_edits":false`), newest first.
+        /// The revision has its id already (`"new_edits":false`); the history is newest first.
         case replicated([RevisionID])
     }
 
@@ -15,7 +15,7 @@ struct DocumentEdit: Sendable {
 }
 
 extension Store {
-    /// Writes documents in one transaction, in their order. Each has its own outcome: a refused one stops no other.
+    /// Writes documents in one transaction, in order. Each has its own outcome; a refused one does not stop the others.
     func write(_ edits: [DocumentEdit]) async throws -> [Result<WrittenRevision, GatewayFault>] {
         let (outcomes, sequence, era) = try await database.write { [rules, collection, signal] db in
             var writer = try DocumentWriter(db, rules, collection: collection)
@@ -36,8 +36,8 @@ extension Store {
 }
 
 extension DocumentEdit {
-    /// - Parameter isNew: Whether the gateway is to name the revision.
-    /// - Throws: ``GatewayFault`` 400 for an id or a revision that can't be one.
+    /// - Parameter isNew: Whether the gateway generates the revision id.
+    /// - Throws: ``GatewayFault`` 400 for an invalid id or revision.
     init(id: String, _ document: IncomingDocument, isNew: Bool) throws(GatewayFault) {
         guard DocumentID.isValid(id) else { throw .invalidDocumentID }
         let named = document.revision.flatMap { RevisionID($0) }

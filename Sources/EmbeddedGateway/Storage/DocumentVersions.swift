@@ -1,11 +1,11 @@
 internal import Encodings
 internal import GRDB
 
-/// Makes the versions of documents, `_cv` on the wire: `TIME@SOURCE`, the time in nanoseconds since 1970 and in
-/// hexadecimal, its last 16 bits zero. Each is later than all before.
+/// Generates document versions, `_cv` in the API: `TIME@SOURCE`. The time is in nanoseconds since 1970, hexadecimal,
+/// with its last 16 bits zero. Each version is later than all before.
 ///
-/// - Note: Source: recorded, Sync Gateway 4.1.1: `18e9dd7a4cc30000@ejcE9k+qkA14tJdVuT53uQ`. There the time is the one
-///   at which the bucket wrote the document, and the source names the bucket.
+/// - Note: Source: recorded, Sync Gateway 4.1.1: `18e9dd7a4cc30000@ejcE9k+qkA14tJdVuT53uQ`. There the time is that of
+///   the bucket's write, and the source identifies the bucket.
 struct DocumentVersions {
     private static let step: Int64 = 1 << 16
     private let source: String
@@ -25,7 +25,7 @@ struct DocumentVersions {
         return String(decoding: Base64.encode(bytes).prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
     }
 
-    /// Whether a text that should name a revision names a version.
+    /// Whether a text given as a revision is a version.
     static func isVersion(_ text: String) -> Bool { text.contains("@") && !text.contains("-") }
 
     /// - Parameter now: Nanoseconds since 1970.
@@ -34,16 +34,16 @@ struct DocumentVersions {
         return "\(String(time, radix: 16))@\(source)"
     }
 
-    /// Keeps the time of the newest. Call once, at the end of the transaction.
+    /// Saves the time of the newest version. Call once, at the end of the transaction.
     func finish(_ db: Database) throws {
         guard time != first else { return }
         try db.cachedStatement(sql: "UPDATE versions SET time = ?").execute(arguments: [time])
     }
 }
 
-/// What a write made.
+/// The result of a write.
 struct WrittenRevision: Sendable {
     let id: RevisionID
-    /// Nil if the revision was known already: nothing was written.
+    /// Nil if the revision existed already and nothing was written.
     let version: String?
 }

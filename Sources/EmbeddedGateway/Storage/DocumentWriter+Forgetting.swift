@@ -2,18 +2,18 @@ internal import Foundation
 internal import GRDB
 internal import LosslessJSON
 
-/// What a database lets go of: old bodies, old names, contents that no document has any more.
+/// Removal of old bodies, old revision ids, and contents that no document refers to.
 extension DocumentWriter {
-    /// Notes when a revision stopped being a leaf: its body is kept a while longer.
+    /// Records when a revision stopped being a leaf; its body is kept for a while longer.
     func supersede(_ parent: ParentRevision) throws {
         try db.cachedStatement(sql: "UPDATE revisions SET superseded = ? WHERE key = ? AND body IS NOT NULL")
             .execute(arguments: [rules.now(), parent.key])
     }
 
-    /// Most bodies that one transaction throws away: no write waits long for what others left behind.
+    /// The most bodies that one transaction removes, so that no write takes long because of earlier ones.
     private static let expiredAtOnce = 200
 
-    /// Throws away the bodies of revisions that were replaced long enough ago; their names stay.
+    /// Removes the bodies of revisions that were replaced long enough ago; their ids stay.
     func expireBodies() throws {
         let statement = try db.cachedStatement(
             sql: "SELECT key, document FROM revisions WHERE superseded <= ? ORDER BY superseded LIMIT ?")
@@ -28,9 +28,9 @@ extension DocumentWriter {
         for documentKey in Set(expired.map { $0[1] as Int64 }) { try releaseContents(of: documentKey) }
     }
 
-    /// Forgets the revisions that lie too far behind.
+    /// Removes revisions that are too many generations behind.
     ///
-    /// With branches the oldest leaf counts: no branch loses its end.
+    /// With branches, generations count back from the oldest leaf, so that no branch loses its leaf.
     func prune(_ documentKey: Int64, newest: RevisionID, leafCount: Int) throws {
         guard newest.generation > rules.revisionsLimit else { return }
         var oldest = newest.generation
@@ -56,7 +56,7 @@ extension DocumentWriter {
         }
     }
 
-    /// Drops the contents that no revision of the document names any more, unless another document has them.
+    /// Removes the contents that no revision of the document refers to, unless another document has them.
     private func releaseContents(of documentKey: Int64) throws {
         let statement = try db.cachedStatement(
             sql: """

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Writes documents within one transaction and gives out their sequences.
+/// Writes documents within one transaction and assigns their sequences.
 struct DocumentWriter {
     let db: Database
     let rules: WritingRules
@@ -21,8 +21,7 @@ struct DocumentWriter {
         versions = try DocumentVersions(db)
     }
 
-    /// Keeps the sequences that were given out, and throws bodies away whose time is over. Call once, at the end of the
-    /// transaction.
+    /// Saves the last sequence and removes expired bodies. Call once, at the end of the transaction.
     ///
     /// - Returns: The highest sequence.
     func finish() throws -> Int {
@@ -35,7 +34,7 @@ struct DocumentWriter {
         return sequence
     }
 
-    /// - Throws: ``GatewayFault`` if the document is refused; nothing of it is written then.
+    /// - Throws: ``GatewayFault`` if the document is refused; then nothing of it is written.
     mutating func write(_ edit: DocumentEdit) throws -> WrittenRevision {
         let current = try CurrentDocument.find(edit.id, in: collection, db)
         switch edit.kind {
@@ -52,9 +51,9 @@ struct DocumentWriter {
         return try append(edit, revision, attachments, parent: parent, to: current, leafCount: current.leafCount)
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: a document is overwritten by naming its winning revision, or its
-    ///   version; a deleted one also by naming none. Another branch may be ended, and continued only where conflicts
-    ///   are allowed.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: to overwrite a document, a client names its winning revision or
+    ///   its version; for a deleted one, it may name none. Another branch may be ended with a tombstone, but continued
+    ///   only if conflicts are allowed.
     private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
         guard let current else {
             guard document.revision == nil else { throw GatewayFault.revisionConflict }
@@ -71,7 +70,7 @@ struct DocumentWriter {
         return try ParentRevision(leaf, db)
     }
 
-    /// Takes a revision over with its history. One that is known already changes nothing.
+    /// Stores a revision with its history. One that exists already changes nothing.
     private mutating func writeReplicated(
         _ edit: DocumentEdit, _ history: [RevisionID], over current: CurrentDocument?
     ) throws -> WrittenRevision {
@@ -96,8 +95,8 @@ struct DocumentWriter {
             leafCount: current.leafCount + (continues ? 0 : 1))
     }
 
-    /// Where conflicts are not allowed: a revision continues the winner, or ends another branch, or begins a new line
-    /// after the document was deleted.
+    /// Whether a replicated revision is allowed. Without conflicts it must continue the winner, end another branch, or
+    /// begin a new line after the document was deleted.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1, and the rules (a) to (c) of its `IsIllegalConflict`.
     private func isAllowed(
@@ -112,9 +111,9 @@ struct DocumentWriter {
         return current.isDeleted && joint == nil
     }
 
-    /// Inserts names without bodies, oldest first.
+    /// Inserts revision ids without bodies, oldest first.
     ///
-    /// - Returns: The newest one, or what they stand on.
+    /// - Returns: The newest one; `root` if there are none.
     private mutating func insertNames(
         _ names: ArraySlice<RevisionID>, of documentKey: Int64, onto root: ParentRevision?
     ) throws -> ParentRevision? {
@@ -136,7 +135,7 @@ struct DocumentWriter {
         (try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(key) FROM documents")) ?? 0) + 1
     }
 
-    /// The first revision that is known of a document.
+    /// Inserts a document with its first revision.
     private mutating func place(
         _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?
     ) throws -> WrittenRevision {
@@ -152,7 +151,7 @@ struct DocumentWriter {
         return written
     }
 
-    /// One revision more of a document that is there.
+    /// Adds a revision to an existing document.
     private mutating func append(
         _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
         to current: CurrentDocument, leafCount: Int

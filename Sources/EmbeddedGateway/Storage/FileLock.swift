@@ -1,11 +1,11 @@
 internal import Glibc
 internal import NIOConcurrencyHelpers
 
-/// Keeps a second gateway, in this process or another, off a database file.
+/// Prevents a second gateway, in this process or another, from opening a database file.
 ///
-/// SQLite would let two gateways write in turn, but neither would hear of the other's changes. The lock is a file
-/// beside the database: closing another descriptor of the database itself would end SQLite's own locks (fcntl(2)). It
-/// ends with the process, whatever ends that; the file stays.
+/// SQLite would let two gateways write in turn, but neither would learn of the other's changes. The lock is a separate
+/// file, because closing another descriptor of the database itself would release SQLite's own locks (fcntl(2)). The
+/// lock ends with the process in any case; the file stays.
 final class FileLock: Sendable {
     struct Held: Error, CustomStringConvertible {
         var description: String { "another gateway has it open; stop that one, or use its URL" }
@@ -13,7 +13,7 @@ final class FileLock: Sendable {
 
     private let descriptor: NIOLockedValueBox<Int32?>
 
-    /// - Throws: ``Held``; a system error if the file beside the database can't be made.
+    /// - Throws: ``Held``; a system error if the lock file can't be made.
     init(besides path: String) throws {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
@@ -29,20 +29,20 @@ final class FileLock: Sendable {
 
     deinit { release() }
 
-    /// Lets others have the file.
+    /// Releases the lock.
     func release() {
         let descriptor = descriptor.withLockedValue { held in
             defer { held = nil }
             return held
         }
         guard let descriptor else { return }
-        // A child that is just being started may have it too, until it is another program: closing is not enough.
+        // A child process between fork and exec may hold the descriptor too, so closing it is not enough.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 }
 
-/// What the kernel refused.
+/// A system call failed.
 struct SystemFault: Error, CustomStringConvertible {
     private let code: Int32
 

@@ -1,9 +1,8 @@
 internal import GRDB
 
-/// The names of all revisions of one document that are still known, and what follows from what.
+/// The known revision ids of one document and their parents.
 ///
-/// Read only where a document has branches, or might get one: most have one line of revisions, and their newest is the
-/// winner.
+/// Read only if a document has branches or might get one: most have a single line of revisions, whose newest wins.
 struct RevisionTree {
     struct Node {
         let key: Int64
@@ -11,7 +10,7 @@ struct RevisionTree {
         let parent: Int64?
         let isDeleted: Bool
 
-        /// Whether this leaf wins against another: what is not deleted first, then the higher generation, then the
+        /// Whether this leaf wins against another: first one that is not deleted, then the higher generation, then the
         /// higher digest.
         func wins(against other: Node) -> Bool {
             guard isDeleted == other.isDeleted else { return other.isDeleted }
@@ -42,12 +41,12 @@ struct RevisionTree {
 
     func isLeaf(_ node: Node) -> Bool { !parents.contains(node.key) }
 
-    /// The newest revision of each branch, the lowest name first.
+    /// The newest revision of each branch, the lowest id first.
     var leaves: [Node] { nodes.values.filter(isLeaf).sorted { $0.id < $1.id } }
 
-    /// The name of the revision before, if it is still known.
+    /// The id of the parent, if it is still known.
     func parent(of node: Node) -> RevisionID? { nodes.values.first { $0.key == node.parent }?.id }
 
-    /// The revision that the document is taken for.
+    /// The revision that is returned for the document.
     var winner: Node? { leaves.max { $1.wins(against: $0) } }
 }

@@ -1,16 +1,17 @@
 internal import GRDB
 
-/// Finds the documents that somebody had by channels that he has lost, and has by no other now.
+/// Finds documents that a user could read through channels lost since, and can't read through another one now.
 ///
 /// - Note: Source: recorded, Sync Gateway 4.1.1, `revocations=true`: such a document is due at the loss,
-///   `LOSS:SEQUENCE`; and `wasDocInChannelPriorToRevocation`: what came into the channel after the loss is not.
+///   `LOSS:SEQUENCE`; and `wasDocInChannelPriorToRevocation`: documents that came into the channel after the loss are
+///   not.
 struct RevocationQuery {
-    /// The sequence of each loss.
+    /// The lost channels, each with the sequence of the loss.
     let losses: [String: Int]
-    /// The channels that he has.
+    /// The channels that the user still has.
     let held: [String]
     let since: FeedPosition
-    /// The last sequence to look at.
+    /// The last sequence to include.
     let end: Int
     /// A JSON list; nil for all documents.
     let ids: String?
@@ -26,7 +27,7 @@ struct RevocationQuery {
         return Array(due.values)
     }
 
-    /// What is in those channels still.
+    /// Documents that are still in those channels.
     private var placed: String {
         """
         SELECT d.id, d.sequence, c.channel, c.sequence, r.revision, r.deleted, d.key AS document
@@ -34,7 +35,7 @@ struct RevocationQuery {
         """
     }
 
-    /// What has left them where he could not see it any more.
+    /// Documents that left those channels after the user could no longer see it.
     private var removed: String {
         """
         SELECT d.id, c.sequence, c.channel, 0, c.revision, c.deleted, d.key AS document
@@ -42,7 +43,7 @@ struct RevocationQuery {
         """
     }
 
-    /// For the channel that holds all documents. Of one with several revisions some may be older than the loss.
+    /// For the channel of all documents. If a document has several revisions, some may be older than the loss.
     private var all: String {
         """
         SELECT d.id, d.sequence, '\(Visitor.everything)' AS channel, iif(r.generation > 1, 0, d.sequence), r.revision,

@@ -3,28 +3,27 @@ internal import GRDB
 /// The whole schema of a gateway's file.
 ///
 /// - `collections`: `SCOPE.COLLECTION` by number; 0 is `_default._default`.
-/// - `documents`: one row per collection and document id. `sequence` is that of its newest change, so that the changes
-///   feed is one walk over an index; `winner` is the key of its winning revision, `leaves` how many branches its tree
-///   has.
-/// - `revisions`: the revision tree of each document. `parent` is the key of the revision before, null at a root, and
-///   names nothing where that revision has been pruned. `body` is null where only the name is known, from the history
-///   of a replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
-///   `superseded` is when the revision with a body got a child, in seconds since 1970. `channels` is a JSON list, null
-///   for none. `version` is what the wire calls `_cv`; null where only the name is known.
-/// - `versions`: what this database's versions are named after, and the time of the newest.
-/// - `document_channels`: where each document is now, by its winning revision, and the sequence at which it came there.
+/// - `documents`: one row per collection and document id. `sequence` is that of its newest change, so the changes feed
+///   is one scan of an index; `winner` is the key of its winning revision, `leaves` the number of branches of its tree.
+/// - `revisions`: the revision tree of each document. `parent` is the key of the parent revision: null at a root, and
+///   dangling if that revision was pruned. `body` is null if only the revision's id is known, from the history of a
+///   replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
+///   `superseded` is when a revision with a body got a child, in seconds since 1970. `channels` is a JSON list, null
+///   for none. `version` is `_cv` in the API; null if only the id is known.
+/// - `versions`: the source of this database's versions and the time of the newest.
+/// - `document_channels`: the channels of each document's winning revision, with the sequence at which it entered.
 /// - `removals`: channels that a document has left, with the sequence and the revision of that change.
-/// - `principals`, `grants`: users and roles, what they were given, and at which sequence; `ended` is the one at which
-///   it was taken away again. Roles are in no collection.
-/// - `attachments`: contents, once per digest whatever documents have them.
-/// - `document_attachments`: which documents were sent a content. A stub with the digest of another document's
-///   attachment opens nothing, as in the real gateway.
+/// - `principals`, `grants`: users and roles, their channels and roles, and the sequence of each grant; `ended` is the
+///   sequence at which it was taken away. Grants of roles have no collection.
+/// - `attachments`: contents, stored once per digest.
+/// - `document_attachments`: which documents own a content. A stub with the digest of another document's attachment
+///   gives no access to it, as in the real gateway.
 /// - `local_documents`: `_local/NAME`, not replicated, not in the changes feed.
-/// - `counters`: the highest sequence given out. Sequences are never used twice, not even after a purge.
+/// - `counters`: the highest sequence assigned. Sequences are never reused, not even after a purge.
 ///
-/// Keys point both ways between documents and revisions, so there are no foreign keys: one place writes both.
+/// Documents and revisions refer to each other, so there are no foreign keys; one place writes both.
 enum Schema {
-    /// In the file of every gateway.
+    /// Every gateway's file has it.
     static let firstMigration = "1: documents, attachments, local documents"
 
     static var migrator: DatabaseMigrator {
@@ -90,7 +89,7 @@ enum Schema {
         INSERT INTO counters VALUES ('sequence', \(Store.guestSequence));
         """
 
-    /// Files of the first version hold one branch per document, and bodies that were never thrown away.
+    /// In files of the first version documents have one branch, and bodies never expire.
     private static let branches = """
         ALTER TABLE documents ADD COLUMN leaves INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE revisions ADD COLUMN superseded INTEGER;
@@ -129,7 +128,7 @@ enum Schema {
         ) WITHOUT ROWID;
         """
 
-    /// SQLite can't change what is unique: both tables are made anew.
+    /// SQLite can't change a unique constraint, so both tables are rebuilt.
     private static let collections = """
         CREATE TABLE collections (
             key INTEGER PRIMARY KEY,

@@ -2,22 +2,22 @@ internal import Foundation
 internal import GRDB
 internal import LosslessJSON
 
-/// Which documents `_all_docs` shows: a range of ids, or a list.
+/// What `_all_docs` returns.
 struct DocumentRange: Sendable {
     /// The first id, included.
     var start: String?
     /// The last id, included.
     var end: String?
     var includesDocuments = false
-    /// `channels=true`: with the channels of each document.
+    /// `channels=true`: adds the channels of each document.
     var includesChannels = false
-    /// `update_seq=true`: with the sequence of each document.
+    /// `update_seq=true`: adds the sequence of each document.
     var includesSequences = false
-    /// Who asks.
+    /// The user who asks.
     var visitor = Visitor.everyone
 }
 
-/// Some rows of `_all_docs`, as text.
+/// A page of rows of `_all_docs`, as text.
 struct DocumentsPage: Sendable {
     var text: [UInt8] = []
     var count = 0
@@ -27,11 +27,11 @@ struct DocumentsPage: Sendable {
 }
 
 extension Store {
-    /// The documents that are not deleted, in the order of the bytes of their ids.
+    /// Documents that are not deleted, in order of the bytes of their ids.
     ///
     /// - Parameters:
-    ///   - after: The last id of the page before; nil for the first page.
-    ///   - limit: Most rows; nil for no limit.
+    ///   - after: The last id of the previous page; nil for the first page.
+    ///   - limit: The most rows; nil for no limit.
     func documents(
         _ range: DocumentRange, after: String?, limit: Int?
     ) throws -> DocumentsPage {
@@ -59,7 +59,8 @@ extension Store {
         }
     }
 
-    /// The first of the documents with these ids, in their order; a row with an error where there is none.
+    /// The documents with these ids, in this order, as many as fit on a page; an error row for each that does not
+    /// exist.
     func documents(
         _ ids: ArraySlice<String>, _ range: DocumentRange, isFirst: Bool
     ) throws -> DocumentsPage {
@@ -108,7 +109,7 @@ extension DocumentsPage {
             text += #","channels":"#.utf8
             text += DocumentChannels.write(channels.filter { range.visitor.sees([$0]) }) ?? Array("[]".utf8)
         }
-        // Documents come without versions here, and so do their names.
+        // With documents included, Sync Gateway leaves out the versions.
         if !range.includesDocuments, let version = row[6] as String? {
             text += #","cv":""#.utf8
             text += version.utf8

@@ -1,25 +1,25 @@
 internal import GRDB
 internal import LosslessJSON
 
-/// Which changes a feed shows, and how.
+/// Which changes a feed returns, and in which form.
 struct ChangeSelection: Sendable {
-    /// Whose feed it is.
+    /// The user of the feed.
     var visitor = Visitor.everyone
-    /// `filter=sync_gateway/bychannel`; nil for all that the visitor has.
+    /// `filter=sync_gateway/bychannel`; nil for all of the user's channels.
     var channels: Set<String>?
     var includesDocuments = false
-    /// `style=all_docs`: with the names of all branches.
+    /// `style=all_docs`: adds the leaf revisions of all branches.
     var includesBranches = false
-    /// Without tombstones and removals.
+    /// `active_only=true`: leaves out tombstones and removals.
     var activeOnly = false
-    /// `version_type=cv`: with versions in place of revisions.
+    /// `version_type=cv`: has versions instead of revisions.
     var namesVersions = false
-    /// `revocations=true`: with what was in channels that the visitor has lost.
+    /// `revocations=true`: adds documents of channels that the user has lost.
     var includesRevocations = false
     /// `filter=_doc_ids`; nil for all.
     var ids: [String]?
 
-    /// The channels that count, each with the sequence of its grant; nil if there is nothing to filter.
+    /// The relevant channels, each with the sequence of its grant; nil if nothing is filtered.
     var grants: [String: Int]? {
         guard visitor.seesEverything else {
             return visitor.channels.filter { channels?.contains($0.key) ?? true }
@@ -28,7 +28,7 @@ struct ChangeSelection: Sendable {
         return Dictionary(uniqueKeysWithValues: channels.map { ($0, Store.guestSequence) })
     }
 
-    /// The channels that count of those that were lost, each with the sequence of the loss.
+    /// The relevant lost channels, each with the sequence of the loss.
     var losses: [String: Int] {
         guard includesRevocations, !activeOnly else { return [:] }
         return visitor.lostChannels.filter { channels?.contains($0.key) ?? true }
@@ -48,12 +48,12 @@ struct ChangeSelection: Sendable {
 }
 
 extension Store {
-    /// The changes after `since`, one row per document: its newest.
+    /// The changes after `since`, only the newest for each document.
     ///
     /// - Parameters:
-    ///   - end: The last sequence to look at.
-    ///   - limit: Most rows; nil for no limit.
-    ///   - separator: Stands before each row but the first, in the feeds that are one JSON array.
+    ///   - end: The last sequence to include.
+    ///   - limit: The most rows; nil for no limit.
+    ///   - separator: Precedes each row but the first, for feeds that are one JSON array.
     ///   - isFirst: Whether the page's first row is the answer's first.
     func changes(
         since: FeedPosition, through end: Int, limit: Int?, _ selection: ChangeSelection, separator: String,
@@ -80,7 +80,7 @@ extension Store {
         }
     }
 
-    /// Where the visitor's own row is due; nil if he has it.
+    /// The position of the user's own row; nil if the client has it already.
     private static func ownPosition(
         _ selection: ChangeSelection, since: FeedPosition, through end: Int
     ) -> FeedPosition? {
@@ -88,10 +88,10 @@ extension Store {
         return selection.ids == nil && own > since && own.sequence <= end ? own : nil
     }
 
-    /// Whether a change was there before somebody could see it.
+    /// Whether a change is older than the grant that made it visible.
     static func isBackfill(_ sequence: Int, _ grant: Int) -> Bool { grant > guestSequence && sequence <= grant }
 
-    /// What is at or below this sequence is not due for somebody who sees all since `grant`.
+    /// The sequence up to which nothing is due for a user who sees all documents since `grant`.
     private static func floor(_ since: FeedPosition, _ grant: Int) -> Int {
         guard grant > guestSequence, since.trigger != grant else {
             return since.trigger == grant ? since.sequence : since.plainSequence
@@ -115,7 +115,7 @@ extension Store {
         return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
 
-    /// The ends of the branches that did not win, the highest name first.
+    /// The leaves of the branches that did not win, the highest id first.
     static func branches(_ row: Row, _ selection: ChangeSelection, _ db: Database) throws -> [String] {
         guard selection.includesBranches, row[ChangeColumns.leaves] as Int > 1 else { return [] }
         let winner: String = row[ChangeColumns.revision]

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// A document that has left channels of a visitor and is in none of his any more.
+/// A document that has left channels of a user and is in none of the user's channels any more.
 struct Removal: Sendable {
     let id: String
     let revision: String
@@ -8,7 +8,7 @@ struct Removal: Sendable {
     var channels: [String]
 }
 
-/// One row to come of a feed that shows some channels only.
+/// A row due in a feed that is limited to some channels.
 struct ChannelChange: Sendable {
     enum Content: Sendable {
         case visitor
@@ -23,10 +23,10 @@ struct ChannelChange: Sendable {
 }
 
 extension Store {
-    /// What is due of some channels, in the order of the feed.
+    /// The rows due for some channels, in the order of the feed.
     ///
-    /// A document that was there before its channel was given is due at that grant; with several channels it is due at
-    /// the first place behind `since`.
+    /// A document older than the grant of its channel is due at that grant; with several channels, at the first
+    /// position after `since`.
     func channelChanges(
         since: FeedPosition, through end: Int, _ selection: ChangeSelection, _ grants: [String: Int]
     ) throws -> [ChannelChange] {
@@ -50,7 +50,8 @@ extension Store {
         }
     }
 
-    /// Rows for some of those changes. A document that has changed meanwhile is left out: it comes again later.
+    /// A page of rows for these changes. A document that has changed meanwhile is left out, because it comes again
+    /// later.
     func page(
         of changes: ArraySlice<ChannelChange>, limit: Int?, _ selection: ChangeSelection, since: FeedPosition,
         separator: String, isFirst: Bool
@@ -149,7 +150,7 @@ private struct ChannelQuery {
         return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
 
-    /// Where a document of a channel is due; nil if the client has it.
+    /// The position of a document in a channel; nil if the client has it already.
     private func position(_ sequence: Int, _ channel: String) -> FeedPosition? {
         guard let grant = grants[channel] else { return nil }
         let position = FeedPosition(sequence, trigger: Store.isBackfill(sequence, grant) ? grant : nil)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// `_local` documents: revisions are counted, `0-1`, `0-2`, and a write must name the one it replaces.
+/// `_local` documents: revisions are counted as `0-1`, `0-2`, and a write must name the revision that it replaces.
 extension Store {
     func localDocument(_ name: String) throws -> (revision: Int, body: [UInt8])? {
         try read { db in try localDocument(name, db) }

@@ -1,13 +1,13 @@
 internal import GRDB
 
 extension Store {
-    /// Compares users and roles with those of the last time, and gives sequences to what is new.
+    /// Compares users and roles with the stored ones and assigns sequences to changes.
     ///
-    /// A sequence tells the changes feed from where on somebody has seen a channel: what was written before must still
-    /// come. What he has no more is kept with a sequence too: who asks for it is told what to forget. GUEST begins with
+    /// The sequence of a grant tells the changes feed since when a user has seen a channel: older documents are then
+    /// due. Lost grants are kept with a sequence too, so that a client can be told what to forget. GUEST starts with
     /// the first sequence.
     ///
-    /// - Returns: All principals by their keys, and roles that are gone.
+    /// - Returns: All principals by key, including removed roles.
     func settle(_ users: EmbeddedGateway.Users) async throws -> [String: Principal] {
         let (principals, sequence) = try await database.write { db in
             var settlement = try Settlement(db)
@@ -29,7 +29,7 @@ private struct Settlement {
     private let db: Database
     private let before: [String: Principal]
     private let disabled: Set<String>
-    /// Roles that are gone, with what they had.
+    /// Removed roles, with the grants they had.
     private var gone: [String: Principal]
     private var sequence: Int
     private var principals: [String: Principal] = [:]
@@ -91,7 +91,7 @@ private struct Settlement {
         }
     }
 
-    /// Forgets users who are gone, and keeps the sequences that were given out.
+    /// Removes users that no longer exist, and saves the last sequence.
     ///
     /// - Returns: All principals and the highest sequence.
     mutating func finish() throws -> (principals: [String: Principal], sequence: Int) {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 
 extension Store {
-    /// The winning revision, tombstones included; nil if the document was never there.
+    /// The winning revision, which may be a tombstone; nil if the document never existed.
     func winner(of id: String) throws -> StoredDocument? {
         try read { db in
             let statement = try db.cachedStatement(
@@ -15,7 +15,7 @@ extension Store {
         }
     }
 
-    /// A certain revision, by its name or its version; nil if it is not known, or only by name.
+    /// One revision, by its id or its version; nil if it is unknown or its body is gone.
     func revision(_ revision: String, of id: String) throws -> StoredDocument? {
         let column = DocumentVersions.isVersion(revision) ? "version" : "revision"
         return try read { db in
@@ -29,7 +29,7 @@ extension Store {
         }
     }
 
-    /// A revision and what is known of those before it, newest first.
+    /// A revision and its known ancestors, newest first.
     func history(of revision: String, of id: String) throws -> [RevisionID] {
         try read { db in
             let statement = try db.cachedStatement(
@@ -46,7 +46,7 @@ extension Store {
         }
     }
 
-    /// How long a document's attachment with this digest is; nil if it dangles.
+    /// The length of a document's attachment with this digest; nil if the document does not own such a content.
     func attachmentLength(_ digest: String, of id: String) throws -> Int? {
         try read { db in
             try Int.fetchOne(
@@ -60,7 +60,7 @@ extension Store {
         }
     }
 
-    /// Some bytes of the attachment content with this digest; nil if no document has it any more.
+    /// A range of the content with this digest; nil if no document has it any more.
     func attachmentContent(_ digest: String, _ range: Range<Int>) throws -> [UInt8]? {
         try read { db in
             try Data.fetchOne(
@@ -70,7 +70,7 @@ extension Store {
         }
     }
 
-    /// A document's attachments with these digests, the long ones without their bytes; those that dangle are missing.
+    /// The contents that a document owns with these digests; long ones without their bytes.
     func attachmentContents(_ digests: [String], of id: String) throws -> [String: OutgoingAttachment.Content] {
         try read { db in
             let statement = try db.cachedStatement(

@@ -2,18 +2,18 @@ internal import Foundation
 internal import GRDB
 internal import LosslessJSON
 
-/// What of a document goes to a client beside its body.
+/// What a client asked for besides the body.
 struct DocumentOptions: Sendable {
-    /// Most names in `_revisions`; 0 for no `_revisions`.
+    /// The most ids in `_revisions`; 0 for no `_revisions`.
     var historyLimit = 0
-    /// The history ends with the first of these that it comes to, whatever the limit.
+    /// The history ends at the first of these it contains, whatever the limit.
     var historyFrom: [String] = []
-    /// Contents of attachments that came after the newest of these revisions; nil for stubs only.
+    /// Includes attachments added after the newest of these revisions; nil for stubs only.
     var attachmentsSince: [String]?
 }
 
 extension Store {
-    /// The newest revision of each branch, the lowest name first; nil if the document was never there.
+    /// The newest revision of each branch, the lowest id first; nil if the document never existed.
     func leaves(of id: String) throws -> [String]? {
         try tree(of: id)?.leaves.map(\.id.description)
     }
@@ -26,9 +26,9 @@ extension Store {
         }
     }
 
-    /// Puts together what goes out.
+    /// Loads what the options ask for.
     ///
-    /// - Throws: ``GatewayFault`` 404 if the content of an attachment is not there that must be.
+    /// - Throws: ``GatewayFault`` 404 if a requested attachment's content is missing.
     func outgoing(_ document: StoredDocument, _ options: DocumentOptions) throws -> OutgoingDocument {
         var result = OutgoingDocument(document: document)
         let needsHistory = options.historyLimit > 0 || options.attachmentsSince?.isEmpty == false
@@ -48,10 +48,10 @@ extension Store {
         return Array(history.prefix(options.historyLimit))
     }
 
-    /// The attachments of a document; those whose `revpos` is `generation` or above with their contents.
+    /// The attachments of a document, with contents if their `revpos` is at least `generation`.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: what dangles stays a stub where it has no `revpos`, and is 404
-    ///   otherwise.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: a stub whose content is missing stays a stub if it has no
+    ///   `revpos`; otherwise the answer is 404.
     private func contents(of document: StoredDocument, from generation: Int) throws -> [OutgoingAttachment]? {
         guard let entries = try document.attachments.map({ try JSONText($0).root }) else { return nil }
         let digest = { (entry: JSONValue) -> String? in

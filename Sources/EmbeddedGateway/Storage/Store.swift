@@ -3,26 +3,26 @@ internal import GRDB
 
 /// The documents of one collection of a database, in a file or in memory.
 ///
-/// Each call is one transaction. In a file readers and the writer do not wait for each other (write-ahead log). An
-/// acknowledged write survives the death of the process at any instant: the log is in the kernel's hands before the
-/// answer leaves. A power cut may cost the last moments (`synchronous=NORMAL`), never the file; one `fsync` per write
-/// would cost most of the speed and buy little in a gateway for development.
+/// Each call is one transaction. In a file, readers and the writer do not block each other (write-ahead log). An
+/// acknowledged write survives the death of the process at any instant, because the kernel has the log before the
+/// answer is sent. A power cut may lose the last moments (`synchronous=NORMAL`) but never damages the file. One `fsync`
+/// per write would cost most of the speed and is not needed for development.
 ///
 /// - Note: Source: sqlite.org/pragma.html#pragma_synchronous, sqlite.org/wal.html.
 final class Store: Sendable {
-    /// The sequence of GUEST, which the real gateway gives out before the first document's.
+    /// The sequence of GUEST, which the real gateway assigns before the first document's.
     static let guestSequence = 1
 
     let database: any DatabaseWriter
-    /// Where the changes feed hears of commits.
+    /// Tells the changes feeds of commits.
     let signal: ChangeSignal
     let rules: WritingRules
     private let lock: FileLock?
-    /// Which of the collections this is; 0 for `_default._default`.
+    /// The collection's key; 0 for `_default._default`.
     let collection: Int64
 
-    /// - Throws: GRDB's `DatabaseError` if the file can't be opened; ``DatabaseFile/Foreign`` if it is not a gateway's;
-    ///   ``FileLock/Held`` if another gateway has it.
+    /// - Throws: GRDB's `DatabaseError` if the file can't be opened; ``DatabaseFile/Foreign`` if it is not a gateway's
+    ///   database; ``FileLock/Held`` if another gateway has it open.
     init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
         self.rules = rules
         collection = 0
@@ -54,7 +54,7 @@ final class Store: Sendable {
         self.collection = collection
     }
 
-    /// The same database, another collection: documents of its own, sequences shared. Made if it is not there.
+    /// Another collection of the same database, with its own documents and the same sequences. Made if it is missing.
     ///
     /// - Parameter name: `SCOPE.COLLECTION`.
     func collection(_ name: String) async throws -> Store {
@@ -65,16 +65,15 @@ final class Store: Sendable {
         return Store(self, collection: key)
     }
 
-    /// Ends the connections to the file. What is in the log goes into the file and the log goes away. Later calls
-    /// throw.
+    /// Closes the file after moving the write-ahead log into it. Later calls throw.
     func close() throws {
         defer { lock?.release() }
-        // The pool would close the writer first: a reader, as the last one, may not take the log away.
+        // The pool would close the writer first; but if a reader is the last connection, it can't remove the log.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try database.close()
     }
 
-    /// `SCOPE.COLLECTION` of those that have had a document, by name.
+    /// The collections that have had a document, as `SCOPE.COLLECTION`, sorted.
     func collectionsWithDocuments() throws -> [String] {
         try read { db in
             try String.fetchAll(
@@ -83,7 +82,7 @@ final class Store: Sendable {
         }
     }
 
-    /// The highest sequence that was given out.
+    /// The highest sequence assigned.
     static func lastSequence(_ db: Database) throws -> Int {
         let statement = try db.cachedStatement(sql: "SELECT value FROM counters WHERE name = 'sequence'")
         return try Int.fetchOne(statement) ?? guestSequence
@@ -91,9 +90,9 @@ final class Store: Sendable {
 
     func lastSequence() throws -> Int { try read { db in try Self.lastSequence(db) } }
 
-    /// Reads on the thread of the caller.
+    /// Reads on the caller's thread.
     ///
-    /// Not asynchronous on purpose: what hundreds of requests had read would then be in memory before the first of them
-    /// is answered, since each read ends in a queue behind the others.
+    /// Not asynchronous on purpose: each read would end in a queue behind the others, so that the results of hundreds
+    /// of requests would be in memory before the first one is answered.
     func read<Value>(_ value: (Database) throws -> Value) throws -> Value { try database.read(value) }
 }

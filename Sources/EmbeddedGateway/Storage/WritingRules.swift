@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// What a database lets its clients write, and how long it keeps what they wrote.
+/// What clients may write, and how long old data is kept.
 struct WritingRules: Sendable {
     /// Whether a document may have several branches that are not deleted. Sync Gateway 4 never allows it.
     var allowsConflicts = false
     /// How many generations of a document's history are kept.
     var revisionsLimit = 1_000
-    /// How long the body of a revision is kept after another one took its place, in seconds.
+    /// How long the body of a replaced revision is kept, in seconds.
     ///
-    /// - Note: Source: `old_rev_expiry_seconds` of Sync Gateway; its recorded answers still have such bodies.
+    /// - Note: Source: `old_rev_expiry_seconds` of Sync Gateway; its recorded answers include such bodies.
     var oldBodySeconds = 300
     /// Seconds since 1970.
     var now: @Sendable () -> Int = { time(nil) }

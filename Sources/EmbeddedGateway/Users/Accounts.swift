@@ -1,12 +1,13 @@
 internal import Encodings
 internal import NIOConcurrencyHelpers
 
-/// Tells visitors by their names and passwords.
+/// Authenticates users by name and password.
 final class Accounts: Sendable {
     private struct State {
         var users: EmbeddedGateway.Users?
         var principals: [String: Principal] = [:]
-        /// For each user the digest of the password that was right: PBKDF2 is slow, and a client sends it each time.
+        /// For each user, the digest of the last correct password: PBKDF2 is slow, and clients send it with each
+        /// request.
         var verified: [String: [UInt8]] = [:]
     }
 
@@ -15,25 +16,25 @@ final class Accounts: Sendable {
     private let state = NIOLockedValueBox(State())
     let sessions: Sessions
 
-    /// - Parameter stranger: Who everybody is as long as there are no users.
+    /// - Parameter stranger: The user of every request as long as there are no users.
     init(_ store: Store, sessions: Sessions = Sessions(), stranger: Visitor = .everyone) {
         self.store = store
         self.stranger = stranger
         self.sessions = sessions
     }
 
-    /// Takes users over in place of those before; what changed gets sequences.
+    /// Replaces all users; what changed gets sequences.
     func replace(with users: EmbeddedGateway.Users) async throws {
         let principals = try await store.settle(users)
         state.withLockedValue { $0 = State(users: users, principals: principals) }
     }
 
-    /// Gives the users sequences in a database that was emptied.
+    /// Assigns sequences to the users again after the database was emptied.
     func settleAgain() async throws {
         if let users = state.withLockedValue({ $0.users }) { try await replace(with: users) }
     }
 
-    /// GUEST; nil if he is disabled.
+    /// The user of anonymous requests; nil if GUEST is disabled.
     var guest: Visitor? {
         state.withLockedValue { state in
             guard let users = state.users else { return stranger }
@@ -41,7 +42,7 @@ final class Accounts: Sendable {
         }
     }
 
-    /// Who has this name and this password; nil if nobody has, or he is disabled.
+    /// The user with this name and password; nil if there is none, or it is disabled.
     func visitor(_ name: String, password: String) -> Visitor? {
         let (account, known) = state.withLockedValue { ($0.users?.accounts[name], $0.verified[name]) }
         guard let account, !account.isDisabled, let hash = account.password else { return nil }
@@ -53,7 +54,7 @@ final class Accounts: Sendable {
         return visitor(name)
     }
 
-    /// Who has this name, for one who has shown who he is already; nil if the account is gone or disabled.
+    /// The user with this name, who is authenticated already; nil if the account is gone or disabled.
     func visitor(_ name: String) -> Visitor? {
         state.withLockedValue { state in
             guard let account = state.users?.accounts[name], !account.isDisabled else { return nil }

@@ -1,30 +1,30 @@
-/// The channels of one collection that somebody has, and had.
+/// The channels of one collection that a user has or had.
 struct ChannelAccess: Sendable {
-    /// Each with the sequence at which he got it.
+    /// Current channels, each with the sequence of its grant.
     private(set) var held: [String: Int]
-    /// Those that he has no more, each with the sequence at which he lost it.
+    /// Lost channels, each with the sequence of the loss.
     private(set) var lost: [String: Int] = [:]
 
     init(held: [String: Int] = [Visitor.everybody: Store.guestSequence]) { self.held = held }
 
-    /// He may have a channel in several ways: the earliest counts.
+    /// Adds a grant. If a channel is granted in several ways, the earliest grant counts.
     mutating func hold(_ channel: String, since sequence: Int) {
         held[channel] = min(held[channel] ?? sequence, sequence)
     }
 
-    /// He may have lost it in several ways: the last one counts, and only if none is left.
+    /// Adds a loss. The last loss counts, and only if no grant remains.
     mutating func lose(_ channel: String, at sequence: Int) { lost[channel] = max(lost[channel] ?? 0, sequence) }
 
-    /// To be called once all ways are known.
+    /// Call when all grants and losses were added.
     mutating func settle() {
         lost = held[Visitor.everything] == nil ? lost.filter { held[$0.key] == nil } : [:]
     }
 }
 
 extension ChannelAccess {
-    /// What a user has by himself and by his roles, by collection.
+    /// The access of a user, directly and through roles, by collection.
     ///
-    /// - Parameter roles: By their keys, also those that are gone but were his.
+    /// - Parameter roles: By key, including removed roles that the user had.
     static func of(_ user: Principal, roles: [String: Principal]) -> [String: ChannelAccess] {
         var access: [String: ChannelAccess] = [:]
         func reach(_ grant: Grant, _ change: (inout ChannelAccess, String) -> Void) {

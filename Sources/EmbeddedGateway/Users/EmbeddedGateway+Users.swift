@@ -1,17 +1,17 @@
 internal import LosslessJSON
 
 extension EmbeddedGateway {
-    /// Who may use the database, and which channels they see.
+    /// The users and roles of a database and their channels.
     ///
-    /// Passwords are hashed as they are read: the value holds none.
+    /// Passwords are hashed when they are read; none is kept.
     package struct Users: Sendable {
         /// By name.
         var accounts: [String: Account] = [:]
-        /// The channels of each role, by its name.
+        /// The channels of each role, by the role's name.
         var roles: [String: ChannelList] = [:]
-        /// The collections of the database, each `SCOPE.COLLECTION`; nil if the file says nothing about them.
+        /// The collections of the database as `SCOPE.COLLECTION`; nil if the file does not list any.
         var collections: [String]?
-        /// Who comes without a name. Disabled unless the file says otherwise.
+        /// The account of anonymous requests. Disabled unless the file says otherwise.
         var guest = Account(isDisabled: true)
 
         struct Account: Sendable {
@@ -23,11 +23,11 @@ extension EmbeddedGateway {
             var grants: Set<Grant> { channels.grants.union(roles.map(Grant.role)) }
         }
 
-        /// Channels by the collection in which they are given, `SCOPE.COLLECTION`.
+        /// Channels by collection, `SCOPE.COLLECTION`.
         struct ChannelList: Sendable, Equatable, ExpressibleByArrayLiteral {
             var byCollection: [String: Set<String>] = [:]
 
-            /// Of the default collection.
+            /// Channels of the default collection.
             init(_ channels: some Sequence<String> = []) {
                 let channels = Set(channels)
                 if !channels.isEmpty { byCollection[Router.defaultCollection] = channels }
@@ -43,7 +43,7 @@ extension EmbeddedGateway {
         /// Reads a configuration file in Sync Gateway's style:
         /// `{"databases":{NAME:{"users":…,"roles":…,"guest":…,"scopes":…}}}`.
         ///
-        /// Members of a database that say nothing about users or collections are passed over.
+        /// Other members of a database are ignored, but a sync function or import filter is an error.
         ///
         /// - Parameters:
         ///   - text: The file's bytes.
@@ -55,15 +55,16 @@ extension EmbeddedGateway {
         }
     }
 
-    /// Where a file with users is wrong.
+    /// A mistake in a users file.
     package struct UsersFault: Error, Equatable, CustomStringConvertible {
-        /// Counted from 1.
+        /// From 1.
         package let line: Int
-        /// In Unicode scalars, counted from 1.
+        /// From 1, in Unicode scalars.
         package let column: Int
-        /// Without passwords.
+        /// What is wrong; contains no passwords.
         package let reason: String
 
+        /// `LINE:COLUMN: REASON`, without the path.
         package var description: String { "\(line):\(column): \(reason)" }
     }
 }

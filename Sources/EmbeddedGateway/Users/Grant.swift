@@ -1,10 +1,10 @@
-/// What a user or a role can be given.
+/// Something that can be granted to a user or a role.
 enum Grant: Hashable, Sendable {
     case role(String)
     /// - Parameter collection: `SCOPE.COLLECTION`.
     case channel(String, collection: String)
 
-    /// As the file has it: roles are in no collection.
+    /// From its stored form; a role has an empty collection.
     init(collection: String, name: String) {
         self = collection.isEmpty ? .role(name) : .channel(name, collection: collection)
     }

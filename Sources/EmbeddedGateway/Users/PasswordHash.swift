@@ -1,13 +1,13 @@
 internal import CCrypto
 
-/// A password that can be checked but not read: PBKDF2 with HMAC-SHA-256.
+/// A hashed password: PBKDF2 with HMAC-SHA-256.
 ///
 /// - Note: Source: RFC 8018, section 5.2. The salt is 128 random bits.
 struct PasswordHash: Sendable {
     private let salt: [UInt8]
     private let key: [UInt8]
 
-    /// Takes some 10 ms: enough to make guessing slow in a gateway for development.
+    /// Takes about 10 ms, which makes guessing slow enough for a development gateway.
     private static let iterations: Int32 = 20_000
 
     init(_ password: String) {
@@ -15,7 +15,7 @@ struct PasswordHash: Sendable {
         key = Self.derive(password, salt)
     }
 
-    /// The comparison takes the same time whatever the difference.
+    /// Compares in constant time.
     func matches(_ password: String) -> Bool {
         let other = Self.derive(password, salt)
         return zip(key, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

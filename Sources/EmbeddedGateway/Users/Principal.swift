@@ -1,13 +1,13 @@
-/// A user or a role as it stands in the file: what it was given, and when.
+/// A user or role as stored: its grants and their sequences.
 struct Principal: Sendable {
     /// The sequence of its newest change.
     var sequence: Int
-    /// What it has, each with the sequence at which it was given.
+    /// Current grants, each with its sequence.
     var grants: [Grant: Int] = [:]
-    /// What it had, each with the sequence at which it was taken away.
+    /// Lost grants, each with the sequence of the loss.
     var lost: [Grant: Int] = [:]
 
-    /// The key of a user; of GUEST for nil.
+    /// The key of a user; nil stands for GUEST.
     static func user(_ name: String?) -> String { "user:\(name ?? "")" }
     /// The key of a role.
     static func role(_ name: String) -> String { "role:\(name)" }

@@ -1,9 +1,9 @@
 internal import Encodings
 internal import NIOConcurrencyHelpers
 
-/// Who has logged in. Kept in memory: they end with the process.
+/// Login sessions. Kept in memory, so they end with the process.
 ///
-/// - Note: Source: recorded, Sync Gateway 4.1.1: 24 h; renewed when a tenth of that has gone by.
+/// - Note: Source: recorded, Sync Gateway 4.1.1: a session lasts 24 h and is renewed after a tenth of that.
 final class Sessions: Sendable {
     struct Session {
         let user: String
@@ -31,7 +31,8 @@ final class Sessions: Sendable {
         return (id, time + Self.duration)
     }
 
-    /// - Returns: Whose session it is, and its new end if it was renewed; nil if there is none or it is over.
+    /// - Returns: The session's user, and its new end if it was renewed; nil if there is no such session or it has
+    ///   expired.
     func use(_ id: String) -> (user: String, renewedUntil: Int?)? {
         let time = now()
         return sessions.withLockedValue { sessions in
@@ -49,6 +50,6 @@ final class Sessions: Sendable {
 
     func end(_ id: String) { sessions.withLockedValue { _ = $0.removeValue(forKey: id) } }
 
-    /// The time, for the cookie that takes a cookie away.
+    /// The current time, for the cookie that deletes the session's cookie.
     var time: Int { now() }
 }

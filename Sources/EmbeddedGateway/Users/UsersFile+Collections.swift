@@ -22,10 +22,10 @@ extension UsersFile {
         return names
     }
 
-    /// `admin_channels`, for the default collection, and
-    /// `"collection_access":{SCOPE:{COLLECTION:{"admin_channels":[…]}}}`.
+    /// Reads `admin_channels` for the default collection, and
+    /// `"collection_access":{SCOPE:{COLLECTION:{"admin_channels":[…]}}}` for others.
     ///
-    /// - Note: Source: Sync Gateway's configuration and its administration, `PUT /DB/_user/NAME`.
+    /// - Note: Source: Sync Gateway's configuration and its admin API, `PUT /DB/_user/NAME`.
     func channels(_ value: JSONValue) throws(Fault) -> Users.ChannelList {
         var list = Users.ChannelList(try names(value, "admin_channels"))
         for scope in try members(value["collection_access"], "\"collection_access\"") {

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A file with users, on its way to ``EmbeddedGateway/Users``.
+/// Parses a users file into ``EmbeddedGateway/Users``.
 struct UsersFile {
     typealias Users = EmbeddedGateway.Users
     typealias Fault = EmbeddedGateway.UsersFault
@@ -45,7 +45,7 @@ struct UsersFile {
         return users
     }
 
-    /// The gateway runs no JavaScript: what a function would decide must not be decided otherwise in silence.
+    /// The gateway can't run JavaScript, and must not silently decide differently from such a function.
     func refuseFunctions(_ settings: JSONValue) throws(Fault) {
         for name in ["sync", "import_filter"] {
             guard let value = settings[name] else { continue }

@@ -1,19 +1,19 @@
-/// Who makes a request, and what he may see.
+/// The user who makes a request, and what this user may see.
 struct Visitor: Sendable {
     /// Nil for GUEST.
     let name: String?
-    /// The sequence of his entry in the changes feed.
+    /// The sequence of the user's entry in the changes feed.
     let sequence: Int
-    /// His channels in the collection that he has entered, each with the sequence at which he got it.
+    /// Channels in the entered collection, each with the sequence of its grant.
     private(set) var channels: [String: Int] = [:]
-    /// Those that he has lost there, each with the sequence at which it happened.
+    /// Channels lost in that collection, each with the sequence of the loss.
     private(set) var lostChannels: [String: Int] = [:]
-    /// By collection; nil if he has the same channels in all.
+    /// By collection; nil if the channels are the same in all.
     private let access: [String: ChannelAccess]?
-    /// A cookie that goes back to him.
+    /// A cookie to set in the answer.
     var cookie: HTTPField?
 
-    /// One who has not entered a collection.
+    /// A user who has not entered a collection; ``channels`` is empty.
     init(name: String?, sequence: Int, access: [String: ChannelAccess]) {
         self.name = name
         self.sequence = sequence
@@ -27,12 +27,12 @@ struct Visitor: Sendable {
         access = nil
     }
 
-    /// What a database without users is open to.
+    /// The user of a database without users, who may see everything.
     static let everyone = Visitor(everywhere: [Self.everything: Store.guestSequence])
-    /// GUEST where he may do nothing but log in.
+    /// An anonymous user who may only log in.
     static let nobody = Visitor(everywhere: [:])
 
-    /// The channel that holds all documents.
+    /// The channel that contains all documents.
     static let everything = "*"
     /// The channel that all users have.
     static let everybody = "!"
@@ -49,7 +49,7 @@ struct Visitor: Sendable {
 
     var seesEverything: Bool { channels[Self.everything] != nil }
 
-    /// His id in the changes feed.
+    /// The user's id in the changes feed.
     var feedID: String { "_user/\(name ?? "GUEST")" }
 
     func sees(_ documentChannels: [String]) -> Bool {

@@ -2,24 +2,23 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Fetches the bytes of attachments, and checks them against the length and the digest of their stubs.
+/// Fetches the bytes of attachments and checks them against the length and digest of their stubs.
 ///
-/// An attachment that fails time after time, while the gateway answers other requests, is given up. An outage is waited
-/// for.
+/// An attachment that keeps failing while the gateway answers other requests is given up. During an outage it waits.
 struct AttachmentFetcher: Sendable {
     enum Outcome: Sendable {
         case fetched(AttachmentBody)
-        /// The document has no such attachment any longer, or never had its bytes; this user does not get them; or what
-        /// comes is not what the stub says, time after time.
+        /// The document no longer has this attachment or never had its bytes, the user may not read it, or what the
+        /// gateway sends keeps differing from the stub.
         case missing(reason: String)
     }
 
     let gateway: Gateway
     let contact: GatewayContact
-    /// Attachments of this export that came whole.
+    /// Counts attachments that arrived complete.
     let arrivals = Arrivals()
 
-    /// Writes the bytes into `file`, from its beginning.
+    /// Writes the bytes into `file`, replacing its content.
     ///
     /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
     func fetch(
@@ -28,7 +27,7 @@ struct AttachmentFetcher: Sendable {
         let answer = try await contact.single(
             gateway, arrivals: arrivals, "fetching an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(stub.name)"],
-            // A revision that is gone takes its attachments along. A name that no URL can hold stays one.
+            // Permanent: the attachments of a purged revision are gone too, and a name that no URL can hold stays one.
             unless: { $0.status == 404 && !$0.isAboutKeyspace || $0.code == .invalidRequest },
             { try await fetchOnce(stub, of: id, revision: revision, into: file) })
         switch answer {
@@ -58,9 +57,9 @@ struct AttachmentFetcher: Sendable {
             ? try await unpack(answer, of: stub, into: file) : try await readStored(answer, of: stub, into: file)
     }
 
-    // MARK: - Bytes that the gateway stores as they are
+    // MARK: - Bytes that the gateway stores unchanged
 
-    /// Stops where the bytes are more than the stub says.
+    /// Throws as soon as there are more bytes than the stub says.
     private func read(
         _ opened: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool,
         noting note: (([UInt8]) -> Void)? = nil
@@ -81,9 +80,9 @@ struct AttachmentFetcher: Sendable {
         return await file.body
     }
 
-    // MARK: - Bytes that CouchDB may have packed
+    // MARK: - Bytes that CouchDB may have compressed
 
-    /// Of an answer that is not packed: either the attachment is not, or a proxy has unpacked it.
+    /// Reads an answer that is not compressed: either the attachment is stored so, or a proxy has decompressed it.
     private func readStored(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
@@ -96,7 +95,7 @@ struct AttachmentFetcher: Sendable {
         return body
     }
 
-    /// The digest is of the packed bytes, unless a proxy has packed them on the way; the length may be of either, too.
+    /// The digest is of the compressed bytes, unless a proxy has compressed them; the length may be of either form too.
     private func unpack(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
@@ -121,7 +120,7 @@ struct AttachmentFetcher: Sendable {
         return await file.body
     }
 
-    // MARK: - What is wrong
+    // MARK: - Errors
 
     private static func mismatch(_ stub: AttachmentStub) -> GatewayError {
         GatewayError(

@@ -1,11 +1,11 @@
-/// Where the folder of an export's attachments may be by now: exports are moved, and read from other directories.
+/// Where an export's attachment folder may be now: exports are moved, and read from other directories.
 struct AttachmentPlaces: Sendable, Equatable {
-    /// The likeliest first.
+    /// The most likely first.
     let all: [String]
 
     /// - Parameters:
-    ///   - folder: As the export named it.
-    ///   - path: The export. A link leads to its file, which may have the folder beside it.
+    ///   - folder: The folder as named at export time.
+    ///   - path: The export. If it is a link, the folder may be beside the link or beside its target.
     init(_ folder: String, of path: String) {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         let directories = [path, OutputPath.resolved(path)].map { WholeFile.directory(of: $0) }
@@ -17,14 +17,14 @@ struct AttachmentPlaces: Sendable, Equatable {
         all = places.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// A folder that was named on the command line.
+    /// Checks a folder that was given on the command line.
     ///
-    /// - Throws: ``TransferError``: `.missing`.
+    /// - Throws: ``TransferError``: `.missing` if it does not exist.
     static func checked(_ folder: String) throws(TransferError) -> String {
         if WholeFile.exists(folder) { return folder }
         throw TransferError(.missing, "there is no folder \(folder); --attachments names that of the export")
     }
 
-    /// The first that holds attachments; nil if none does.
+    /// The first that contains attachments; nil if none does.
     var found: String? { all.first { WholeFile.exists("\($0)/sha256") } }
 }

@@ -3,8 +3,8 @@ internal import Encodings
 internal import Foundation
 internal import GatewayClient
 
-/// A file that an attachment is written to while it comes, and read from once it is whole: however large it is, memory
-/// holds a piece of it.
+/// A file that an attachment is written to as it arrives and read from once complete, so that memory never holds all of
+/// it.
 actor AttachmentSpool {
     private let executor = BlockingExecutor("changebot.attachment")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -12,7 +12,7 @@ actor AttachmentSpool {
     private let file: OpenFile
     private var digest = RunningDigest(.sha256)
 
-    /// - Parameter path: Nil for a file without a name in `directory`.
+    /// - Parameter path: Nil for an unnamed temporary file in `directory`.
     init(path: String? = nil, directory: String) throws(TransferError) {
         if let path { file = try OpenFile(creating: path) } else { file = try OpenFile(temporaryIn: directory) }
     }
@@ -33,10 +33,10 @@ actor AttachmentSpool {
 
     func read(upTo limit: Int) throws(TransferError) -> [UInt8] { try file.read(upTo: limit) }
 
-    /// Levels of compression to try, the one that CouchDB uses by default first.
+    /// The compression levels to try, CouchDB's default first.
     private static let levels: [Int32] = [8, 6, 9, 7, 5, 4, 3, 2, 1]
 
-    /// Whether CouchDB may have packed these bytes to ones of this digest.
+    /// Whether CouchDB may have compressed these bytes to a body with this digest. Compresses up to nine times.
     func isPacked(as expected: AttachmentDigest) throws -> Bool {
         for level in Self.levels {
             try Task.checkCancellation()
@@ -56,14 +56,14 @@ actor AttachmentSpool {
         return false
     }
 
-    /// Whether a file holds the bytes that were written here.
+    /// Whether the file at `path` has the same bytes as this one.
     func isSame(as path: String) -> Bool {
         guard let other = try? OpenFile(reading: path), let count = try? other.byteCount, count == digest.byteCount
         else { return false }
         return (try? other.sha256()) == digest.hex
     }
 
-    /// Gives the file a name of its own, once its bytes are on the disk; that name is, once its folder is synced. This one
+    /// Syncs the file and renames it. The new name survives a power cut only once its folder is synced too. The spool
     /// must have been made with a path.
     func rename(to path: String) throws(TransferError) {
         try file.sync()

@@ -1,14 +1,14 @@
 internal import Encodings
 internal import Foundation
 
-/// A folder of attachments, each by the SHA-256 of its bytes: `sha256/ab/abcdef…`. The same bytes are there once, however
-/// many documents have them.
+/// A folder of attachments, each named by the SHA-256 of its bytes: `sha256/ab/abcdef…`. Equal bytes are stored once,
+/// however many documents have them.
 struct AttachmentStore: Sendable {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Makes the folder if it is missing; what belongs into it comes with the first attachment.
+    /// Makes the folder if it is missing; subfolders are made when first needed.
     ///
     /// - Throws: ``TransferError``: `.cannotCreate`.
     func create() throws(TransferError) { try Self.create(path) }
@@ -21,17 +21,17 @@ struct AttachmentStore: Sendable {
         }
     }
 
-    /// A file to write to until its digest is known; the next run takes the one that an interrupted run has left.
+    /// A file to write to until the digest is known. Reuses the one that an interrupted run left.
     ///
-    /// - Parameter slot: Which of those that are written to at the same time.
+    /// - Parameter slot: Tells apart the files that are written at the same time.
     func spool(for output: String, slot: Int) throws(TransferError) -> AttachmentSpool {
         try AttachmentSpool(path: spoolPath(for: output, slot), directory: path)
     }
 
-    /// Takes away what is left when nothing is under way any more.
+    /// Removes a spool's file once nothing writes to it.
     func removeSpool(for output: String, slot: Int) { WholeFile.remove(spoolPath(for: output, slot)) }
 
-    /// Exports to files of one name in several folders may share this one.
+    /// The name has a hash of the output's path, because exports with the same file name may share this folder.
     private func spoolPath(for output: String, _ slot: Int) -> String {
         guard output != "-" else { return "\(path)/.stdout-\(getpid())-\(slot).attachment" }
         var place = RunningDigest(.sha256)
@@ -39,10 +39,10 @@ struct AttachmentStore: Sendable {
         return "\(path)/.\(place.hex.prefix(16))-\(slot).attachment"
     }
 
-    /// Whether the folder has a file for these bytes, of the same length: one that a crash has cut short does not count.
+    /// Whether the folder has a file for these bytes with the same length; one that a crash cut short does not count.
     func holds(_ body: AttachmentBody) -> Bool { byteCount(of: body.sha256) == body.byteCount }
 
-    /// Length of the file of this digest; nil if there is none.
+    /// Length of the file with this digest; nil if there is none.
     func byteCount(of sha256: String) -> Int? {
         var information = stat()
         guard lstat("\(path)/\(AttachmentBody.file(sha256))", &information) == 0,
@@ -53,17 +53,17 @@ struct AttachmentStore: Sendable {
         return Int(information.st_size)
     }
 
-    /// Takes a spool's file in, unless it is there; one that is damaged gives way. The spool must not be used any more
-    /// afterwards.
+    /// Moves a spool's file into the folder unless it is there already; a damaged file is replaced. The spool must not
+    /// be used afterwards.
     ///
-    /// - Parameter unsynced: Gets to know the folders that must be synced before anybody relies on the file.
-    /// - Returns: Whether it was taken.
+    /// - Parameter unsynced: Collects the folders that must be synced before the file is referred to.
+    /// - Returns: Whether it was moved.
     func take(
         _ spool: AttachmentSpool, _ body: AttachmentBody, noting unsynced: UnsyncedFolders
     ) async throws -> Bool {
         let file = "\(path)/\(body.file)"
         let folder = WholeFile.directory(of: file)
-        // Also of what is there: another run may have put it there a moment ago.
+        // Also if the file exists: another run may have just written it.
         unsynced.note(folder)
         if holds(body), await spool.isSame(as: file) { return false }
         if !WholeFile.exists(folder) {

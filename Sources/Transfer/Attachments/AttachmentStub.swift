@@ -1,27 +1,27 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// An attachment of a document whose bytes are elsewhere: `{"stub":true,"digest":…,"length":…,…}`.
+/// An attachment whose bytes are not in its document: `{"stub":true,"digest":…,"length":…,…}`.
 struct AttachmentStub: Sendable {
     let name: String
     let digest: AttachmentDigest?
     let byteCount: Int?
     let contentType: String?
-    /// Whether it is told apart how long the packed bytes are: then ``byteCount`` is not of those that are handed out.
+    /// Whether the stub gives the compressed length separately; then ``byteCount`` is not the length that is served.
     let hasEncoding: Bool
-    /// Length of the packed bytes, where that is told.
+    /// Length of the compressed bytes; nil if the stub does not give it.
     let encodedByteCount: Int?
-    /// Where the stub stands in the document's text: the object with its brackets.
+    /// The stub's place in the document's text: the object with its brackets.
     let range: Range<Int>
-    /// Its member `"stub":true`.
+    /// The place of its member `"stub":true`.
     let markRange: Range<Int>
-    /// The number behind `"length":`.
+    /// The place of the number after `"length":`.
     private let byteCountRange: Range<Int>?
 
-    /// How many bytes a gateway hands out that unpacks nothing; nil if that is not told.
+    /// How many bytes a gateway serves without decompressing; nil if the stub does not say.
     var storedByteCount: Int? { hasEncoding ? encodedByteCount : byteCount }
 
-    /// The stubs of a document, in the order of the text; none if it has no attachments, or they are inline.
+    /// The stubs of a document in the order of the text; empty if it has no attachments or they are inline.
     static func all(of document: JSONValue) -> [AttachmentStub] {
         guard let attachments = document.member(named: attachmentsName), attachments.kind == .object else { return [] }
         return attachments.members.compactMap { AttachmentStub(name: $0.name, $0.value) }
@@ -45,9 +45,10 @@ struct AttachmentStub: Sendable {
         markRange = mark.range
     }
 
-    /// Appends a stretch of the document that reaches no further than this stub. Where the gateway tells how long the
-    /// packed bytes are, as CouchDB does of what was uploaded as gzip, the length becomes that of `body`, and `unpacked`
-    /// tells that the digest is of other bytes.
+    /// Appends a part of the document that ends within this stub at the latest.
+    ///
+    /// If the stub's length is that of compressed bytes, as in CouchDB for an attachment uploaded as gzip, the length
+    /// becomes that of `body`, and a member `unpacked` marks that the digest is of other bytes.
     func append(_ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]) {
         guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
             byteCount != body.byteCount

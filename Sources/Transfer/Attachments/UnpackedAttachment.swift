@@ -1,27 +1,27 @@
 internal import Compression
 internal import GatewayClient
 
-/// The bytes of an attachment that comes as gzip, unpacked as they arrive.
+/// The bytes of a gzipped attachment, decompressed as they arrive.
 ///
-/// Memory holds a few megabytes, however well it was packed.
+/// Memory use stays at a few megabytes, whatever the compression ratio.
 struct UnpackedAttachment: ~Copyable {
-    /// What is unpacked at once: a thousand times as much may come out.
+    /// Compressed bytes per step: up to a thousand times as many may come out.
     private static let stretchSize = 4 << 10
     private static let pieceSize = 64 << 10
 
     private var answer: AttachmentAnswer
     private var reader = GzipReader()
     private var rest: ArraySlice<UInt8> = []
-    /// How many have arrived so far.
+    /// Compressed bytes received so far.
     private(set) var packedByteCount = 0
-    /// Of those that have arrived.
+    /// Digest of the compressed bytes received so far.
     private(set) var packedDigest = AttachmentDigest.Calculation.ofPackedBytes
 
     init(_ answer: AttachmentAnswer) { self.answer = answer }
 
     /// The next bytes; nil at the end.
     ///
-    /// - Throws: `GatewayError`: as ``AttachmentAnswer``, and `.digestMismatch` for what is no gzip, or not all of it.
+    /// - Throws: `GatewayError`, as ``AttachmentAnswer``; `.digestMismatch` if the bytes are not complete, valid gzip.
     mutating func next() async throws(GatewayError) -> [UInt8]? {
         var text: [UInt8] = []
         while text.count < Self.pieceSize {

@@ -2,31 +2,36 @@ package import DocumentFlow
 package import GatewayClient
 internal import Locking
 
-/// What can be told of an export while it goes on and after it, whatever its end.
+/// The progress and the result of an export, whatever its end. Safe to read from any thread.
 package final class ExportReport: Sendable {
+    /// A snapshot of the export.
     package struct State: Sendable {
+        /// Of this run; only `deadLetters` include those of the runs that it resumes.
         package var counters = RunCounters()
-        /// How many documents there are, if the gateway tells.
+        /// How many documents the keyspace has; nil if the gateway does not say or the feed is read.
         package var expected: Int?
-        /// Where the next export begins.
+        /// Where an incremental export that follows this one starts; nil if not known.
         package var lastSequence: SequenceID?
-        /// Asked to stop before the end.
+        /// Whether the run was asked to stop before the end.
         package var isStopped = false
-        /// Documents that an earlier run has written.
+        /// Documents that earlier, interrupted runs have written.
         package var resumedAt = 0
     }
 
     private let began = ContinuousClock.now
     private let locked = Locked(State())
 
+    /// Starts the clock for the summary's `seconds`.
     package init() {}
 
+    /// A copy of the current state.
     package var state: State { locked.withLock { $0 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
 
     func count(_ change: (inout RunCounters) -> Void) { locked.withLock { change(&$0.counters) } }
 
+    /// The fields of `--summary`; `seconds` counts from the creation of this report.
     package func summary(exitCode: Int32) -> RunSummary {
         let state = state
         return RunSummary(
@@ -36,18 +41,22 @@ package final class ExportReport: Sendable {
 }
 
 extension ExportReport: TransferReport {
+    /// As ``State/counters``.
     package var counters: RunCounters { state.counters }
 
+    /// Documents and attachments that could not be exported, of all documents that matched.
     package var failures: Failures {
         let counters = state.counters
         return Failures(.notExported, counters.deadLetters, of: max(counters.matched, counters.deadLetters))
     }
 
+    /// What is missing in the export, as one sentence that says where the log names it.
     package func shortfall(isLogged: Bool) -> String {
         "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
             + "with --log-level debug all"
     }
 
+    /// Includes the documents of earlier runs; `bytes` counts what was written.
     package var standing: TransferStanding {
         let state = state
         return TransferStanding(
@@ -55,5 +64,6 @@ extension ExportReport: TransferReport {
             bytes: state.counters.bytesOut)
     }
 
+    /// The JSON object of `--summary`.
     package func summary(exitCode: Int32) -> [UInt8] { summary(exitCode: exitCode).json }
 }

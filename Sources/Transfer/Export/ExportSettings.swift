@@ -2,50 +2,58 @@ package import DocumentFlow
 package import GatewayClient
 package import Rules
 
-/// What an export is to hold, and where it goes. Every default is written here and nowhere else.
+/// The options of an export. Every default is written here and nowhere else.
 package struct ExportSettings: Sendable {
+    /// Where an incremental export starts.
     package enum Start: Sendable, Equatable {
         case sequence(SequenceID)
-        /// Where the export that this manifest belongs to ended.
+        /// The end of the export whose manifest is at this path.
         case manifest(String)
     }
 
+    /// How documents are written. Default: NDJSON.
     package var format = OutputFormat.ndjson
-    /// Of a table.
+    /// Delimiter and columns; used only for tables.
     package var table = CSVOptions()
+    /// Where the bytes of attachments go. Default: they are left out, and documents keep stubs.
     package var attachments = ExportOptions.Attachments.none
-    /// Only documents that this matches.
+    /// Exports only matching documents. Nil: all.
     package var filter: DocumentFilter?
     /// The filter's text, for the manifest.
     package var selector: String?
-    /// Only what is in these channels of a Sync Gateway. Nil: all that the user may see.
+    /// Exports only documents in these channels of a Sync Gateway. Nil: all that the user may see.
     package var channels: [String]?
-    /// Only what changed since then, deletions included. Nil: everything that lives.
+    /// Exports only changes since then, deletions included. Nil: all documents that are not deleted.
     package var since: Start?
-    /// Every leaf revision with its history, deleted ones too.
+    /// Whether to export every leaf revision with its history, deleted ones too. Default: false.
     package var includesRevisions = false
-    /// Whether it may take the place of any file. Otherwise only of an earlier export of the same kind, from the same
-    /// database.
+    /// Whether the export may replace any file. Default: false; it replaces only an earlier export of the same kind
+    /// from the same database.
     package var overwrites = false
-    /// Goes on where an interrupted export ended.
+    /// Whether to resume an interrupted export. Default: false.
     package var isResuming = false
+    /// How long and how often failed requests are repeated.
     package var retries = RetryPolicy.Settings()
-    /// Stops the run when too many documents can't be read. Nil: it never does.
+    /// Stops the run when too many documents can't be exported. Nil: never.
     package var errorLimit: ErrorLimit?
-    /// How much work a crash may cost.
+    /// How often progress is saved, and so how much work a crash may lose. Default: 2 s.
     package var saveInterval: Duration = .seconds(2)
-    /// Documents asked for in one request.
+    /// Documents per request for `_all_docs`. Default: 10 000.
     package var pageSize = 10_000
-    /// Who writes the manifest.
+    /// Name and version of this program for the manifest. Default: `changebot`.
     package var tool = "changebot"
 
+    /// The defaults.
     package init() {}
 
-    /// Whether documents that are gone are told of too.
+    /// Whether tombstones are exported too.
     var tellsOfDeletions: Bool { since != nil || includesRevisions }
 }
 
 extension ExportOptions {
+    /// - Parameters:
+    ///   - since: The sequence that the settings' start was resolved to; nil for a full export.
+    ///   - isPacked: Whether the output is compressed with gzip.
     package init(_ settings: ExportSettings, since: SequenceID?, isPacked: Bool) {
         self.init()
         format = settings.format

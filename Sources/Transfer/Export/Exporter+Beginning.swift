@@ -7,11 +7,12 @@ internal import LosslessJSON
 extension Exporter {
     struct Beginning {
         var journal: ExportJournal
-        /// What an interrupted run has written already, where it matters.
+        /// The ids that an interrupted run has written; nil unless the feed is read.
         var seen: SeenDocuments?
     }
 
-    /// Where to begin, with the files as they are to be then. Nil if an interrupted run had it all but for the name.
+    /// Decides where to begin and prepares the files for it. Nil if an interrupted run had only the final rename left,
+    /// which is done here.
     func begin(_ files: ExportFiles, _ facts: DatabaseFacts) throws -> Beginning? {
         let since = try sinceSequence(facts)
         var manifest = ExportManifest(
@@ -42,7 +43,7 @@ extension Exporter {
         if files.canResume || files.isSpooled { _ = try files.output.goBack(to: ExportOutput.SavePoint()) }
         report.update { $0.lastSequence = manifest.to }
         let journal = ExportJournal(manifest: manifest)
-        // Before the first byte is written: what is left after a kill is known by it.
+        // Before the first byte is written, so that after a kill the leftovers can be recognised.
         if files.canResume { try WholeFile.write(journal.json, to: place.journal) }
         return Beginning(
             journal: journal, seen: manifest.source == .feed ? SeenDocuments() : nil)

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Logging
 
 extension Exporter {
-    /// Reads everything from where the writer stands.
+    /// Reads everything from the writer's position on.
     func read(into writer: ExportWriter, _ facts: DatabaseFacts) async throws {
         switch await writer.manifest.source {
         case .pages:
@@ -18,7 +18,7 @@ extension Exporter {
 
     private enum PagesEnd { case read, forbidden }
 
-    /// The next batch is read while the one before is written.
+    /// Reads the next batch while the one before is being written.
     private func readPages(into writer: ExportWriter) async throws -> PagesEnd {
         var last: DocumentID?
         if case .document(let id) = await writer.position { last = id }
@@ -41,8 +41,8 @@ extension Exporter {
         }
     }
 
-    /// Up to the newest sequence that was known at the start. A full export then takes in, once, what has changed while
-    /// it was read: a feed drops a document that changes before its row is reached.
+    /// Reads up to the newest sequence known at the start. A full export then reads once more what has changed
+    /// meanwhile, because the feed leaves out a document that changes before its row is reached.
     private func readFeed(into writer: ExportWriter) async throws {
         var start = await writer.manifest.from ?? .start
         var isSecondReading = false
@@ -58,7 +58,7 @@ extension Exporter {
         _ = try await readFeed(from: start, to: info.newestSequence, isSecondReading: true, into: writer)
     }
 
-    /// - Returns: Where it ended.
+    /// - Returns: The sequence reached.
     private func readFeed(
         from start: SequenceID, to goal: SequenceID?, isSecondReading: Bool, into writer: ExportWriter
     ) async throws -> SequenceID {
@@ -83,7 +83,7 @@ extension Exporter {
 }
 
 extension ExportWriter {
-    /// Nothing was written yet.
+    /// Switches to the changes feed. Only before anything was written.
     func turnToFeed() {
         journal.manifest.source = .feed
         seen = SeenDocuments()

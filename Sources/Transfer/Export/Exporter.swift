@@ -4,14 +4,14 @@ package import Logging
 internal import LosslessJSON
 internal import ServiceLifecycle
 
-/// `changebot export`: the documents of a keyspace into a file.
+/// `changebot export`: writes the documents of a keyspace to a file.
 ///
-/// Full exports read pages of `_all_docs`: each document once, in the order of the ids, and never endless. What changed
-/// since a sequence, and what is in channels, comes from the feed, as do full exports of users who may not list
-/// documents. Histories come from `_bulk_get`.
+/// Full exports read pages of `_all_docs`: each document once, in order of id, and with a certain end. The feed is read
+/// for incremental exports, for channels, and for full exports by users who may not list documents. Histories come from
+/// `_bulk_get`.
 ///
-/// On graceful shutdown it stops reading, saves how far it is, and returns. Killed at any instant, the next run goes on
-/// from the last save point.
+/// On graceful shutdown it stops reading, saves its progress and returns. If it is killed, a run with `--resume`
+/// resumes from the last save point.
 package struct Exporter: Service {
     let gateway: Gateway
     let settings: ExportSettings
@@ -20,6 +20,9 @@ package struct Exporter: Service {
     let logger: Logger
     let contact: GatewayContact
 
+    /// - Parameters:
+    ///   - place: Where the export goes.
+    ///   - report: Updated during the run.
     package init(
         gateway: Gateway, settings: ExportSettings, place: ExportPlace, report: ExportReport, logger: Logger
     ) {
@@ -31,7 +34,10 @@ package struct Exporter: Service {
         contact = GatewayContact(settings: settings.retries, logger: logger) { report.count { $0.retries += 1 } }
     }
 
-    /// - Throws: `RunFailure`, ``TransferError``. Returns when the export is whole, or after a graceful shutdown.
+    /// Returns when the export is complete, or after a graceful shutdown or cancellation; `report.state.isStopped`
+    /// tells which.
+    ///
+    /// - Throws: `RunFailure`, ``TransferError``.
     package func run() async throws {
         let isGuarded = place.kind == .file && !settings.overwrites
         let existing = isGuarded ? try ExistingExport(place, isResuming: settings.isResuming) : nil
@@ -52,12 +58,12 @@ package struct Exporter: Service {
         }
     }
 
-    /// Finds out what there is, once the gateway answers.
+    /// Gets the facts about the server and the database once the gateway answers.
     private func meet() async throws -> (DatabaseFacts, documents: Int?) {
         let info = try await contact.first { try await gateway.databaseInfo() }
         try await contact.findDialect(of: gateway)
         try gateway.check(channels: settings.channels)
-        // Proxies may hide the server's own page: nothing depends on it.
+        // Proxies may hide the server's root page, so nothing depends on it.
         let server = try? await gateway.serverInfo()
         logger.info("connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
         return (DatabaseFacts(gateway, info, server), info.documentCount)
@@ -80,7 +86,8 @@ package struct Exporter: Service {
         do {
             let manifest = try await cancelWhenGracefulShutdown {
                 try await read(into: writer, facts)
-                // Otherwise the manifest would give the documents of one database the sequence of another.
+                // If the database was reset meanwhile, the manifest would pair documents of the old one with a sequence
+                // of the new one.
                 try await contact.confirm(gateway) { facts.objection(against: DatabaseFacts(gateway, $0, nil)) }
                 return try await writer.finish()
             }
@@ -97,7 +104,7 @@ package struct Exporter: Service {
                     ? "stopped before the end; go on with --resume" : "stopped before the end: the output is not whole")
             throw CancellationError()
         } catch let failure as RunFailure {
-            // What was read is worth keeping, whatever the gateway does.
+            // Keep what was read, whatever the gateway does.
             try? await writer.save()
             throw failure
         }

@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// A thread for work that blocks: writing and syncing files must not hold those that everything else runs on.
+/// Runs an actor on a queue of its own, so that writing and syncing files don't block the threads shared by all tasks.
 final class BlockingExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

@@ -1,15 +1,15 @@
 internal import Encodings
 internal import Foundation
 
-/// A file that is open, with errors that name it. Closed when it is let go.
+/// An open file whose errors name its path. Closed with the object.
 final class OpenFile {
     let path: String
     private let descriptor: Int32
 
-    /// A regular file for reading and writing, made if it is missing, kept as it is if not.
+    /// Opens a regular file for reading and writing; makes it if it is missing, and keeps its content.
     ///
-    /// - Throws: ``TransferError``: `.cannotCreate`, also for a symbolic link: whoever may write beside the output must
-    ///   not be able to aim it at another file.
+    /// - Throws: ``TransferError``: `.cannotCreate`, also for a symbolic link: a user who may write beside the output
+    ///   must not be able to redirect it to another file.
     init(creating path: String) throws(TransferError) {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -26,21 +26,21 @@ final class OpenFile {
         }
     }
 
-    /// A pipe or a device, written to as it is.
+    /// Opens a pipe or a device for writing.
     init(writingTo path: String) throws(TransferError) {
         self.path = path
         descriptor = open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(.cannotCreate, "open", path) }
     }
 
-    /// Another descriptor of stdout.
+    /// A duplicate of the stdout descriptor.
     static func standardOutput() throws(TransferError) -> OpenFile {
         let descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
         guard descriptor >= 0 else { throw TransferError(.cannotWrite, "can't write to stdout: it is closed") }
         return OpenFile(path: "stdout", descriptor: descriptor)
     }
 
-    /// A file without a name: gone when it is let go.
+    /// A temporary file without a name, which disappears when it is closed.
     init(temporaryIn directory: String) throws(TransferError) {
         var template = Array("\(directory)/changebot-XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
@@ -65,28 +65,28 @@ final class OpenFile {
         }
     }
 
-    /// The SHA-256 of what is left to read, in lowercase hexadecimal.
+    /// The SHA-256 from the current position to the end, in lowercase hexadecimal.
     func sha256() throws(TransferError) -> String {
         var digest = RunningDigest(.sha256)
         while case let piece = try read(upTo: 256 << 10), !piece.isEmpty { digest.update(piece) }
         return digest.hex
     }
 
-    /// Keeps other runs away, until this one lets go of the file or ends, however it does.
+    /// Locks the file against other runs until it is closed or the process ends. Does not wait.
     func lock() throws(TransferError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw TransferError(.locked, "another run writes \(path); wait for it, or choose another file")
         }
     }
 
-    /// - Throws: ``TransferError``: `.cannotWrite`. A part may have been written.
+    /// - Throws: ``TransferError``: `.cannotWrite`. Some of the bytes may have been written.
     func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
         let code: Int32? = bytes.withContiguousStorageIfAvailable { writeAll(UnsafeRawBufferPointer($0)) }
         let failure = code ?? Array(bytes).withUnsafeBytes { writeAll($0) }
         guard failure == 0 else { throw writeFailure(failure) }
     }
 
-    /// Returns 0 or the error's number.
+    /// Returns 0 or `errno`.
     private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes
         while !rest.isEmpty {
@@ -104,7 +104,7 @@ final class OpenFile {
             : TransferError(.cannotWrite, "can't write \(path): \(String(cString: strerror(number)))")
     }
 
-    /// The next bytes, at most `limit`; none at the end.
+    /// The next bytes, at most `limit`; empty at the end.
     func read(upTo limit: Int) throws(TransferError) -> [UInt8] {
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
@@ -119,13 +119,13 @@ final class OpenFile {
         guard lseek(descriptor, place, SEEK_SET) == place else { throw Self.failure(.cannotWrite, "read", path) }
     }
 
-    /// Cuts the file to its first `count` bytes; what is written next stands behind them.
+    /// Truncates the file to `count` bytes; the next write appends.
     func truncate(to count: Int) throws(TransferError) {
         guard ftruncate(descriptor, count) == 0 else { throw Self.failure(.cannotWrite, "write", path) }
         try seek(to: count)
     }
 
-    /// Returns once what was written is on the disk. Does nothing where there is none.
+    /// Returns once what was written is on disk. Does nothing for files that can't be synced, such as pipes.
     func sync() throws(TransferError) {
         guard fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS else {
             throw Self.failure(.cannotWrite, "write", path)

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// What the path of a file that is to be written leads to.
+/// What kind of output a path leads to.
 package enum OutputPath: Equatable, Sendable {
-    /// A regular file, or none yet: the path of the file itself, where links lead to it.
+    /// A regular file, or a path where none exists yet; links are resolved.
     case file(String)
-    /// A pipe or a device, or a stream of this process such as `/dev/stdout`: written to as it is.
+    /// A pipe, a device, or a stream of this process such as `/dev/stdout`; written to directly.
     case special(String)
     case folder(String)
     /// Nothing can be written there.
@@ -12,6 +12,7 @@ package enum OutputPath: Equatable, Sendable {
 
     private static let longestChain = 40
 
+    /// Looks at the file system; nothing is opened or made.
     package init(_ path: String) {
         var information = stat()
         guard stat(path, &information) == 0 else {
@@ -21,13 +22,13 @@ package enum OutputPath: Equatable, Sendable {
         switch information.st_mode & S_IFMT {
         case S_IFDIR: self = .folder(path)
         case S_IFSOCK: self = .unusable(path, reason: "it is a socket")
-        // A stream is written where it stands, even if it goes to a file.
+        // A stream of the process is written to directly, even if it is redirected to a file.
         case S_IFREG: self = Self.behindLinks(path)
         default: self = .special(path)
         }
     }
 
-    /// The file behind links, which stay, whether it is there or not.
+    /// Resolves links, also if the target does not exist. The links themselves are kept.
     private static func behindLinks(_ path: String) -> OutputPath {
         var path = path
         for _ in 0..<longestChain {
@@ -42,7 +43,7 @@ package enum OutputPath: Equatable, Sendable {
         return .unusable(path, reason: String(cString: strerror(ELOOP)))
     }
 
-    /// Whether the path names an open stream of this process, or of another one. A link to one is none itself.
+    /// Whether the path is itself an open stream of some process; a link to one is not.
     private static func isStream(_ path: String) -> Bool {
         let (folder, name) = entry(path)
         return folder == "/dev" && ["stdout", "stderr"].contains(name)
@@ -55,14 +56,15 @@ package enum OutputPath: Equatable, Sendable {
         return folder == "/dev" && name == "stdout" || folder == "/proc/\(getpid())/fd" && name == "1"
     }
 
-    /// The folder, without links: `/dev/fd` and `/proc/self/fd` lead to the same one. Empty if it is not there.
+    /// The folder with links resolved, because `/dev/fd` and `/proc/self/fd` lead to the same one; empty if it is
+    /// missing.
     private static func entry(_ path: String) -> (folder: String, name: String) {
         guard let folder = realpath(WholeFile.directory(of: path), nil) else { return ("", "") }
         defer { free(folder) }
         return (String(cString: folder), path.split(separator: "/").last.map(String.init) ?? "")
     }
 
-    /// Why a file can't be opened or made, for people.
+    /// A message that says why a file can't be opened or made.
     ///
     /// - Parameter code: The system's `errno`.
     package static func obstacle(_ code: Int32, to path: String) -> String {
@@ -71,7 +73,7 @@ package enum OutputPath: Equatable, Sendable {
         return "there is no folder \(folder); make it, or choose another path"
     }
 
-    /// The file itself, where links lead to one; else the path as it is.
+    /// The path of the file that links lead to; any other path unchanged.
     package static func resolved(_ path: String) -> String {
         if case .file(let file) = OutputPath(path) { file } else { path }
     }

@@ -1,12 +1,12 @@
 internal import Locking
 
-/// Folders with files that a power cut may still take away: their bytes are on the disk, their names may not be.
+/// Folders with new file names that a power cut could undo: the bytes of the files are on disk, their names may not be.
 final class UnsyncedFolders: Sendable {
     private let paths = Locked<Set<String>>([])
 
     func note(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 
-    /// Returns once all that was noted is on the disk.
+    /// Syncs all noted folders and forgets them.
     func sync() {
         let noted = paths.withLock { paths in
             defer { paths = [] }

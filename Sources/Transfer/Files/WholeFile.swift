@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Whole files, by their paths.
+/// Operations on whole files by path.
 enum WholeFile {
-    /// Writes a file beside and renames it, synced: at every instant there is the old one or the new one.
+    /// Replaces a file atomically and durably: writes `path.new`, syncs it and renames it.
     static func write(_ bytes: [UInt8], to path: String) throws(TransferError) {
         let temporary = path + ".new"
         do throws(TransferError) {
@@ -17,9 +17,9 @@ enum WholeFile {
         }
     }
 
-    /// Nil if there is no such file.
+    /// The content of a file; nil if it does not exist.
     ///
-    /// - Parameter whole: Whether a file beyond the limit is an error; else only its beginning is read.
+    /// - Parameter whole: Whether a file longer than `limit` is an error; otherwise only its beginning is read.
     static func read(_ path: String, limit: Int = 64 << 20, whole: Bool = true) throws(TransferError) -> [UInt8]? {
         guard exists(path) else { return nil }
         let file = try OpenFile(reading: path)
@@ -39,20 +39,20 @@ enum WholeFile {
 
     static func remove(_ path: String) { unlink(path) }
 
-    /// Whether two names lead to one file that is there.
+    /// Whether two paths lead to the same existing file.
     static func areSame(_ path: String, _ other: String) -> Bool {
         var (file, another) = (stat(), stat())
         guard stat(path, &file) == 0, stat(other, &another) == 0 else { return false }
         return file.st_dev == another.st_dev && file.st_ino == another.st_ino
     }
 
-    /// Renames a file, and returns once that is on the disk too.
+    /// Renames a file and syncs the folder.
     static func rename(_ old: String, to new: String) throws(TransferError) {
         try renameUnsynced(old, to: new)
         sync(folder: directory(of: new))
     }
 
-    /// A rename that the disk has not seen is undone by a power cut.
+    /// A power cut may undo the rename until the folder is synced.
     static func renameUnsynced(_ old: String, to new: String) throws(TransferError) {
         guard Foundation.rename(old, new) == 0 else {
             throw TransferError(.cannotWrite, "can't write \(new): \(String(cString: strerror(errno)))")

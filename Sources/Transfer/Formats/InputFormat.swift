@@ -1,17 +1,17 @@
-/// How the documents of an input are written down.
+/// The format of an import's input; the raw value is that of `--format`.
 package enum InputFormat: String, CaseIterable, Sendable {
-    /// One document a line; documents that stand on several lines, or several on one line, are read as well.
+    /// One document per line. Documents over several lines, and several on one line, are read too.
     case ndjson
-    /// One array of documents, or what a gateway answers: `{"rows":[{"doc":…},…]}`, `{"docs":[…]}`. Files that are
-    /// named so often hold NDJSON: what does not begin as one of these is read as that.
+    /// One array of documents, or a gateway's answer: `{"rows":[{"doc":…},…]}`, `{"docs":[…]}`. Anything that does not
+    /// begin like one of these is read as NDJSON, because files with this ending often are.
     case json
     /// A table whose header names the members; see ``CSVReader``.
     case csv
-    /// As `json` or `ndjson`, with MongoDB's types in wrapper objects; see ``ExtendedJSON``.
+    /// `json` or `ndjson` with MongoDB's types in wrapper objects; see ``ExtendedJSON``.
     case ejson
 
-    /// What the name of a file says: `.ndjson`, `.jsonl`, `.json`, `.csv`, with or without a final `.gz`. Nil if it
-    /// says nothing. Case does not matter.
+    /// The format by file name: `.ndjson`, `.jsonl`, `.json`, `.csv`, with or without a final `.gz`, in any case. Nil
+    /// for other names.
     package init?(fileName: String) {
         var parts = fileName.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         if parts.last == "gz" { parts.removeLast() }
@@ -24,7 +24,7 @@ package enum InputFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether its documents are the lines of a table.
+    /// Whether documents are rows of a table.
     package var isTable: Bool {
         switch self {
         case .csv: true

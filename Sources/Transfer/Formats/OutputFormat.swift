@@ -1,12 +1,12 @@
-/// How an export's documents are written down.
+/// The format of an export's file; the raw value is that of `--format`.
 package enum OutputFormat: String, Sendable, CaseIterable {
-    /// A document a line.
+    /// One document per line.
     case ndjson
-    /// One array, a document a line in it.
+    /// One array with one document per line.
     case json
     case csv
 
-    /// Whether its documents are the lines of a table, which tells less of them than JSON does.
+    /// Whether documents are rows of a table, which holds less than JSON.
     package var isTable: Bool {
         switch self {
         case .csv: true

@@ -4,48 +4,48 @@ internal import Locking
 internal import LosslessJSON
 internal import Rules
 
-/// Reads the input once, and writes the documents of this pass.
+/// Reads the input once and writes the documents of this pass.
 struct ImportPass {
     enum Purpose: Equatable, Sendable {
-        /// Everything is written as it comes.
+        /// Everything is written in the order of the input.
         case all
-        /// Nothing is written: what can't be is rejected, and the rest shows which orders there are.
+        /// Nothing is written. Documents that can't be written are rejected, and the orders that occur are collected.
         case check
-        /// What comes at this place in the order; what was rejected before is passed over.
+        /// Documents of this order are written; rejected ones are skipped.
         case order(Int)
     }
 
-    /// Finished batches that may wait for one before them.
+    /// The most finished batches that may wait for an earlier one.
     private static let window = 32
-    /// Documents with nothing to be written after which this is remembered all the same.
+    /// After this many documents with nothing to write, progress is saved anyway.
     private static let idleItems = 10_000
 
     let purpose: Purpose
-    /// What it is a pass of.
+    /// The import that this pass belongs to.
     private let job: ImportRun
 
-    /// The places in the order that documents have.
+    /// The orders that documents have; filled by a check.
     private(set) var orders: Set<Int> = []
     private var mapper: Mapper?
     private let matcher: DocumentMatcher?
     private let mayRepeat: Bool
     private var assembly: BatchAssembly
-    /// Documents of the input that were read.
+    /// Documents of the input read so far.
     private var ordinal = 0
-    /// Those that an earlier run was done with.
+    /// Documents that an earlier run has finished.
     private let start: Int
 
     // What is under way.
     private var underWay = 0
-    /// Bytes of batches that are under way, or wait for one before them.
+    /// Bytes of batches that are being written or wait for an earlier one.
     private var bytesHeld: Int { held.values.reduce(0, +) }
-    /// By the batches' numbers.
+    /// Bytes by batch number.
     private var held: [Int: Int] = [:]
     private var idsUnderWay: Set<DocumentID> = []
     private var begun = 0
     private var settled = 0
 
-    /// - Parameter start: How many documents of the input were done with before.
+    /// - Parameter start: How many documents of the input are finished already.
     init(_ purpose: Purpose, from start: Int, of job: ImportRun) {
         self.purpose = purpose
         self.start = start
@@ -58,7 +58,7 @@ struct ImportPass {
 
     private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
 
-    /// - Returns: Why the input could not be read to its end; what came before has been worked off then.
+    /// - Returns: Why the input could not be read to its end; everything before that has been written.
     /// - Throws: `RunFailure`, `RunIsStopping`, ``TransferError``, `CancellationError`.
     mutating func run() async throws -> SourceError? {
         let size = try await job.reader.begin()
@@ -71,11 +71,11 @@ struct ImportPass {
 
     private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
         while !job.isStopped.withLock({ $0 }) {
-            // What is large does not wait beside others.
+            // Finish large batches before reading more.
             while bytesHeld > job.settings.byteBudget, underWay > 0 { try await settleOne(&group) }
             let chunk = await job.reader.next()
             try Task.checkCancellation()
-            // What a reader that was stopped ends with is no document.
+            // When reading is stopped, the last item may be incomplete.
             if job.isStopped.withLock({ $0 }) { break }
             for (item, outputs) in zip(chunk.items, await mapped(chunk.items)) {
                 try await take(item, outputs, chunk.header, &group)
@@ -87,10 +87,10 @@ struct ImportPass {
         return nil
     }
 
-    /// Progress is worth remembering also where nothing is to be written.
+    /// Whether to save progress although there is nothing to write.
     private var isIdle: Bool { assembly.isIdle(after: Self.idleItems) }
 
-    /// What a mapping makes of documents; nil where there is none, or they are passed over.
+    /// The results of the mapping; nil for skipped documents, and if there is no mapping.
     private func mapped(_ items: [SourceItem]) async -> [MappingResult?] {
         guard let mapper else { return items.map { _ in nil } }
         var wanted: [Int] = []
@@ -117,7 +117,7 @@ struct ImportPass {
         for entry in entries where hasTurn(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
-                // Its writes must not overtake each other.
+                // Two writes of one document must stay in order.
                 try await dispatch(&group)
                 while underWay > 0 { try await settleOne(&group) }
             }
@@ -156,7 +156,7 @@ struct ImportPass {
         }
     }
 
-    /// Nil for a document that the selector does not match.
+    /// Nil if the selector does not match.
     private func entry(of text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry? {
         do {
             guard try matcher?.matches(text.root) != false else { return nil }
@@ -167,7 +167,7 @@ struct ImportPass {
         return job.admission.admit(text, origin, isShared: isShared)
     }
 
-    /// Whether this pass has to do with an entry.
+    /// Whether this pass handles the entry.
     private mutating func hasTurn(_ entry: ImportEntry) -> Bool {
         guard case .document(let document) = entry else { return purpose == .all || purpose == .check }
         switch purpose {
@@ -216,7 +216,7 @@ struct ImportPass {
         }
     }
 
-    /// Guesses how many documents there are from those that were read.
+    /// Estimates the number of documents from those read so far.
     private func expect(_ size: Int?, _ chunk: InputChunk) {
         let bytesRead = chunk.bytesRead
         let told = job.settings.format == nil ? chunk.format : nil
@@ -236,7 +236,7 @@ struct ImportPass {
 }
 
 extension MappedDocument {
-    /// With the content of what the mapping attached.
+    /// The document with the attachments that the mapping added; nil if that is not valid JSON.
     fileprivate var text: JSONText? {
         attachments.isEmpty ? document : try? JSONText(Array(body.segments().joined()))
     }

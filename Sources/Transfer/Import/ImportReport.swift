@@ -2,52 +2,58 @@ package import DocumentFlow
 internal import Locking
 internal import LosslessJSON
 
-/// What can be told of an import while it goes on and after it, whatever its end.
+/// The progress and the result of an import, whatever its end. Safe to read from any thread.
 package final class ImportReport: Sendable {
+    /// A snapshot of the import.
     package struct State: Sendable {
-        /// `changes` are the documents of the input, `rejected` those that were not written for whatever reason.
+        /// `changes` counts documents of the input, `rejected` those not written for any reason.
         package var counters = RunCounters()
-        /// What has become of documents.
+        /// Outcomes by kind, those of earlier runs included if it was resumed.
         package var counts = ImportCounts()
-        /// How many documents there are, as far as can be told from what was read.
+        /// Estimated number of documents; nil if unknown.
         package var expected: Int?
-        /// How the documents are written down, where the input told and no option.
+        /// The detected format; nil if an option gave it.
         var format: InputFormat?
-        /// The folder of attachments, where the manifest told and no option.
+        /// The folder of attachments named by the manifest; nil if an option gave it.
         var attachments: String?
-        /// Asked to stop before the end.
+        /// Whether the run was asked to stop before the end.
         package var isStopped = false
-        /// Of `counters.retries` those of writes; the others are those of questions.
+        /// How many of `counters.retries` were writes; the others were reads.
         var retriedWrites = 0
     }
 
-    /// Where rejected documents are kept.
+    /// The file that gets rejected documents; nil if they are not kept.
     package let rejectPath: String?
-    /// Whether nothing is written, and the counts are of what would be.
+    /// Whether nothing is written and the counts say what would be.
     let isDryRun: Bool
 
     private let began = ContinuousClock.now
     private let locked = Locked(State())
 
+    /// Starts the clock for the summary's `seconds`.
     package init(rejectPath: String? = nil, isDryRun: Bool = false) {
         self.rejectPath = rejectPath
         self.isDryRun = isDryRun
     }
 
+    /// A copy of the current state.
     package var state: State { locked.withLock { $0 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
 }
 
 extension ImportReport: TransferReport {
+    /// Documents of earlier runs included if it was resumed.
     package var counters: RunCounters { state.counters }
 
+    /// `bytes` counts what was sent to the gateway by this run.
     package var standing: TransferStanding {
         let state = state
         return TransferStanding(
             documents: state.counts.settled, expected: state.expected, bytes: state.counters.bytesOut)
     }
 
+    /// Rejected documents, of all documents of the input so far.
     package var failures: Failures {
         let state = state
         let rejected = state.counts.rejected
@@ -55,7 +61,7 @@ extension ImportReport: TransferReport {
             .rejected, rejected, of: max(state.counters.changes, state.counts.settled, rejected), isPreview: isDryRun)
     }
 
-    /// Each refusal of a dry run stands on stdout.
+    /// What was rejected and how to correct it. In a dry run, the reasons are on stdout.
     package func shortfall(isLogged: Bool) -> String {
         let failures = failures
         if isDryRun { return "\(failures); see the reasons in the lines with \"action\":\"refuse\"" }
@@ -68,14 +74,14 @@ extension ImportReport: TransferReport {
             + moreOptions(for: rejectPath)
     }
 
-    /// What this import was told by its input, and the next one is not told by the reject file.
+    /// Options that this import took from its input, but an import of the reject file must be given.
     private func moreOptions(for rejectPath: String) -> String {
         let state = state
         let named = InputFormat(fileName: rejectPath)
         let format: InputFormat? =
             switch state.format {
             case .csv?: named == .csv ? nil : .csv
-            // A single document may not tell.
+            // A single document may not be recognised.
             case .ejson?: .ejson
             case .json?, .ndjson?: named == .json || named == .ndjson ? nil : .ndjson
             case nil: nil
@@ -86,7 +92,7 @@ extension ImportReport: TransferReport {
         return options.compactMap { $0.map { " and \($0)" } }.joined()
     }
 
-    /// As the summary of every run, with `inserted` and `changed`.
+    /// The JSON object of `--summary`, with `inserted` and `changed` added.
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(

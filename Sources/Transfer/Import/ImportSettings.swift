@@ -1,75 +1,82 @@
 package import DocumentFlow
 package import Rules
 
-/// What becomes of a document that is there already, or is not.
+/// What to do if a document exists already, or does not.
 package enum ImportMode: String, Sendable, CaseIterable {
-    /// Only what is new is written; what is there already is a conflict, and refused.
+    /// Writes new documents only; an existing one is a conflict and is rejected.
     case insert
-    /// What is new is written, what is there is replaced as a whole. What is there already as it should be is left alone.
+    /// Writes new documents and replaces existing ones as a whole, unless they are equivalent.
     case upsert
-    /// A JSON Merge Patch (RFC 7396) onto what is there, or onto nothing.
+    /// Applies each document as a JSON Merge Patch (RFC 7396) to the existing one, or to an empty object.
     case merge
-    /// Revisions as they are, with their ids and histories, deleted ones too.
+    /// Stores revisions with their ids and histories, deleted ones too (`new_edits:false`).
     case restore
-    /// What is there is deleted; of the input only the ids count.
+    /// Deletes existing documents; only the ids of the input count.
     case delete
 }
 
-/// What is imported, and how. Every default is written here and nowhere else.
+/// The options of an import. Every default is written here and nowhere else.
 package struct ImportSettings: Sendable {
-    /// What documents must be before any of them is written, and in which order they are.
+    /// The schema that documents must match, and the order in which they are written.
     package enum Schema: String, Sendable, CaseIterable {
         case todo
     }
 
-    /// A file, or `-` for stdin.
+    /// The input: a file, or `-` for stdin (default).
     package var path = "-"
-    /// Nil: the file's name tells, or its first byte.
+    /// Nil to detect it from the file's name or the first byte.
     package var format: InputFormat?
-    /// Between the cells of a table.
+    /// Between the cells of a table. Default: a comma.
     package var delimiter = CSVDelimiter.comma
+    /// Default: `insert`.
     package var mode = ImportMode.insert
-    /// What is made of each document before it is written.
+    /// The mapping that is applied to each document first; it may make several documents of one, or none. Nil: no
+    /// mapping.
     package var mapping: Mapping?
-    /// Documents that are passed over unless it matches them, after the mapping.
+    /// Skips documents that don't match, after the mapping. Nil skips none.
     package var filter: DocumentFilter?
-    /// The filter's text: another one is another import.
+    /// The filter's text. A run with another one can't resume this import.
     package var selector: String?
+    /// Nil: documents are not checked and keep the input's order.
     package var schema: Schema?
-    /// The folder of an export's attachments. Nil: the one that the manifest names, if it is there.
+    /// The folder of an export's attachments. Nil: the one named by the manifest, if it exists.
     package var attachments: String?
-    /// Whether a file with a manifest beside it must be what that tells of, with its attachments.
+    /// Whether a file with a manifest must match it, and its attachments must be there. Default: true.
     package var checksManifest = true
-    /// Where documents go that can't be written. Their reasons go into the file beside it. It may be the input: the
-    /// reject file of an earlier import, which is replaced at the end.
+    /// The file for rejected documents; their reasons go into the file with `.reasons` added. May be the input itself,
+    /// the reject file of an earlier import, which is then replaced at the end. Nil: they are not kept.
     package var rejectPath: String?
-    /// How far the import is, beside the input unless it is named. Nil: nobody is to go on with this import.
+    /// The file that keeps the progress. Nil: this import can't be resumed.
     package var progressPath: String?
-    /// Goes on where an interrupted import ended.
+    /// Whether to resume an interrupted import. Default: false.
     package var isResuming = false
-    /// Takes what would be done as JSON, one object for each document. Nothing is written then.
+    /// Makes this a dry run: nothing is written, and the closure gets one JSON object per document.
     package var preview: (@Sendable ([UInt8]) throws -> Void)?
+    /// How long and how often failed requests are repeated.
     package var retries = RetryPolicy.Settings()
-    /// Stops the run when too many documents are rejected. Nil: it never does.
+    /// Stops the run when too many documents are rejected. Nil: never.
     package var errorLimit: ErrorLimit?
-    /// Documents in one request.
+    /// The most documents per request. Default: 500.
     package var batchDocuments = 500
-    /// Bytes in one request. A document larger than this goes alone.
+    /// The most bytes per request; a larger document goes alone. Default: 1 MiB.
     package var batchBytes = 1 << 20
-    /// Requests under way at once.
+    /// The most requests at the same time. Default: 4.
     package var requests = 4
-    /// Bytes under way at once; a document larger than this goes alone.
+    /// The most bytes in all requests at the same time; a larger document goes alone. Default: 8 MiB.
     package var byteBudget = 8 << 20
-    /// Attachments that are larger than this are sent while they are read, from the folder or out of the document. Bytes;
-    /// those of the base64 for the latter.
+    /// Attachments with more bytes than this are streamed while they are read; for inline ones the base64 counts.
+    /// Default: 256 KiB.
     package var streamedFrom = 256 << 10
-    /// How much work a crash may cost.
+    /// How often progress is saved, and so how much work a crash may lose. Default: 1 s.
     package var saveInterval: Duration = .seconds(1)
 
+    /// The defaults.
     package init() {}
 
+    /// The default path of the progress file: beside the input.
     package static func progressPath(of input: String) -> String { input + ".import-progress" }
 
-    /// Whether a dry run shows what would be written: a mapping makes other documents than those of the input.
+    /// Whether a dry run shows the documents that would be written, because a mapping makes other ones than the input
+    /// has.
     var showsDocuments: Bool { preview != nil && mapping != nil }
 }

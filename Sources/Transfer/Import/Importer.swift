@@ -8,13 +8,13 @@ internal import Rules
 internal import ServiceLifecycle
 internal import TodoData
 
-/// `changebot import`: the documents of a file into a keyspace.
+/// `changebot import`: writes the documents of a file to a keyspace.
 ///
-/// Documents go in the order of the input, many at once; with a schema the input is gone through first, so that what is
-/// wrong is known before anything is written, and then once for each place in the order.
+/// Documents are written in the order of the input, several requests at once. With a schema the input is first checked
+/// as a whole, so that errors are known before anything is written, and then read once for each order.
 ///
-/// On graceful shutdown it stops reading, has what is under way answered for, remembers how far it is, and returns.
-/// Killed at any instant, the next run goes on from what was remembered last.
+/// On graceful shutdown it stops reading, waits for the answers to its requests, saves its progress and returns. If it
+/// is killed, a run with `--resume` resumes from the last save.
 package struct Importer: Service {
     private let gateway: Gateway
     private var settings: ImportSettings
@@ -22,6 +22,7 @@ package struct Importer: Service {
     private let logger: Logger
     private let contact: GatewayContact
 
+    /// - Parameter report: Updated during the run.
     package init(gateway: Gateway, settings: ImportSettings, report: ImportReport, logger: Logger) {
         self.gateway = gateway
         self.settings = settings
@@ -32,7 +33,10 @@ package struct Importer: Service {
         }
     }
 
-    /// - Throws: `RunFailure`, ``TransferError``. Returns when the input is worked off, or after a graceful shutdown.
+    /// Returns when the whole input is processed, or after a graceful shutdown or cancellation;
+    /// `report.state.isStopped` tells which.
+    ///
+    /// - Throws: `RunFailure`, ``TransferError``.
     package func run() async throws {
         let isStopped = Locked(false)
         try await withGracefulShutdownHandler {
@@ -48,7 +52,7 @@ package struct Importer: Service {
 
     private func work(_ isStopped: Locked<Bool>) async throws {
         let reader = ImportReader(settings, isStopped: isStopped)
-        // Whether there is an input is known before anybody is asked.
+        // Check that there is an input before contacting the gateway.
         _ = try await reader.begin()
         let exported = try await reader.exportedAttachments(checksInput: settings.checksManifest)
         var prepared = self
@@ -56,7 +60,7 @@ package struct Importer: Service {
         try await prepared.work(reader, isStopped)
     }
 
-    /// The folder with the attachments; nil if there is none, and no need of one.
+    /// The folder with the attachments; nil if there is none and none is needed.
     ///
     /// - Throws: ``TransferError``: `.missing`.
     private func attachments(_ exported: ExportedAttachments?) throws(TransferError) -> String? {
@@ -95,7 +99,7 @@ package struct Importer: Service {
             writer: writer(isResumed: isResumed, newest), journal: journal, report: report, isStopped: isStopped,
             beginning: progress)
         do { try await run.run() } catch {
-            // What was written is worth remembering, whatever comes.
+            // Save what was written, whatever the error.
             try? await journal.save()
             if error is SourceError { try? await journal.end() }
             guard error is CancellationError || error is RunIsStopping else {
@@ -107,7 +111,7 @@ package struct Importer: Service {
         try await finish(journal, isStopped: isStopped.withLock { $0 })
     }
 
-    /// - Returns: The database as it is known again, and its newest sequence.
+    /// - Returns: What identifies the database, and its newest sequence.
     private func meet() async throws -> (ImportProgress.DatabaseState, SequenceID?) {
         let info = try await contact.first { try await gateway.databaseInfo() }
         try await contact.findDialect(of: gateway)
@@ -122,9 +126,9 @@ package struct Importer: Service {
             newest: keepsInstance ? nil : info.newestSequence.flatMap { Int($0.description) })
     }
 
-    /// Finds out whether what was written is still there: a reset in the middle takes it away.
+    /// Checks that the database was not reset during the import, which would have lost what was written.
     ///
-    /// - Throws: ``TransferError``: `.foreign`.
+    /// - Throws: ``TransferError``: `.foreign` if it was.
     private func checkDatabase(_ progress: ImportProgress) async throws {
         guard settings.preview == nil else { return }
         try await contact.confirm(gateway) { info in progress.objection(to: databaseState(info)) }
@@ -132,7 +136,7 @@ package struct Importer: Service {
 
     /// Where the run begins.
     ///
-    /// - Throws: ``TransferError``: `.foreign` if the run that is to be gone on with was another one.
+    /// - Throws: ``TransferError``: `.foreign` if the progress file belongs to another import.
     private func beginning(
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
@@ -140,7 +144,7 @@ package struct Importer: Service {
         new.database = database
         if !settings.isResuming, settings.preview == nil { try tellUnfinished(identity, database) }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
-            // It may have ended all the same, just before it could say so.
+            // The earlier run may have finished and removed the file just before it was killed.
             return (new, settings.isResuming)
         }
         guard let progress = ImportProgress(bytes) else {
@@ -151,11 +155,11 @@ package struct Importer: Service {
                 .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
         }
         logger.notice("going on", metadata: ["documents": "\(progress.input.documents)"])
-        // A check is cheap, and done again from its beginning.
+        // A check is cheap and starts over.
         return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
     }
 
-    /// Whoever repeats an import that was interrupted may not know that it can be gone on with.
+    /// Warns a user who repeats an interrupted import that it could be resumed.
     private func tellUnfinished(
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) throws(TransferError) {
@@ -194,7 +198,7 @@ package struct Importer: Service {
         tellCounts()
     }
 
-    /// What was done, whatever the end.
+    /// Logs what was done, however the run ended.
     private func tellCounts() {
         let counts = report.state.counts
         logger.info(
@@ -218,7 +222,7 @@ struct ImportRun {
     let isStopped: Locked<Bool>
     let beginning: ImportProgress
 
-    /// - Throws: `SourceError` at the end, if the input could not be read to its end.
+    /// - Throws: `SourceError`, after the last pass, if the input could not be read to its end.
     func run() async throws {
         var failure: SourceError?
         var orders = Set(0..<TodoSchema.orderCount)
@@ -246,9 +250,9 @@ struct ImportRun {
 }
 
 extension Importer {
-    /// Finds out whether there is an input, before anything is made for it.
+    /// Checks that the input can be read, before anything is made for it.
     ///
-    /// - Parameter path: `-` for stdin, which is there.
+    /// - Parameter path: `-` for stdin, which is always accepted.
     /// - Throws: ``TransferError``: `.missing`.
     package static func checkInput(_ path: String) throws(TransferError) {
         guard path != "-", access(path, R_OK) != 0 else { return }
@@ -257,7 +261,7 @@ extension Importer {
 }
 
 extension TransferError {
-    /// What is wrong with an input.
+    /// The error of an input as the error of the import.
     init(_ error: SourceError, _ path: String) {
         if case .unreadable(let words) = error.reason {
             self.init(.missing, "can't read \(path): \(words)")

@@ -1,21 +1,26 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// By what a database is known again. No fact tells for sure: a gateway has no name for its databases.
+/// What identifies a database. Nothing does so with certainty: gateways have no unique name for a database.
 package struct DatabaseFacts: Sendable, Equatable {
-    /// As it stands in the URL, without credentials.
+    /// The gateway's base URL, without credentials and keyspace.
     package var gateway: String
+    /// `db` or `db.scope.collection`, as in the URL.
     package var keyspace: String
+    /// From the server's root page if that can be read, otherwise as found by the client.
     package var dialect: GatewayDialect
+    /// The server's version; nil if its root page can't be read.
     package var version: String?
-    /// CouchDB's `uuid`. Sync Gateway's nodes have one each: it tells nothing there.
+    /// CouchDB's `uuid`. Nil for Sync Gateway, where each node has one of its own.
     package var serverIdentity: String?
-    /// `instance_start_time`. On Sync Gateway another one also after the database was offline.
+    /// `instance_start_time`. In Sync Gateway it also changes when the database goes offline.
     package var instance: String?
+    /// CouchDB's `purge_seq` as text; nil if the server does not report it.
     package var purgeSequence: String?
-    /// The newest sequence of the feed; nil if the gateway does not tell it.
+    /// The newest sequence of the feed; nil if the gateway does not report it.
     package var newest: SequenceID?
 
+    /// - Parameter server: Nil if the server's root page can't be read.
     package init(_ gateway: Gateway, _ info: DatabaseInfo, _ server: ServerInfo?) {
         self.gateway = gateway.url.base
         keyspace = gateway.url.keyspace.pathSegment
@@ -27,7 +32,7 @@ package struct DatabaseFacts: Sendable, Equatable {
         newest = info.newestSequence
     }
 
-    /// What a manifest recorded. Nil if it is none.
+    /// The facts recorded in a manifest; nil if it is not one.
     init?(_ manifest: JSONValue) {
         guard let gateway = manifest["gateway"]?.string, let keyspace = manifest["keyspace"]?.string,
             let dialect = manifest["server"]?["name"]?.string.flatMap(GatewayDialect.init(rawValue:))
@@ -58,7 +63,7 @@ package struct DatabaseFacts: Sendable, Equatable {
         }
     }
 
-    /// Why sequences of the database that was can't be gone on from in the one that is; nil if nothing speaks against it.
+    /// Why sequences of this database can't be used in the current one; nil if nothing speaks against it.
     package func objection(against current: DatabaseFacts) -> String? {
         guard keyspace == current.keyspace else {
             return "it is of the keyspace \(keyspace), not of \(current.keyspace)"
@@ -77,14 +82,15 @@ package struct DatabaseFacts: Sendable, Equatable {
         return nil
     }
 
-    /// Whether both may be of one server: databases move, and start anew; both at once is another one.
+    /// Whether both may be on one server: the same URL or the same instance. Either alone may change, when a database
+    /// moves or starts anew.
     func isOfSameServer(as other: DatabaseFacts) -> Bool {
         gateway.utf8.elementsEqual(other.gateway.utf8) || instance != nil && instance == other.instance
     }
 
-    /// What can't be told apart from a reset, or what changes don't tell of; nil if there is nothing.
+    /// A warning about a possible reset or about changes that the feed does not report; nil if there is none.
     package func doubt(about current: DatabaseFacts) -> String? {
-        // Behind the number other things change too.
+        // What follows the number can change without a purge.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
         if dialect.tellsOfPurges, purges[0] != purges[1] {
             return "documents were purged since then, which no change tells of: a full export has them no more"

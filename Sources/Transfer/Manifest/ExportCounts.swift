@@ -1,21 +1,23 @@
 internal import LosslessJSON
 
-/// How much an export holds.
+/// The counts in an export's manifest.
 package struct ExportCounts: Sendable, Equatable {
-    /// Lines, or elements, or CSV's records without the one that names the columns.
+    /// Documents in the file: lines, array elements, or CSV rows without the header.
     package var lines = 0
-    /// Of these, the ones that only say that a document is gone.
+    /// How many of the lines are tombstones.
     package var tombstones = 0
-    /// Documents that could not be read, and are missing.
+    /// Documents that could not be read and are missing.
     package var unreadable = 0
-    /// Stubs of attachments that were met.
+    /// Attachment stubs in the documents.
     package var attachments = 0
-    /// Of these, the ones whose bytes came along, and how many bytes.
+    /// Attachments whose bytes were exported.
     package var bodies = 0
+    /// Bytes of the exported attachments.
     package var bodyBytes = 0
-    /// Of these, the ones whose bytes the gateway does not have.
+    /// Attachments whose bytes could not be fetched.
     package var missingBodies = 0
 
+    /// All zero.
     package init() {}
 
     init?(_ manifest: JSONValue) {

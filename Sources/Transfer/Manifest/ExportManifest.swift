@@ -1,46 +1,53 @@
 package import GatewayClient
 package import LosslessJSON
 
-/// What stands beside an export: where it comes from, what it holds, and by what it is known to be whole.
+/// The manifest beside an export: its origin, its contents, and how to check that it is complete.
 package struct ExportManifest: Sendable, Equatable {
     /// How the documents were read.
     package enum Source: String, Sendable {
-        /// In the order of their ids.
+        /// In order of id.
         case pages = "_all_docs"
-        /// In the order of their changes.
+        /// In order of change.
         case feed = "_changes"
-        /// The same, each with all its leaves.
+        /// In order of change, each with all its leaf revisions.
         case revisions = "_bulk_get"
     }
 
     static let version = 1
 
+    /// Name and version of the program that wrote it.
     package var tool = ""
+    /// The database at the start of the export.
     package var facts: DatabaseFacts
+    /// May change from `pages` to `feed` if the user may not list documents.
     package var source = Source.pages
-    /// What changed up to there is not in it. Nil: it holds everything.
+    /// Changes up to this sequence are not included. Nil for a full export.
     package var from: SequenceID?
-    /// What changed after that may not be in it: where the next one begins.
+    /// Changes after this sequence may not be included: the next incremental export starts here. Nil if not known.
     package var to: SequenceID?
+    /// Final only when the export is complete.
     package var counts = ExportCounts()
-    /// Length of the file as it is, packed or not.
+    /// Size of the file in bytes, compressed or not.
     package var byteCount = 0
-    /// Of the file as it is.
+    /// SHA-256 of the file, in lowercase hexadecimal.
     package var sha256 = ""
+    /// A later export replaces or resumes this one only with the same options.
     package var options: ExportOptions
-    /// How often it was interrupted and gone on with.
+    /// How often it was interrupted and resumed.
     package var resumed = 0
-    /// RFC 3339.
+    /// When the export began, as RFC 3339.
     package var started = ""
+    /// When it was complete, as RFC 3339; empty before.
     package var ended = ""
 
+    /// Starts a manifest whose ``to`` is the database's newest sequence.
     package init(facts: DatabaseFacts, options: ExportOptions) {
         self.facts = facts
         self.options = options
         to = facts.newest
     }
 
-    /// - Returns: Nil if this is no manifest, or one of a later version.
+    /// Nil if this is not a manifest, or is one of another version.
     package init?(_ value: JSONValue) {
         guard value["version"]?.integer == Self.version, let facts = DatabaseFacts(value),
             let source = value["source"]?.string.flatMap(Source.init(rawValue:)),
@@ -61,9 +68,11 @@ package struct ExportManifest: Sendable, Equatable {
         ended = value["ended"]?.string ?? ""
     }
 
+    /// Reads the manifest at `path`, or beside the target if the name of its export is a link.
+    ///
     /// - Throws: ``TransferError``: `.missing`, `.invalid`.
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {
-        // What is much longer is no manifest, but may be an export.
+        // A much longer file is not a manifest, but may be the export itself.
         guard let bytes = try WholeFile.read(ExportPlace.findManifest(path), whole: false) else {
             throw TransferError(.missing, "there is no manifest \(path); was the export whole?")
         }
@@ -95,7 +104,7 @@ package struct ExportManifest: Sendable, Equatable {
         }
     }
 
-    /// JSON text with a final line feed.
+    /// JSON with a final line feed.
     var json: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer)

@@ -1,30 +1,38 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// What was asked for. Equal only if its texts are the same bytes.
+/// The options recorded in a manifest. Equal only if their texts have the same bytes.
 package struct ExportOptions: Sendable, Equatable {
-    /// What becomes of the bodies of attachments.
+    /// Where the bytes of attachments go.
     package enum Attachments: Sendable, Equatable {
-        /// Left where they are: documents keep their stubs.
+        /// They are not exported; documents keep their stubs.
         case none
-        /// Within the document, in base64.
+        /// Into the document, as base64.
         case inline
-        /// As files in this folder.
+        /// Into files in this folder.
         case folder(String)
     }
 
+    /// Default: NDJSON.
     package var format = OutputFormat.ndjson
+    /// Whether the file is compressed with gzip. Default: false.
     package var isPacked = false
+    /// Default: none.
     package var attachments = Attachments.none
+    /// The Mango selector as given; nil for all documents.
     package var selector: String?
+    /// Sync Gateway's channels; nil for all.
     package var channels: [String]?
+    /// The sequence an incremental export starts after; nil for a full export.
     package var since: SequenceID?
+    /// Whether all leaf revisions are exported, with their histories. Default: false.
     package var includesRevisions = false
-    /// Columns of a table that were chosen, and what stands between its cells.
+    /// Chosen columns and delimiter of a table.
     package var table = CSVOptions()
 
     init() {}
 
+    /// Compares texts as bytes: channels or folders that are only canonically equivalent differ.
     package static func == (left: ExportOptions, right: ExportOptions) -> Bool {
         guard left.since == right.since else { return false }
         let texts = [left, right].map { options in

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Where an export goes: stdout, a file, or something that is written to as it is, such as a pipe.
+/// Where an export goes: stdout, a file, or a special file such as a pipe, and the files beside it.
 package struct ExportPlace: Sendable, Equatable {
     enum Kind: Sendable, Equatable {
         case standardOutput
-        /// Written beside, renamed when it is whole, with a manifest.
+        /// Written to a temporary file, renamed when complete, with a manifest.
         case file
         /// A pipe or a device.
         case special
@@ -12,11 +12,12 @@ package struct ExportPlace: Sendable, Equatable {
     }
 
     let kind: Kind
+    /// The output's path with links resolved; `-` for stdout.
     package let path: String
-    /// Packed with gzip: the name ends so.
+    /// Whether to compress with gzip: the name ends with `.gz`.
     let isPacked: Bool
 
-    /// - Parameter path: A file, or `-` for stdout. A link leads to its file, which need not be there yet.
+    /// - Parameter path: A file, or `-` for stdout. A link is resolved; its target need not exist.
     package init(_ path: String) {
         guard path != "-" else {
             self.init(.standardOutput, "-")
@@ -27,7 +28,7 @@ package struct ExportPlace: Sendable, Equatable {
         case .folder: self.init(.folder, path)
         case .special(let stream) where OutputPath.isStandardOutput(stream): self.init(.standardOutput, "-")
         case .special: self.init(.special, path)
-        // What is wrong shows when it is opened.
+        // Opening it will report the error.
         case .unusable: self.init(.file, path)
         }
     }
@@ -38,33 +39,35 @@ package struct ExportPlace: Sendable, Equatable {
         isPacked = path.hasSuffix(".gz")
     }
 
-    /// Whether an interrupted export can be gone on with.
+    /// Whether an interrupted export can be resumed.
     package var canResume: Bool { kind == .file }
 
+    /// The path of the manifest: `.manifest.json` is added.
     package var manifest: String { Self.manifest(of: path) }
-    /// What is written until it is whole.
+    /// The unfinished file.
     var part: String { path + ".part" }
-    /// How far it is.
+    /// The journal of an unfinished export.
     var journal: String { path + ".partial" }
-    /// Documents that wait until all columns are known.
+    /// The documents of a table, until all columns are known.
     var spool: String { path + ".spool" }
 
     private static let manifestEnding = ".manifest.json"
 
+    /// The path of the manifest of an export at `path`.
     package static func manifest(of path: String) -> String { path + manifestEnding }
 
     static func isManifest(_ path: String) -> Bool { path.hasSuffix(manifestEnding) }
 
-    /// Where a manifest is: there, or, if its export's name is a link, beside the file that this leads to.
+    /// The manifest's path, or, if its export is a link, the manifest beside the link's target.
     static func findManifest(_ path: String) -> String {
         guard !WholeFile.exists(path), path.hasSuffix(manifestEnding) else { return path }
         let beside = manifest(of: OutputPath.resolved(String(path.dropLast(manifestEnding.count))))
         return WholeFile.exists(beside) ? beside : path
     }
 
-    /// What is beside the output while it is written, or after it was interrupted.
+    /// The files beside the output during the export or after an interrupted one.
     package var temporaryFiles: [String] { kind == .file ? [part, journal, spool] : [] }
 
-    /// Where files go that nobody is to see.
+    /// The directory for files without a name.
     var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : NSTemporaryDirectory() }
 }

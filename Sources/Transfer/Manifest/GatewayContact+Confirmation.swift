@@ -2,13 +2,13 @@ internal import DocumentFlow
 internal import GatewayClient
 
 extension GatewayContact {
-    /// Nodes of one cluster do not know the newest sequence at the same moment.
+    /// Retries, because the nodes of a cluster learn of the newest sequence at different times.
     private static let confirmations = 3
     private static let confirmationPause: Duration = .seconds(1)
 
-    /// Asks at the end of a job whether the database is still the one that the job began with.
+    /// Checks at the end of a job that the database is still the one that the job began with.
     ///
-    /// - Parameter objection: What speaks against it; nil if nothing does.
+    /// - Parameter objection: Why this is another database; nil if there is no sign of that.
     /// - Throws: ``TransferError``: `.foreign` if the database was reset in the middle. `RunFailure`,
     ///   `CancellationError`.
     func confirm(_ gateway: Gateway, _ objection: (DatabaseInfo) -> String?) async throws {

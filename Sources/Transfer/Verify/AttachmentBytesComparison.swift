@@ -3,20 +3,20 @@ internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Compares the bytes of an export's attachments with a gateway's, where digests do not tell: they are of different kinds,
-/// or of bytes that CouchDB packs, in more than one way.
+/// Compares the bytes of an export's attachments with a gateway's where digests can't decide: they are of different
+/// kinds, or of bytes that CouchDB compressed, which can be done in more than one way.
 struct AttachmentBytesComparison {
     private let fetcher: AttachmentFetcher
-    /// What is fetched, one attachment after the other.
+    /// The file for fetched bytes, reused for each attachment.
     private var spool: AttachmentSpool?
 
     init(_ fetcher: AttachmentFetcher) { self.fetcher = fetcher }
 
-    /// The first finding; nil if there is none, or the export has no bytes to be compared.
+    /// The first difference; nil if there is none, or the export has no bytes to compare.
     ///
     /// - Parameters:
-    ///   - names: Of the attachments.
-    ///   - revision: Of the gateway's document.
+    ///   - names: The attachments to compare.
+    ///   - revision: The revision of the gateway's document.
     /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
     mutating func finding(
         _ exported: JSONText, _ current: JSONText, _ names: [String], of id: DocumentID, _ revision: RevisionID?
@@ -25,7 +25,8 @@ struct AttachmentBytesComparison {
             guard let attachment = exported.root["_attachments"]?[name], attachment["encoding"] == nil,
                 let expected = Self.sha256(of: attachment, in: exported),
                 let stub = AttachmentStub.all(of: current.root).first(where: { $0.name.utf8.elementsEqual(name.utf8) }),
-                // A Sync Gateway hands out packed bytes, and the export of a CouchDB has plain ones.
+                // A Sync Gateway serves such an attachment compressed, while an export from CouchDB has it
+                // decompressed.
                 current.root["_attachments"]?[name]?["encoding"] == nil
             else { continue }
             let path = JSONPointer(tokens: ["_attachments", name]).description
@@ -41,7 +42,7 @@ struct AttachmentBytesComparison {
         return nil
     }
 
-    /// Nil if the export has not the bytes.
+    /// Nil if the export does not have the bytes.
     private static func sha256(of attachment: JSONValue, in document: JSONText) -> String? {
         if let file = attachment["file"]?.string { return file.split(separator: "/").last.map(String.init) }
         guard let data = attachment["data"], let base64 = try? InlineBase64(data) else { return nil }

@@ -1,16 +1,17 @@
 internal import GatewayClient
 package import LosslessJSON
 
-/// Whether two documents say the same: members in any order, strings by their characters, and numbers as written.
+/// Compares two documents: members in any order, strings by their characters, numbers as written.
 ///
-/// What gateways say about a document, and not the document, is left out: how its revision came to be, and where the
-/// bytes of its attachments are. Their digests count where both name them in the same way.
+/// Ignores what gateways add to a document: how its revision came about, and where the bytes of its attachments are.
+/// Digests count if both documents have the same kind.
 package struct DocumentComparison: Sendable {
-    /// CouchDB writes floats in its own way: there, numbers are the same if their values are.
+    /// Whether numbers are equal if their values are, because CouchDB respells floats. Default: false.
     package var comparesNumbersByValue = false
-    /// Whether `_rev` and `_revisions` must be the same.
+    /// Whether `_rev` and `_revisions` must be equal. Default: false.
     package var comparesRevisions = false
 
+    /// Compares numbers as written, and ignores revisions.
     package init() {}
 
     private static let aboutRevisions: Set<String> = ["_rev", "_revisions"]
@@ -19,7 +20,7 @@ package struct DocumentComparison: Sendable {
         "revpos", "stub", "follows", "data", "file", "digest", "unpacked", "ver",
     ]
     private static let digestName = "digest"
-    /// Nor does it matter what a gateway takes for the length of what is the same: CouchDB tells that of packed bytes.
+    /// For equal bytes the length is ignored too: CouchDB gives that of the compressed bytes.
     private static let aboutSameBytes = aboutAttachments.union(["length", "encoding", "encoded_length"])
 
     private struct Pair {
@@ -28,7 +29,7 @@ package struct DocumentComparison: Sendable {
         let path: JSONPointer
     }
 
-    /// Where the first difference is that is found; nil if there is none. Does not recurse.
+    /// A place where the documents differ; nil if they are equal. Does not recurse.
     package func difference(_ left: JSONValue, _ right: JSONValue) -> JSONPointer? {
         var pairs = [Pair(left: left, right: right, path: JSONPointer(tokens: []))]
         while let pair = pairs.popLast() {
@@ -76,7 +77,7 @@ package struct DocumentComparison: Sendable {
         return nil
     }
 
-    /// Of duplicates the last one counts.
+    /// Of duplicate members, the last one counts.
     private func members(of object: JSONValue, without leftOut: Set<String>) -> [[UInt8]: JSONValue] {
         var members: [[UInt8]: JSONValue] = [:]
         for member in object.members {
@@ -98,7 +99,7 @@ package struct DocumentComparison: Sendable {
         path.tokens.count == 2 && path.tokens[0] == "_attachments"
     }
 
-    /// Attachments that both have, and of which the digests do not tell whether they are the same.
+    /// Attachments in both documents whose digests don't tell whether they are equal.
     func undecidedAttachments(_ left: JSONValue, _ right: JSONValue) -> [String] {
         guard let attachments = left["_attachments"], let others = right["_attachments"] else { return [] }
         return attachments.members.compactMap { member in
@@ -107,7 +108,7 @@ package struct DocumentComparison: Sendable {
         }
     }
 
-    /// Nil if their digests don't tell.
+    /// Nil if the digests can't tell.
     private func haveSameBytes(_ left: JSONValue, _ right: JSONValue) -> Bool? {
         let digests = [left, right].compactMap { $0[Self.digestName]?.string.flatMap { AttachmentDigest($0) } }
         guard digests.count == 2 else { return nil }

@@ -2,7 +2,7 @@ internal import Compression
 internal import Encodings
 
 extension ExportFile {
-    /// Counts the records of a CSV file without the one that names the columns.
+    /// Reads a CSV file and counts its rows without the header.
     func measureTable() async throws -> Measure {
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
@@ -41,7 +41,7 @@ extension ExportFile {
             return text
         }
 
-        /// What is missing at the end.
+        /// Why the gzip data is incomplete; nil if it is complete.
         var endFault: String? {
             do throws(GzipFault) { try reader.finish() } catch { return error.description }
             return nil

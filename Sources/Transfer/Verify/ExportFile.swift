@@ -2,20 +2,22 @@ internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 
-/// An export that is read again, with its manifest.
+/// An existing export with its manifest, to be read back.
 package struct ExportFile: Sendable {
     struct Line: Sendable {
-        /// Counts from 1: documents, not line feeds.
+        /// From 1; counts documents, not line feeds.
         let number: Int
-        /// The document, or why it is none.
+        /// The document, or why it is not JSON.
         let document: Result<JSONText, JSONFault>
     }
 
+    /// As given, links not resolved.
     package let path: String
+    /// As recorded; the file was not compared with it.
     package let manifest: ExportManifest
 
-    /// - Throws: ``TransferError``: `.missing` if the file or its manifest is not there, `.invalid` for a manifest that is
-    ///   none.
+    /// - Throws: ``TransferError``: `.missing` if the file or its manifest does not exist; `.invalid` if the manifest
+    ///   is not valid.
     package init(_ path: String) throws(TransferError) {
         _ = try OpenFile(reading: path)
         if ExportPlace.isManifest(path), !WholeFile.exists(ExportPlace.manifest(of: path)) {
@@ -25,12 +27,12 @@ package struct ExportFile: Sendable {
         manifest = try ExportManifest.read(ExportPlace.manifest(of: path))
     }
 
-    /// What the whole file is like.
+    /// What was found in the whole file.
     struct Measure: Sendable, Equatable {
         var byteCount = 0
         var sha256 = ""
         var lines = 0
-        /// What is missing at the end of a file that was cut.
+        /// What is missing at the end of a truncated file; nil if it is complete.
         var frameFault: String?
     }
 

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import LosslessJSON
 
-/// Reads an export again and holds it against its manifest: length, digest, count, each line, each attachment.
+/// Checks an export against its manifest: size, digest, count, each line, each attachment.
 package struct ExportVerifier: Sendable {
     private let file: ExportFile
     private let attachments: AttachmentStore?
-    /// Completes what is said of a file that is not there.
+    /// Ends the message about a missing file.
     private let remedy: String
 
-    /// - Parameter folder: Where the attachments are by now. Nil: where the manifest says, or beside the export.
-    /// - Throws: ``TransferError``: `.missing` if there is no such folder.
+    /// - Parameter folder: The folder of attachments. Nil to look where the manifest says and beside the export.
+    /// - Throws: ``TransferError``: `.missing` if `folder` does not exist.
     package init(_ file: ExportFile, attachments folder: String? = nil) throws(TransferError) {
         self.file = file
         let given = try folder.map { folder throws(TransferError) in try AttachmentPlaces.checked(folder) }
@@ -23,7 +23,9 @@ package struct ExportVerifier: Sendable {
         remedy = found == nil ? "; name the folder with --attachments DIR" : ""
     }
 
-    /// - Parameter report: Gets each finding, as it is found.
+    /// Reads the whole export, and each file of the attachment folder once.
+    ///
+    /// - Parameter report: Called with each finding, in the order found.
     /// - Throws: ``TransferError``, and what `report` throws.
     package func verify(_ report: (VerificationFinding) throws -> Void) async throws {
         let manifest = file.manifest
@@ -103,7 +105,7 @@ package struct ExportVerifier: Sendable {
 
     // MARK: - Files
 
-    /// Looks at each file of the folder once, however many documents name it.
+    /// Checks each file of the folder once, however many documents name it.
     private func checkFiles(of store: AttachmentStore, _ report: (VerificationFinding) throws -> Void) throws {
         let root = store.path + "/sha256"
         guard let files = FileManager.default.enumerator(atPath: root) else { return }

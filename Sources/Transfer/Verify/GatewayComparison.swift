@@ -4,7 +4,7 @@ package import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// Holds an export against a gateway: what is missing there, what is different, and what it has beside.
+/// Compares an export with a gateway: documents that are missing there, differ, or exist only there.
 package struct GatewayComparison: Sendable {
     private static let requestSize = 200
     private static let requestBytes = 4 << 20
@@ -15,7 +15,7 @@ package struct GatewayComparison: Sendable {
     private let contact: GatewayContact
     private let logger: Logger
 
-    /// - Parameter comparesRevisions: Whether `_rev` must be the same too.
+    /// - Parameter comparesRevisions: Whether `_rev` must be equal too; always if the export has revisions.
     package init(
         _ file: ExportFile, gateway: Gateway, comparesRevisions: Bool, retries: RetryPolicy.Settings, logger: Logger
     ) {
@@ -26,18 +26,22 @@ package struct GatewayComparison: Sendable {
         self.logger = logger
     }
 
-    /// A cell does not tell an empty string from none, nor what a column left out.
+    /// Why tables can't be compared: a cell does not tell an empty string from a missing member, and columns may be
+    /// left out.
     package static let tableRemedy =
         "a table can't be compared with a gateway: export as ndjson for that; without --against, verify compares the table with its manifest"
 
-    /// - Parameter report: Gets each finding, as it is found.
+    /// Reads the export and the gateway's documents. Documents that exist only there are searched only for full exports
+    /// of all channels.
+    ///
+    /// - Parameter report: Called with each finding, in the order found.
     /// - Throws: `RunFailure`, ``TransferError``, and what `report` throws.
     package func compare(_ report: (VerificationFinding) throws -> Void) async throws {
         guard !file.manifest.options.format.isTable else {
             throw TransferError(.usage, Self.tableRemedy)
         }
         _ = try await contact.first { try await gateway.databaseInfo() }
-        // Only now: which server this is, its first answer tells.
+        // Only now, because the first answer tells which server this is.
         try await contact.findDialect(of: gateway)
         let comparison = comparison
         var reader = contact.makeReader(of: gateway)
@@ -150,7 +154,7 @@ package struct GatewayComparison: Sendable {
         return (found, damages)
     }
 
-    // MARK: - What the gateway has beside
+    // MARK: - Documents only on the gateway
 
     private func findExtra(_ seen: SeenDocuments, _ report: (VerificationFinding) throws -> Void) async throws {
         let options = file.manifest.options

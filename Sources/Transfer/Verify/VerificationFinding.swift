@@ -1,29 +1,35 @@
 internal import LosslessJSON
 
-/// Something that is not as it should be: one object of the output.
+/// A difference found by `verify`: one JSON object of its output.
 package struct VerificationFinding: Sendable, Equatable {
+    /// The raw value is the member `finding` of the output.
     package enum Kind: String, Sendable {
-        /// The file as a whole is not the one that the manifest describes.
+        /// The file as a whole does not match the manifest.
         case length, digest, count, framing
-        /// A line that is no document.
+        /// A line is not a document.
         case line
-        /// An attachment whose bytes are not there, or are others.
+        /// An attachment's bytes are missing or differ.
         case attachment
-        /// Between an export and a gateway.
+        /// A document is missing on the gateway, exists only there, or differs.
         case missing, extra, different
-        /// The gateway does not hand the document out: nothing can be said.
+        /// The gateway does not return the document, so it can't be compared.
         case unreadable
     }
 
+    /// Decides which other members are set.
     package let kind: Kind
+    /// The document's id; nil if the finding is not about one document.
     package var id: String?
+    /// The revision compared, or that of an extra document; otherwise nil.
     package var revision: String?
-    /// Counts from 1.
+    /// The document's position in the export, from 1; nil for the file as a whole and in comparisons with a gateway.
     package var line: Int?
-    /// Where in the document: a JSON Pointer.
+    /// JSON Pointer to the difference in the document.
     package var path: String?
+    /// What was found and expected; nil if the kind says it all.
     package var message: String?
 
+    /// Members that are nil are left out of the output.
     package init(
         _ kind: Kind, id: String? = nil, revision: String? = nil, line: Int? = nil, path: String? = nil,
         message: String? = nil
@@ -36,7 +42,7 @@ package struct VerificationFinding: Sendable, Equatable {
         self.message = message
     }
 
-    /// JSON text on one line, without a line feed.
+    /// JSON on one line, without a line feed.
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

@@ -2,24 +2,24 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Brings the bytes of attachments to where an export keeps them, several at once.
+/// Fetches the bytes of attachments for an export, several at once.
 struct AttachmentExport: Sendable {
-    /// How often a document is read again whose attachments change all the time.
+    /// How many times a document is read if its attachments keep changing.
     private static let tries = 5
-    /// Attachments on their way at the same time.
+    /// Attachments fetched at the same time.
     private static let parallelFetches = 4
 
     let fetcher: AttachmentFetcher
-    /// Nil: the bytes go into the documents.
+    /// Nil if the bytes go into the documents.
     let store: AttachmentStore?
     let output: String
     let temporaryDirectory: String
-    /// Whether a document that has changed meanwhile is taken as it is now: not if this revision is wanted and no other.
+    /// Whether a document that has changed since is exported as it is now; false if only this revision is wanted.
     let takesCurrent: Bool
     private let known = KnownBodies()
     let unsynced = UnsyncedFolders()
 
-    /// What has become of an attachment.
+    /// The result for one attachment.
     enum Fetched: Sendable {
         case stored(AttachmentBody)
         case spooled(AttachmentSpool, AttachmentBody)
@@ -31,7 +31,7 @@ struct AttachmentExport: Sendable {
 
     // MARK: - Bytes
 
-    /// For each document one for each of its stubs.
+    /// The results for the stubs of each document, in order.
     ///
     /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
     func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[Fetched]] {
@@ -56,7 +56,7 @@ struct AttachmentExport: Sendable {
         return all
     }
 
-    /// - Parameter slot: Which of those that are under way at once: each has a file of its own to come into.
+    /// - Parameter slot: Tells apart the fetches under way, because each writes to its own file.
     private func fetch(
         _ stub: AttachmentStub, of document: UnfetchedAttachments, slot: Int
     ) async throws -> Fetched {
@@ -74,15 +74,15 @@ struct AttachmentExport: Sendable {
         return .stored(body)
     }
 
-    /// Takes away what is left when nothing is under way any more.
+    /// Removes the spool files once nothing is being fetched.
     func removeSpools() {
         for slot in 0..<Self.parallelFetches { store?.removeSpool(for: output, slot: slot) }
     }
 
-    // MARK: - Documents that change meanwhile
+    // MARK: - Documents that change during the export
 
-    /// What has become of a document that lacks bytes; nil if it is to be written with what there is of it, also where
-    /// the gateway does not tell.
+    /// The current state of a document of which an attachment is missing. Nil if the document is to be written as it
+    /// is: it is complete, unchanged, was read too often, or the gateway does not answer for it.
     func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
         guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
         let now = try await fetcher.contact.single(
@@ -96,9 +96,10 @@ struct AttachmentExport: Sendable {
     }
 }
 
-/// Bodies that are in the folder already, by what a gateway says of them.
+/// Bodies that are in the folder already, by the digest that the gateway gives.
 ///
-/// Only of Sync Gateway, which stores attachments under these digests itself. CouchDB's MD5 names no content for sure.
+/// Only Sync Gateway's: it stores attachments under these digests itself. CouchDB's MD5 does not identify content
+/// safely.
 private actor KnownBodies {
     private static let limit = 20_000
     private var bodies: [AttachmentDigest: AttachmentBody] = [:]

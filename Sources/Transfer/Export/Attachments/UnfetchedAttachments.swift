@@ -1,11 +1,11 @@
 internal import GatewayClient
 
-/// The attachments of one document, whose bytes are elsewhere.
+/// The attachments of one document that are not fetched yet.
 struct UnfetchedAttachments: Sendable {
     let stubs: [AttachmentStub]
     let id: DocumentID
     let revision: RevisionID?
     let isTombstone: Bool
-    /// How often the document was read; one that changes all the time is written in the end with what there is of it.
+    /// How many times the document was read. One that keeps changing is finally written with the attachments it has.
     let attempt: Int
 }

@@ -1,16 +1,16 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Documents that are not written yet, because attachments are still to come: their own, or those of one before them.
+/// Documents that can't be written yet, because attachments of theirs, or of a document before them, are missing.
 struct WaitingDocuments: Sendable {
     enum Document: Sendable {
         case whole(ArraySlice<UInt8>, isTombstone: Bool)
         case withAttachments(JSONValue, UnfetchedAttachments)
     }
 
-    /// Attachments that are fetched together, so that some are on their way while others are checked and synced.
+    /// Attachments fetched in one go, so that some arrive while others are checked and synced.
     private static let fetchedTogether = 16
-    /// Most bytes of documents that wait for them.
+    /// The most bytes of documents to hold back.
     private static let byteLimit = 1 << 20
 
     private(set) var documents: [Document] = []
@@ -19,7 +19,7 @@ struct WaitingDocuments: Sendable {
 
     var isEmpty: Bool { documents.isEmpty }
 
-    /// Whether it is time to fetch, and to write.
+    /// Whether to fetch and write now.
     var isFull: Bool { stubCount >= Self.fetchedTogether || byteCount >= Self.byteLimit }
 
     mutating func append(_ document: JSONValue, _ attachments: UnfetchedAttachments) {
@@ -33,7 +33,7 @@ struct WaitingDocuments: Sendable {
         byteCount += document.count
     }
 
-    /// Of all documents, in their order.
+    /// The unfetched attachments of all documents, in order.
     var unfetched: [UnfetchedAttachments] {
         documents.compactMap { document in
             if case .withAttachments(_, let attachments) = document { attachments } else { nil }

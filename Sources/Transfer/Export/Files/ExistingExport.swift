@@ -1,15 +1,15 @@
 internal import Foundation
 internal import GatewayClient
 
-/// What is where an export is to go. An export takes the place only of an earlier one of the same kind and of the same
-/// database, as that was written; of nothing else.
+/// What exists at the path of an export. An export replaces only an unchanged earlier export of the same kind and the
+/// same database, and no other file.
 struct ExistingExport: Sendable {
     private let place: ExportPlace
-    /// Of the whole export that is there; nil if there is none.
+    /// The manifest of the complete export that exists there; nil if there is none.
     let manifest: ExportManifest?
     private let version: Version?
 
-    /// - Throws: ``TransferError``: `.occupied` for what no export has left there, or somebody has changed since.
+    /// - Throws: ``TransferError``: `.occupied` if the file was not made by an export or has changed since.
     init(_ place: ExportPlace, isResuming: Bool) throws(TransferError) {
         self.place = place
         version = Version(place.path)
@@ -30,7 +30,7 @@ struct ExistingExport: Sendable {
         }
     }
 
-    /// What the file that is there holds, if it is as an export has left it.
+    /// The manifest of the existing file, if the file is unchanged since its export.
     private static func manifest(
         _ place: ExportPlace, _ journal: ExportJournal?
     ) throws(TransferError) -> ExportManifest? {
@@ -44,7 +44,7 @@ struct ExistingExport: Sendable {
         guard let found = Version(place.path) else { return nil }
         guard found.isRegular else { throw refusal(place.path, "it is no regular file") }
         guard hasManifest || found.byteCount > 0 else { return nil }
-        // Without a manifest: interrupted while one export took the place of another.
+        // There is no manifest beside it if a run was interrupted while one export replaced another.
         for manifest in manifests where found.byteCount == manifest.byteCount {
             if try OpenFile(reading: place.path).sha256() == manifest.sha256 { return manifest }
         }
@@ -54,14 +54,14 @@ struct ExistingExport: Sendable {
         )
     }
 
-    /// Gives the file the manifest that it lacks, before the journal that knows it goes.
+    /// Writes the missing manifest of the existing file, before the journal that contains it is removed.
     func restoreManifest() throws(TransferError) {
         guard let manifest, !WholeFile.exists(place.manifest) else { return }
         try WholeFile.write(manifest.json, to: place.manifest)
     }
 
-    /// - Throws: ``TransferError``: `.occupied` if the export that is there, or an interrupted one, is of another kind, or
-    ///   of another database.
+    /// - Throws: ``TransferError``: `.occupied` if the existing export, or an interrupted one, is of another kind or
+    ///   another database.
     func check(for new: ExportManifest, isResuming: Bool) throws(TransferError) {
         if let manifest, let objection = Self.objection(to: manifest, new) {
             throw Self.refusal(place.path, objection)
@@ -88,9 +88,9 @@ struct ExistingExport: Sendable {
         return old.facts.objection(against: new.facts)
     }
 
-    /// To be called before the file is replaced.
+    /// Call before the file is replaced.
     ///
-    /// - Throws: ``TransferError``: `.occupied` if it is another one than at the start.
+    /// - Throws: ``TransferError``: `.occupied` if it is not the same as at the start.
     func checkUnchanged() throws(TransferError) {
         guard Version(place.path) == version else {
             throw TransferError(
@@ -106,7 +106,7 @@ struct ExistingExport: Sendable {
             "\(path) is there already and is not replaced: \(reason); choose another --output, or give --overwrite")
     }
 
-    /// By what a file is known again.
+    /// What identifies a file and its content.
     private struct Version: Sendable, Equatable {
         let device: UInt
         let number: UInt

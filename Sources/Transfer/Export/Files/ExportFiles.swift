@@ -1,11 +1,11 @@
-/// The files of one export while it is written. Keeps other runs away from them.
+/// The files of one export while it is written, locked against other runs.
 final class ExportFiles {
     let place: ExportPlace
-    /// Where documents go as they come.
+    /// Where documents are written as they arrive.
     let output: ExportOutput
-    /// Whether they wait there until all are known: columns are found out of all of them.
+    /// Whether documents are only collected there first, because the columns of a table depend on all of them.
     let isSpooled: Bool
-    /// What must not have changed when the export takes its name; nil if it may take anything's place.
+    /// The file that must be unchanged when the export replaces it; nil if the export may replace anything.
     let existing: ExistingExport?
     private let lock: OpenFile?
 
@@ -31,18 +31,17 @@ final class ExportFiles {
         )
     }
 
-    /// What is no file that can be renamed.
+    /// Opens an output that is not a regular file, and so can't be renamed.
     private static func open(_ place: ExportPlace) throws(TransferError) -> OpenFile {
         place.kind == .standardOutput ? try OpenFile.standardOutput() : try OpenFile(writingTo: place.path)
     }
 
     var canResume: Bool { place.canResume }
 
-    /// Where documents are that are written to a file.
+    /// The path of the file that documents are written to.
     var documentsPath: String { isSpooled ? place.spool : place.part }
 
-    /// Another file of the same documents, in another form or with some left out, which is to be the export.
-    ///
+    /// Another file for the same documents, in another form or without some of them, which becomes the export.
     func makeSecond() throws(TransferError) -> ExportOutput {
         guard place.kind == .file else {
             return ExportOutput(try Self.open(place), isFile: false, isPacked: place.isPacked)
@@ -54,18 +53,18 @@ final class ExportFiles {
 
     var secondPath: String { isSpooled ? place.part : place.spool }
 
-    /// The documents as they were written, from the first.
+    /// Reads back all documents that were written.
     func readDocuments(_ body: ([UInt8]) throws -> Void) throws { try output.readAll(body) }
 
-    // MARK: - The end
+    // MARK: - Finishing
 
-    /// Gives a whole export its name and its manifest. Interrupted, it can be done again.
+    /// Gives a complete export its name and its manifest. If interrupted, it can be repeated.
     ///
-    /// - Parameter name: Of the file that is whole.
+    /// - Parameter name: The path of the complete file.
     func complete(_ journal: ExportJournal, from name: String) throws(TransferError) {
         if name != place.path {
             try existing?.checkUnchanged()
-            // Between the two there is an export without a manifest, but never one with another's.
+            // Between the two steps the export has no manifest, but never one of another export.
             WholeFile.remove(place.manifest)
             try WholeFile.rename(name, to: place.path)
         }
@@ -73,13 +72,13 @@ final class ExportFiles {
         for path in [place.journal, place.part, place.spool] { WholeFile.remove(path) }
     }
 
-    /// The file that a journal knows to be whole; nil if it is not there, or not as it was.
+    /// The file that the journal says is complete; nil if it is missing or has changed.
     func whole(_ journal: ExportJournal) throws(TransferError) -> String? {
         for name in [place.part, place.spool, place.path] where try Self.holds(name, journal.saved) { return name }
         return nil
     }
 
-    /// What an earlier run has left is of no use any more.
+    /// Removes the journal of an earlier run, whose leftovers won't be resumed.
     func removeJournal() { if canResume { WholeFile.remove(place.journal) } }
 
     private static func holds(_ path: String, _ point: ExportOutput.SavePoint) throws(TransferError) -> Bool {
@@ -90,14 +89,13 @@ final class ExportFiles {
     }
 }
 
-/// What a run that did not get that far leaves beside the output.
+/// The files that a run left beside the output when it did not finish.
 struct ExportLeftovers: Sendable {
     private let place: ExportPlace
 
     init(_ place: ExportPlace) { self.place = place }
 
-    /// Takes away files of which no journal tells that anything of them is saved: nobody can go on with them, however much
-    /// they hold.
+    /// Removes files that no run can resume because no journal says that any of their content is saved.
     func removeUnsaved() {
         guard place.canResume else { return }
         if WholeFile.exists(place.journal) {

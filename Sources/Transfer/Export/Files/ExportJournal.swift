@@ -1,34 +1,34 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// How far an export is: what a later run needs to go on with it.
+/// The progress of an export, which a later run needs to resume it.
 ///
-/// Written beside the output after what it tells of is on the disk, never before.
+/// Written beside the output, and only after the data that it describes is on disk.
 struct ExportJournal: Sendable, Equatable {
-    /// What is done, and so where to go on.
+    /// What is done, and so where to resume.
     enum Position: Sendable, Equatable {
         case beginning
         /// Everything up to this id.
         case document(DocumentID)
-        /// Everything up to this sequence; the second time if the feed was read to its end once.
+        /// Everything up to this sequence; `isSecondReading` if the feed was already read to its end once.
         case sequence(SequenceID, isSecondReading: Bool)
-        /// The file is as it is to be, whatever its name is by now.
+        /// The file is complete, but may not have its final name yet.
         case whole
     }
 
     var manifest: ExportManifest
     var position = Position.beginning
-    /// Of the file that documents are written to; of the one that is the export, once that is whole.
+    /// Save point of the file that documents are written to, or of the final file once that is complete.
     var saved = ExportOutput.SavePoint()
-    /// Of the export whose place this one takes. Between the removal of the old manifest and the new one's appearance, the
-    /// old file is known by it.
+    /// The manifest of the export that this one replaces. It identifies the old file after its manifest is removed and
+    /// before the new file takes its name.
     var replaced: ExportManifest?
 
     init(manifest: ExportManifest) { self.manifest = manifest }
 
-    /// Nil if there is none.
+    /// Nil if there is no journal.
     ///
-    /// - Throws: ``TransferError``: `.foreign` if it is not one of ours.
+    /// - Throws: ``TransferError``: `.foreign` if the file is not a journal of this program.
     static func read(_ path: String) throws(TransferError) -> ExportJournal? {
         guard let bytes = try WholeFile.read(path) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files), let journal = ExportJournal(text.root) else {

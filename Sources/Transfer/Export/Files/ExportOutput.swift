@@ -1,28 +1,28 @@
 internal import Compression
 internal import Encodings
 
-/// The bytes of an export on their way to where they go: packed if need be, counted, and with a digest.
+/// Writes the bytes of an export: compressed if asked, counted and hashed.
 ///
-/// A file can be gone on with from a save point: up to there it is on the disk, and its digest is known.
+/// A file can be resumed from a save point: up to there it is on disk and its digest is known.
 final class ExportOutput {
     struct SavePoint: Sendable, Equatable {
         var byteCount = 0
-        /// Of the bytes so far.
+        /// Of the bytes so far, in lowercase hexadecimal; empty if nothing was saved.
         var sha256 = ""
     }
 
-    /// Bytes of one write: large ones cost no more than they must, and wait for nothing.
+    /// Bytes per write: large enough to be efficient, small enough not to delay.
     static let pieceSize = 256 << 10
 
     private let file: OpenFile
     private let isFile: Bool
     private var packer: GzipWriter?
-    /// Whether there is packed text that has not come to its end.
+    /// Whether there is a gzip member that is not finished.
     private var hasOpenMember = false
     private var digest = RunningDigest(.sha256)
     private var waiting: [UInt8] = []
 
-    /// - Parameter isFile: Whether the file can be cut, synced and read.
+    /// - Parameter isFile: Whether the file can be truncated, synced and read.
     init(_ file: OpenFile, isFile: Bool, isPacked: Bool) {
         self.file = file
         self.isFile = isFile
@@ -49,9 +49,9 @@ final class ExportOutput {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Hands on all that was written; what is packed comes to its end, so that it can be read up to here.
+    /// Flushes everything, and ends the gzip member, so that the output can be read up to here.
     ///
-    /// - Returns: What is on the disk then, if this is a file.
+    /// - Returns: The save point; if this is a file, it is on disk.
     func save() throws(TransferError) -> SavePoint {
         if hasOpenMember {
             packer?.finish(to: &waiting)
@@ -62,16 +62,17 @@ final class ExportOutput {
         return SavePoint(byteCount: digest.byteCount, sha256: digest.hex)
     }
 
-    /// The same at the end: a packed text of nothing is no empty file.
+    /// As ``save()``, for the end. An empty compressed output still gets one gzip member, because an empty file is not
+    /// gzip.
     func finish() throws(TransferError) -> SavePoint {
         if byteCount == 0, packer != nil { hasOpenMember = true }
         return try save()
     }
 
-    /// Goes back to a save point, whatever was written behind it.
+    /// Truncates the file to a save point, discarding what follows it.
     ///
-    /// - Parameter lookingAt: Gets the bytes before it.
-    /// - Returns: False if the file does not hold those bytes: then it is empty.
+    /// - Parameter lookingAt: Gets the bytes before the save point, in pieces.
+    /// - Returns: False if the file does not have those bytes; it is then emptied.
     func goBack(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
         waiting.removeAll(keepingCapacity: true)
         digest = RunningDigest(.sha256)
@@ -91,7 +92,7 @@ final class ExportOutput {
         return true
     }
 
-    /// Reads all that was saved, from the beginning; what is written next stands behind it.
+    /// Reads everything that was saved, from the beginning; later writes are appended.
     func readAll(_ body: ([UInt8]) throws -> Void) throws {
         try file.seek(to: 0)
         var left = digest.byteCount

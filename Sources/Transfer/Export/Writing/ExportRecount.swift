@@ -1,9 +1,9 @@
 internal import LosslessJSON
 
-/// Counts the lines that stay in an export, as they were counted when they were written.
+/// Counts the lines that remain in an export, by the same rules as when they were written.
 struct ExportRecount {
     private(set) var counts = ExportCounts()
-    /// Whether bytes of attachments came along.
+    /// Whether attachments were exported.
     private let hasBodies: Bool
     private let store: AttachmentStore?
 
@@ -30,7 +30,7 @@ struct ExportRecount {
         }
     }
 
-    /// Length of the bytes that came along with an attachment; nil if none did.
+    /// Length of an attachment's exported bytes; nil if they were not exported.
     private static func byteCount(of attachment: JSONValue, in store: AttachmentStore?) -> Int? {
         if let data = attachment["data"] { return (try? InlineBase64(data))?.byteCount }
         guard let file = attachment["file"]?.string, let sha256 = file.split(separator: "/").last else { return nil }

@@ -11,9 +11,9 @@ struct ExportTable {
         self.logger = logger
     }
 
-    /// Reads the documents twice: once for the columns, once for the records.
+    /// Reads the documents twice: once for the columns, once for the rows.
     ///
-    /// - Returns: How many there are.
+    /// - Returns: How many rows were written.
     func write(_ documents: WrittenDocuments, to output: ExportOutput) throws -> Int {
         do {
             var columns = CSVColumns(options.fields)

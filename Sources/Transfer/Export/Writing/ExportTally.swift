@@ -2,7 +2,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Counts what an export writes, for the manifest and for the report, and logs what is missing in it.
+/// Counts what an export writes, for the manifest and the report, and logs what could not be exported.
 struct ExportTally {
     private(set) var counts: ExportCounts
     private let report: ExportReport
@@ -10,7 +10,7 @@ struct ExportTally {
     private var messages = RepeatedMessages(
         last: "further documents and attachments that can't be exported are not logged individually")
 
-    /// - Parameter counts: What an interrupted run has written.
+    /// - Parameter counts: What interrupted runs have written.
     init(_ counts: ExportCounts, report: ExportReport, logger: Logger) {
         self.counts = counts
         self.report = report
@@ -34,7 +34,7 @@ struct ExportTally {
         report.count { $0.bytesIn += body.byteCount }
     }
 
-    // MARK: - What is missing
+    // MARK: - Missing data
 
     mutating func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
         counts.missingBodies += 1
@@ -57,12 +57,12 @@ struct ExportTally {
         messages.log(message, .error, to: logger, facts.merging(more) { _, new in new })
     }
 
-    // MARK: - The end
+    // MARK: - Finishing
 
-    /// How many lines the export has in its last form.
+    /// Sets how many lines the final file has.
     mutating func note(lines: Int) { counts.lines = lines }
 
-    /// Takes over the counts of the lines that stay: superseded ones were counted too when they were written.
+    /// Replaces the counts with those of the remaining lines. Superseded lines were counted too when they were written.
     mutating func correct(_ counts: ExportCounts) {
         let before = self.counts
         self.counts = counts

@@ -6,10 +6,10 @@ internal import LosslessJSON
 internal import Rules
 
 extension ExportWriter {
-    /// A multiple of three: so base64 can be made piece by piece.
+    /// A multiple of three, so that base64 can be made piece by piece.
     private static let base64PieceSize = 96 << 10
 
-    /// Writes what waits for attachments, in the order in which it came.
+    /// Fetches the attachments that documents wait for, then writes all waiting documents in their order.
     func writeWaiting() async throws {
         guard let attachments, !waiting.isEmpty else { return }
         let now = waiting
@@ -24,7 +24,7 @@ extension ExportWriter {
         }
     }
 
-    /// Writes a document, or what has become of it meanwhile.
+    /// Writes a document, or its current state if it has changed meanwhile.
     private func settle(
         _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
@@ -39,9 +39,9 @@ extension ExportWriter {
         }
     }
 
-    /// Writes a document with its attachments in it, or with the names of their files.
+    /// Writes a document with its attachments inline or with the names of their files.
     ///
-    /// - Parameter fetched: For each stub, where its bytes are. A stub without stays as it is, and is told of.
+    /// - Parameter fetched: The bytes for each stub. A stub without bytes stays as it is and is reported.
     private func write(
         _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {

@@ -4,9 +4,9 @@ internal import Logging
 internal import LosslessJSON
 
 extension ExportWriter {
-    /// Writes a stretch of the feed, and goes on behind it.
+    /// Writes a batch of the feed and moves the position past it.
     ///
-    /// - Parameter isSecondReading: Whether these are what has changed while the feed was read to its end.
+    /// - Parameter isSecondReading: Whether these changes were made while the feed was read the first time.
     func take(
         _ changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool, from gateway: Gateway,
         _ contact: GatewayContact
@@ -27,7 +27,7 @@ extension ExportWriter {
         try passed(.sequence(reached, isSecondReading: isSecondReading))
     }
 
-    /// - Returns: Whether that took more than a moment.
+    /// - Returns: Whether waiting documents were fetched and written, so that it may be time to save.
     private func take(
         _ change: Change, from gateway: Gateway, _ contact: GatewayContact
     ) async throws -> Bool {
@@ -39,7 +39,7 @@ extension ExportWriter {
             seen?.note(change.id)
             return try await take(document, id: { change.id }, revision: { change.revision })
         case .tombstone, .removed:
-            // It takes back what an earlier line may have told of the document.
+            // It may supersede an earlier line of the same document.
             seen?.note(change.id)
             guard settings.tellsOfDeletions || seen?.mayBeRepeated(change.id) == true else { return false }
             append((change.document?.bytes ?? Self.tombstone(change)[...]), isTombstone: true)
@@ -52,7 +52,7 @@ extension ExportWriter {
         }
     }
 
-    /// A document whose body did not come along.
+    /// Reads and writes a document whose body was not in the feed.
     private func takeCurrent(
         _ change: Change, from gateway: Gateway, _ contact: GatewayContact
     ) async throws -> Bool {
@@ -80,7 +80,7 @@ extension ExportWriter {
         }
     }
 
-    /// Withdraws the line of a document that was written before and does not match any longer.
+    /// Withdraws the earlier line of a document that no longer belongs to the export.
     func withdraw(_ id: () -> DocumentID) {
         guard let seen, files.canResume || files.isSpooled, case let id = id(), seen.mayBeRepeated(id) else { return }
         append(Withdrawal.line(of: id)[...])

@@ -4,9 +4,9 @@ internal import GatewayClient
 internal import LosslessJSON
 
 extension ExportWriter {
-    /// Gives the export its form, its name and its manifest, once all documents are there.
+    /// Gives the export its final form, its name and its manifest, once all documents are written.
     ///
-    /// Cancelled or killed at any instant, the next run goes on with what the journal knows.
+    /// If it is cancelled or killed, a later run can resume from the journal.
     func finish() throws -> ExportManifest {
         try flush()
         let output = try lastForm()
@@ -26,7 +26,7 @@ extension ExportWriter {
         return journal.manifest
     }
 
-    /// What documents were written to, if that is all; else another file with what is to be left of them.
+    /// The file that documents were written to, if it is the final form; otherwise a second file made from it.
     private func lastForm() throws -> ExportOutput {
         let documents = try WrittenDocuments(files, seen: seen, tellsOfDeletions: settings.tellsOfDeletions)
         guard files.isSpooled || documents.hasSuperseded else {
@@ -51,7 +51,7 @@ extension ExportWriter {
         return recount.counts
     }
 
-    /// - Returns: What there is.
+    /// - Returns: The counts of the lines written.
     private func writeAgain(_ documents: WrittenDocuments, to output: ExportOutput) throws -> ExportCounts {
         var recount = ExportRecount(attachments)
         var framing = DocumentFraming(isArray: framing.isArray)

@@ -4,10 +4,10 @@ internal import Logging
 internal import LosslessJSON
 
 extension ExportWriter {
-    /// Revisions asked for in one request; those of one document stay together.
+    /// Revisions per request; those of one document stay together.
     private static let requestSize = 200
 
-    /// Writes all leaf revisions of the documents of a stretch, each with its history, and goes on behind it.
+    /// Writes all leaf revisions of the documents in a batch, each with its history, and moves the position past it.
     func takeLeaves(
         of changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool, from gateway: Gateway,
         _ contact: GatewayContact
@@ -43,8 +43,8 @@ extension ExportWriter {
         }
     }
 
-    /// Asks again for what an answer that was cut short did not bring; for half as much where nothing comes of it, until the
-    /// revision is found that the gateway fails over. That one is told of.
+    /// Repeats the request for revisions that an incomplete answer did not contain. If requests keep returning nothing,
+    /// it halves them until it finds the revision on which the gateway fails, and reports that one.
     private func takeRevisions(
         _ keys: [BulkGetKey], from gateway: Gateway, _ contact: GatewayContact
     ) async throws {
@@ -75,7 +75,7 @@ extension ExportWriter {
         }
     }
 
-    /// After a request that brought nothing.
+    /// Decides what follows a request that returned nothing.
     private func settle(
         _ error: GatewayError, _ asked: [BulkGetKey], _ left: inout RevisionsLeft, _ retrier: inout Retrier,
         _ gateway: Gateway, _ contact: GatewayContact
@@ -97,7 +97,7 @@ extension ExportWriter {
         }
     }
 
-    /// Whether it is this revision alone that does not come.
+    /// Whether other revisions can be read, so that only this one fails.
     private func othersCome(
         than key: BulkGetKey, _ left: RevisionsLeft, _ error: GatewayError, _ gateway: Gateway
     ) async throws -> Bool {

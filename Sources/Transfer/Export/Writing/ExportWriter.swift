@@ -4,11 +4,11 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// Writes documents as they come from the gateway, and keeps the journal. On a thread of its own: writing and syncing
+/// Writes documents as they arrive and keeps the journal. Runs on a thread of its own, because writing and syncing
 /// block.
 ///
-/// What the journal tells of is on the disk before the journal is. So a run that is killed at any instant is gone on with
-/// from its last save point, and what stands behind that is cut off.
+/// Data is on disk before the journal mentions it. If the run is killed, the next one resumes from the last save point
+/// and cuts off what follows it.
 actor ExportWriter {
     private let executor = BlockingExecutor("changebot.export")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -23,17 +23,17 @@ actor ExportWriter {
     var journal: ExportJournal
     var framing: DocumentFraming
     var tally: ExportTally
-    /// Documents of the batch that is being written.
+    /// Lines of the current batch that are not in the output yet.
     var buffer: [UInt8] = []
-    /// What comes next, once attachments are there.
+    /// Documents that wait for attachments.
     var waiting = WaitingDocuments()
-    /// What feeds have brought twice; nil where none is read.
+    /// The ids the feed has returned; nil if the feed is not read.
     var seen: SeenDocuments?
-    /// Documents that were read one by one.
+    /// Counts documents that were read one by one.
     let documentsRead = Arrivals()
-    /// With `--revisions`: how many `_bulk_get` has brought.
+    /// Revisions that `_bulk_get` has returned; for `--revisions`.
     var revisionsRead = 0
-    /// Whether the position says what is written: not in the middle of a stretch.
+    /// Whether the position matches what was written: false in the middle of a batch.
     private var isBetweenDocuments = true
     private var savedAt = ContinuousClock.now
 
@@ -59,9 +59,10 @@ actor ExportWriter {
 
     // MARK: - Pages
 
-    /// Writes a stretch of the documents, and goes on behind it.
+    /// Writes a batch of documents and moves the position past it.
     ///
-    /// - Throws: ``TransferError``, `RunFailure` if too much has gone wrong, `CancellationError` between two documents.
+    /// - Throws: ``TransferError``; `RunFailure` if `--max-errors` is exceeded; `CancellationError` between two
+    ///   documents.
     func take(_ documents: DocumentBatch) async throws {
         beginStretch()
         var bytes = 0
@@ -90,10 +91,10 @@ actor ExportWriter {
 
     // MARK: - Single documents
 
-    /// Writes a document if it is wanted, or makes it wait for attachments, a few documents together.
+    /// Writes a document if it matches the selector, or queues it if it needs attachments, which are fetched for a few
+    /// documents together.
     ///
-    /// - Returns: Whether all documents so far are written after what took more than a moment, so that it may be time to
-    ///   save.
+    /// - Returns: Whether the waiting documents were just written, so that it may be time to save.
     func take(
         _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
         revision: () -> RevisionID?
@@ -122,7 +123,7 @@ actor ExportWriter {
         return true
     }
 
-    /// Writes a document behind all that came before it.
+    /// Writes a document after all earlier ones, including those that wait.
     func append(_ document: ArraySlice<UInt8>, isTombstone: Bool = false) {
         guard waiting.isEmpty else {
             waiting.append(whole: document, isTombstone: isTombstone)
@@ -140,10 +141,10 @@ actor ExportWriter {
         report.count { [count = files.output.byteCount] in $0.bytesOut = count }
     }
 
-    /// Before documents are written that the position does not tell of yet.
+    /// Call before writing documents that the position does not cover yet.
     func beginStretch() { isBetweenDocuments = false }
 
-    /// Behind all that was written: from time to time that is worth saving.
+    /// Call when everything up to `position` is written. Saves from time to time.
     func passed(_ position: ExportJournal.Position) throws {
         journal.position = position
         isBetweenDocuments = true
@@ -155,8 +156,8 @@ actor ExportWriter {
         if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
     }
 
-    /// Makes what was written so far last. Does nothing in the middle of a stretch that broke off: what was saved before
-    /// counts.
+    /// Makes everything written so far durable. Does nothing in the middle of an unfinished batch; the save point
+    /// before it stays valid.
     func save() throws {
         guard files.canResume, isBetweenDocuments else { return }
         try flush()

@@ -1,18 +1,18 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// The revisions of a request that have not come yet.
+/// The revisions of a request that have not arrived yet.
 struct RevisionsLeft {
-    /// Requests that bring nothing, before one asks for less.
+    /// Requests that return nothing before the next one asks for fewer.
     private static let failuresBeforeHalving = 3
 
     private var keys: ArraySlice<BulkGetKey>
-    /// Revisions asked for at once.
+    /// Revisions per request.
     private var size: Int
     private let retryFor: Duration
     private var suspect: SuspectRequest
     private var failures = 0
-    /// Why bodies could not be read, by document; nil for those that do not say whose they are.
+    /// Why bodies could not be read, by document; under nil for those whose document is not known.
     private var reasons: [DocumentID?: String] = [:]
 
     init(_ keys: [BulkGetKey], retryFor: Duration) {
@@ -24,22 +24,22 @@ struct RevisionsLeft {
 
     var isEmpty: Bool { keys.isEmpty }
     var last: BulkGetKey? { keys.last }
-    /// What to ask for.
+    /// The revisions to request next.
     var next: [BulkGetKey] { Array(keys.prefix(size)) }
 
-    /// One of them came.
+    /// Notes that a revision has arrived. Without a revision: all of this document.
     mutating func take(_ key: BulkGetKey) {
         guard key.revision != nil else { return keys.removeAll { $0.id == key.id } }
-        // Mostly they come in the order of the request.
+        // They mostly arrive in the order of the request.
         if keys.first == key { keys.removeFirst() } else { keys.removeAll { $0 == key } }
     }
 
-    /// Whether some have come of what was asked for.
+    /// Whether any of the requested revisions have arrived.
     func hasProgressed(since asked: [BulkGetKey]) -> Bool { next != asked }
 
     func unanswered(of asked: [BulkGetKey]) -> [BulkGetKey] { asked.filter { keys.contains($0) } }
 
-    /// They need not be asked for again.
+    /// Removes revisions that need not be requested again.
     mutating func remove(_ asked: [BulkGetKey]) {
         keys.removeAll { asked.contains($0) }
         noteSuccess()
@@ -70,7 +70,7 @@ struct RevisionsLeft {
 
     mutating func halve() {
         size = max(1, min(size, keys.count) / 2)
-        // The smaller ones are looked at sooner: the first failure has been waited for.
+        // Smaller requests get fewer tries, because the first failures were already waited for.
         failures = size > 1 ? Self.failuresBeforeHalving - 1 : 0
         suspect = SuspectRequest(retryFor: retryFor)
     }

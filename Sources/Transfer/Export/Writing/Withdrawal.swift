@@ -1,10 +1,10 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// A line that withdraws the earlier line of a document that no longer belongs into the export. It is on the disk as long
-/// as the export is unfinished, and never part of a finished one.
+/// A line that withdraws the earlier line of a document that no longer belongs to the export. It exists only on disk
+/// while the export is unfinished, never in a finished one.
 enum Withdrawal {
-    /// No gateway lets a document have a member of its own that begins with `_`.
+    /// Can't clash with a document: gateways refuse members of their own choosing that begin with `_`.
     private static let mark = "_withdrawn"
 
     static func line(of id: DocumentID) -> [UInt8] {

@@ -1,14 +1,14 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The documents that an export has written, read again once all are there.
+/// The documents that an export has written, to be read back once all are written.
 struct WrittenDocuments {
     private let files: ExportFiles
     private let tellsOfDeletions: Bool
-    /// The documents that are in the file more than once, with the place of the last line of each.
+    /// The documents that are in the file more than once, with the number of the last line of each.
     private let last: [DocumentID: Int]
 
-    /// - Parameter seen: What feeds have brought twice; nil where none was read.
+    /// - Parameter seen: The ids the feed has returned; nil if it was not read.
     init(_ files: ExportFiles, seen: SeenDocuments?, tellsOfDeletions: Bool) throws {
         self.files = files
         self.tellsOfDeletions = tellsOfDeletions
@@ -28,7 +28,7 @@ struct WrittenDocuments {
         self.last = last
     }
 
-    /// Whether the file has more lines than the export is to have.
+    /// Whether some lines of the file do not belong to the export.
     var hasSuperseded: Bool { !last.isEmpty }
 
     /// All documents except those that were superseded while the feed was read.
@@ -41,7 +41,7 @@ struct WrittenDocuments {
                 let document = try Self.document(line).root
                 if let id = document["_id"]?.string, let last = last[DocumentID(id)] {
                     guard last == number, !Withdrawal.isOne(document) else { return }
-                    // Deleted after it was written.
+                    // It was deleted after an earlier line was written.
                     if document["_deleted"]?.bool == true, !tellsOfDeletions { return }
                 }
             }

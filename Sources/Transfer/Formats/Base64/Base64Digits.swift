@@ -1,22 +1,22 @@
-/// The characters of base64 within a JSON string, one after the other: escapes resolved, white space skipped.
+/// The base64 characters of a JSON string one by one, with escapes resolved and white space skipped.
 struct Base64Digits {
     static let padding = UInt8(ascii: "=")
-    /// Given out for a character that is not ASCII, or that no escape should spell here.
+    /// Stands for a non-ASCII character, or an escape that can't be base64.
     private static let other: UInt8 = 0xFF
 
     private let document: [UInt8]
     private let end: Int
-    /// Where the next character is spelled.
+    /// The offset of the next character in the document.
     private(set) var place: Int
 
-    /// - Parameter content: Between the string's quotes. It must be JSON.
+    /// - Parameter content: The range between the string's quotes; must be checked JSON.
     init(_ document: [UInt8], _ content: Range<Int>) {
         self.document = document
         place = content.lowerBound
         end = content.upperBound
     }
 
-    /// The next character that is no white space; nil at the end.
+    /// The next character that is not white space; nil at the end.
     mutating func next() -> UInt8? {
         while place < end {
             let byte = document[place]

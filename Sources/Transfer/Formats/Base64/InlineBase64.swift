@@ -1,19 +1,19 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// Base64 in a JSON string of a document, checked.
+/// Checked base64 in a JSON string of a document.
 ///
-/// The alphabet is that of RFC 4648, section 4, with its padding. JSON may escape any character. Space, tab and line
-/// breaks, which MIME writers add, are skipped.
+/// The alphabet of RFC 4648, section 4, with padding. JSON may escape any character. Space, tab and line breaks, which
+/// MIME writers add, are skipped.
 ///
 /// - Note: Source: CouchDB 3.5 (Erlang's `base64:decode`) skips all four; Sync Gateway 4.1 (Go's `base64.StdEncoding`)
 ///   skips line breaks. Both refuse text without padding and the alphabet of base64url.
 struct InlineBase64: Sendable, Equatable {
-    /// What stands between the string's quotes.
+    /// The range between the string's quotes.
     let content: Range<Int>
-    /// Bytes that it stands for.
+    /// The number of decoded bytes.
     let byteCount: Int
-    /// Whether ``content`` is digits and padding only: no escape and no white space.
+    /// Whether ``content`` has only base64 characters and padding, no escapes or white space.
     let isPlain: Bool
 
     /// - Throws: ``InlineBase64Error``
@@ -49,7 +49,7 @@ struct InlineBase64: Sendable, Equatable {
         return digits * 3 / 4
     }
 
-    /// Digits and padding on one line, as every gateway takes them.
+    /// The base64 on one line without white space, which every gateway accepts.
     ///
     /// - Parameter document: The text that the string is part of.
     func text(in document: [UInt8]) -> [UInt8] {
@@ -61,10 +61,10 @@ struct InlineBase64: Sendable, Equatable {
         return text
     }
 
-    /// All the bytes.
+    /// All decoded bytes.
     func bytes(in document: [UInt8]) -> [UInt8] { Self.bytes(of: text(in: document).span) }
 
-    /// The bytes of whole groups of four characters, out of a text that was checked: nothing can fail.
+    /// Decodes whole groups of four characters from checked text, which can't fail.
     static func bytes(of text: Span<UInt8>) -> [UInt8] { (try? Base64.decode(text)) ?? [] }
 }
 
@@ -72,7 +72,7 @@ struct InlineBase64: Sendable, Equatable {
 enum InlineBase64Error: Error, Equatable {
     case notAString
     case notBase64
-    /// Its length, padding included, is no multiple of four.
+    /// Its length, padding included, is not a multiple of four.
     case incomplete
     /// It is base64url (RFC 4648, section 5).
     case otherAlphabet

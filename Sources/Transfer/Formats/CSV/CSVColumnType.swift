@@ -1,15 +1,15 @@
-/// What the cells of a table's column are.
+/// The type of a CSV column; the raw value is the suffix in the header.
 package enum CSVColumnType: String, CaseIterable, Sendable {
-    /// The characters of a string that is not empty.
+    /// The characters of a non-empty string.
     case string
-    /// A JSON number, spelled as it is.
+    /// A JSON number in its original spelling.
     case number
     /// `true` or `false`.
     case boolean
-    /// JSON text of any value.
+    /// Any value as JSON text.
     case json
 
-    /// For people, with an article.
+    /// For messages, with an article.
     var expectation: String {
         switch self {
         case .string: "a string"

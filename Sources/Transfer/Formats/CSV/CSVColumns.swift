@@ -1,19 +1,19 @@
 package import LosslessJSON
 
-/// Finds the columns for a table by looking at all its documents once.
+/// Finds the columns of a table in one pass over all documents.
 ///
-/// A member becomes a column, in the order in which members are seen first. Its type says what all documents have
-/// there: strings that are not empty, numbers, booleans, or else JSON text. The members of an object become columns of
-/// their own, if all documents that have the member have an object there that is not empty; objects with more than a
-/// thousand different members, which are maps rather, and those within 30 others become JSON text; so do `_attachments`.
+/// Members become columns in the order in which they are first seen. The type is what all documents have there:
+/// non-empty strings, numbers or booleans; otherwise JSON text. If all documents that have a member have a non-empty
+/// object there, the object's members become columns instead. Three things become JSON text: objects with more than a
+/// thousand different members (probably maps), objects inside 30 others, and `_attachments`.
 ///
-/// Where columns were chosen, each of them is one, whatever the documents have there.
+/// If columns were chosen, exactly these are used, whatever the documents contain.
 package struct CSVColumns: Sendable {
-    /// As many as the common spreadsheets have.
+    /// The most columns of a table: the limit of common spreadsheets.
     package static let limit = 16_384
     private static let mapSize = 1000
     private static let deepest = 30
-    /// Members that are told apart, all levels together.
+    /// The most members tracked, over all levels.
     private static let memberLimit = 200_000
 
     struct Kinds: OptionSet, Sendable {
@@ -24,7 +24,8 @@ package struct CSVColumns: Sendable {
         static let boolean = Kinds(rawValue: 4)
         /// With at least one member.
         static let object = Kinds(rawValue: 8)
-        /// Whatever only JSON text can tell from the rest, and from nothing.
+        /// Values that only JSON text can represent: null, arrays, empty strings and objects, strings with lone
+        /// surrogates.
         static let other = Kinds(rawValue: 16)
     }
 
@@ -33,7 +34,7 @@ package struct CSVColumns: Sendable {
         var kinds: Kinds = []
         /// Indices of the members inside, in the order in which they were seen.
         var children: [Int] = []
-        /// What was asked for, where the column was chosen.
+        /// The type that was given with a chosen column.
         var chosenType: CSVColumnType?
     }
 
@@ -42,12 +43,13 @@ package struct CSVColumns: Sendable {
         let name: CSVMemberName
     }
 
-    /// The first one stands for the documents themselves.
+    /// The first one stands for the document itself.
     private(set) var members: [Member]
     private var indices: [Key: Int] = [:]
-    /// Members that are columns, in their order; nil if all are that the documents have.
+    /// Indices of the chosen columns, in order; nil if all members become columns.
     private(set) var chosen: [Int]?
 
+    /// - Parameter fields: The chosen columns; nil for all members of the documents.
     package init(_ fields: CSVFields? = nil) {
         var document = Member(name: .empty)
         document.kinds = .object
@@ -55,7 +57,7 @@ package struct CSVColumns: Sendable {
         chosen = fields?.columns.map { choose($0) }
     }
 
-    /// Chosen columns that no document has a value for: their names may be wrong.
+    /// Chosen columns for which no document has a value; their names may be wrong.
     package var unused: [String] {
         let paths = paths
         return (chosen ?? []).filter { members[$0].kinds.isEmpty }.map {
@@ -63,10 +65,10 @@ package struct CSVColumns: Sendable {
         }
     }
 
-    /// Where each member is, as a header has it.
+    /// The path of each member as in a header, by index.
     var paths: [Int: [UInt8]] {
         var paths: [Int: [UInt8]] = [0: []]
-        // Members come after the objects that they are in.
+        // Members come after the objects that contain them.
         for index in members.indices {
             for child in members[index].children {
                 let path = paths[index] ?? []
@@ -83,6 +85,8 @@ package struct CSVColumns: Sendable {
         return index
     }
 
+    /// Looks at one document. Call for all documents before a ``CSVWriter`` is made.
+    ///
     /// - Throws: ``CSVFault/tooManyColumns(limit:)``
     package mutating func observe(_ document: JSONValue) throws(CSVFault) {
         guard chosen == nil else { return observeChosen(document, at: 0) }
@@ -108,7 +112,7 @@ package struct CSVColumns: Sendable {
         }
     }
 
-    /// As deep as the paths that were chosen.
+    /// Recurses only as deep as the chosen paths.
     private mutating func observeChosen(_ object: JSONValue, at index: Int) {
         for (position, member) in object.members.enumerated() {
             guard let child = child(of: index, named: member.name, position: position) else { continue }
@@ -121,7 +125,7 @@ package struct CSVColumns: Sendable {
         }
     }
 
-    /// From now on the member is one column.
+    /// Makes an object a single column of JSON text from now on.
     private mutating func collapse(_ index: Int) {
         members[index].kinds.insert(.other)
         for child in members[index].children { indices[Key(parent: index, name: members[child].name)] = nil }
@@ -135,7 +139,8 @@ package struct CSVColumns: Sendable {
         return members.count - 1
     }
 
-    /// - Parameter position: Where the member stands in its object: mostly where it stood in the others.
+    /// - Parameter position: The member's position in its object, which is usually the same in all documents: a
+    ///   shortcut.
     func child(of index: Int, named name: JSONValue, position: Int) -> Int? {
         let children = members[index].children
         if position < children.count, members[children[position]].name.isSpelled(name) { return children[position] }

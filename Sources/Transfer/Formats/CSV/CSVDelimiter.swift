@@ -1,24 +1,27 @@
-/// What stands between the cells of a table's rows: one ASCII character.
+/// The separator between cells: one ASCII character.
 package struct CSVDelimiter: Sendable, Equatable {
+    /// The delimiter of RFC 4180.
     package static let comma = CSVDelimiter(byte: UInt8(ascii: ","))
 
+    /// Its ASCII code.
     package let byte: UInt8
 
     private init(byte: UInt8) { self.byte = byte }
 
-    /// Those that spreadsheets write.
+    /// Delimiters that spreadsheets write, the most common first.
     private static let common = Array(",;\t|".utf8)
 
-    /// As `--delimiter` takes it.
+    /// The form that `--delimiter` accepts.
     var name: String { byte == 0x09 ? "tab" : "'\(String(decoding: [byte], as: UTF8.self))'" }
 
-    /// The one that stands in a row which this one does not separate; nil if there is none.
+    /// Another common delimiter that appears in a row which this one does not split; nil if there is none.
     func probable(in row: [UInt8]) -> CSVDelimiter? {
         Self.common.first { $0 != byte && row.contains($0) }.map { CSVDelimiter(byte: $0) }
     }
 
-    /// - Parameter text: The character itself, or `tab` (also `\t`). Nil for what can be part of a column's name or type,
-    ///   of a number, or of a quoted cell.
+    /// Nil for a character that can be part of a column's name or type, a number, or a quoted cell.
+    ///
+    /// - Parameter text: The character itself, or `tab` (also `\t`).
     package init?(_ text: String) {
         if text == "tab" || text == "\\t" || text == "\t" {
             self.init(byte: 0x09)

@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// Makes documents of a table's rows.
+/// Turns rows of a table into documents.
 struct CSVDocuments {
     private let header: CSVHeader
 
     init(_ header: CSVHeader) { self.header = header }
 
-    /// - Parameter bytes: The row's text, line break included.
+    /// - Parameter bytes: The row's text with its line break.
     func document(of record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) -> SourceItem {
         do throws(SourceFault) {
             guard record.cells.count == header.columns.count else {
@@ -23,14 +23,14 @@ struct CSVDocuments {
         }
     }
 
-    /// Strings that are not UTF-8 are the only thing that can be wrong still.
+    /// Checks the document; the only thing that can still be wrong is a string that is not UTF-8.
     private func text(_ document: [UInt8], _ bytes: [UInt8], _ place: TextPlace) throws(SourceFault) -> JSONText {
         do throws(JSONFault) { return try JSONText(document) } catch {
             throw fault(.json(error.reason), 0, bytes, place)
         }
     }
 
-    /// Appends the object that a member of the header stands for. As deep as the header allows.
+    /// Appends the object for a member of the header. Recurses as deep as the header's paths.
     ///
     /// - Returns: Whether it has any members.
     private func write(
@@ -84,7 +84,7 @@ struct CSVDocuments {
         var tape = JSONTape(minimumCapacity: 1)
         guard (try? tape.scanDocument(characters.span)) != nil else { return nil }
         if type == .json { return characters }
-        // White space around it is no part of a number.
+        // JSON allows white space around the number, but a number cell must not have any.
         let isBare = characters.first?.isJSONWhitespace == false && characters.last?.isJSONWhitespace == false
         return tape.kind(of: 0) == .number && isBare ? characters : nil
     }

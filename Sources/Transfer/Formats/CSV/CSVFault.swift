@@ -4,6 +4,7 @@ package enum CSVFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// The document was not among those that the columns were made for.
     case unexpectedDocument
 
+    /// The message for the user.
     package var description: String {
         switch self {
         case .tooManyColumns(let limit):

@@ -1,10 +1,12 @@
-/// The columns that were chosen for a table, in their order: `_id,owner.name,done`.
+/// The chosen columns of a table, in order: `_id,owner.name,done`.
 ///
-/// Each is the path of a member, as the header of a table has it: `.` between the parts, and `\` before a `.`, `:`, `,` or
-/// `\` that belongs to a name. A type behind the path, such as `:json`, is allowed: `:json` makes every cell JSON; others
-/// are found out from the documents.
+/// Each is the path of a member as in a table's header: `.` between the parts, and `\` before a `.`, `:`, `,` or `\`
+/// that is part of a name. A type such as `:json` may follow. With `:json` every cell is JSON; other types are taken
+/// from the documents.
 package struct CSVFields: Sendable, Equatable {
+    /// Why the list of columns is not valid.
     package struct Fault: Error, Equatable, CustomStringConvertible {
+        /// What is wrong and what to do.
         package let description: String
     }
 
@@ -13,13 +15,14 @@ package struct CSVFields: Sendable, Equatable {
         let type: CSVColumnType?
     }
 
-    /// Parts of a path, as many as a header may have.
+    /// The most parts of a path; the same as in a header.
     private static let deepest = 100
 
-    /// As it was given.
+    /// The list as the user wrote it.
     package let text: String
     let columns: [Column]
 
+    /// - Throws: ``Fault`` for a path that is empty, malformed, repeated or inside another one.
     package init(_ text: String) throws(Fault) {
         self.text = text
         var columns: [Column] = []
@@ -41,9 +44,10 @@ package struct CSVFields: Sendable, Equatable {
         self.columns = columns
     }
 
+    /// Ignores how the list was written: white space does not matter.
     package static func == (left: CSVFields, right: CSVFields) -> Bool { left.columns == right.columns }
 
-    /// The text between the commas, without blanks around it.
+    /// The text between unescaped commas, without surrounding white space.
     private static func parts(of text: String) -> [[UInt8]] {
         var parts: [[UInt8]] = [[]]
         var bytes = text.utf8.makeIterator()

@@ -1,18 +1,18 @@
 internal import LosslessJSON
 
-/// The columns that a table's first row names.
+/// The columns named by a table's first row.
 struct CSVHeader {
     struct Column {
-        /// The path as it stands in the header, for people.
+        /// The path as written in the header, for messages.
         let name: String
         let type: CSVColumnType
     }
 
     struct Member {
         let name: CSVMemberName
-        /// The name as it stands in a document, colon included.
+        /// The name as JSON with a colon after it.
         let literal: [UInt8]
-        /// Nil for an object, whose members are columns.
+        /// Index of its column; nil for an object, whose members have columns.
         var column: Int?
         var children: [Int] = []
 
@@ -27,14 +27,14 @@ struct CSVHeader {
         let description: String
     }
 
-    /// Parts of a path.
+    /// The most parts of a path.
     private static let deepest = 100
 
     private(set) var columns: [Column] = []
     /// The first one stands for the document itself.
     private(set) var members = [Member(name: .empty)]
 
-    /// - Parameter cells: Their characters.
+    /// - Parameter cells: The characters of each cell, unquoted.
     init(_ cells: [[UInt8]]) throws(Fault) {
         guard cells.count <= CSVColumns.limit else {
             throw Fault(description: "the header has more than \(CSVColumns.limit) columns")
@@ -72,13 +72,13 @@ struct CSVHeader {
         columns.append(Column(name: name, type: type))
     }
 
-    /// What stands behind the path.
+    /// The type after the path; string if there is none.
     private static func type(_ suffix: ArraySlice<UInt8>) -> CSVColumnType? {
         suffix.isEmpty ? .string : CSVColumnType(rawValue: String(decoding: suffix.dropFirst(), as: UTF8.self))
     }
 
     /// - Parameter column: Nil for an object.
-    /// - Returns: Nil if there is such a member that can't be this one.
+    /// - Returns: Nil if another column already uses this member in a way that conflicts.
     private mutating func child(of index: Int, named name: CSVMemberName, _ column: Int?) -> Int? {
         if let child = members[index].children.first(where: { members[$0].name == name }) {
             return column == nil && members[child].column == nil ? child : nil

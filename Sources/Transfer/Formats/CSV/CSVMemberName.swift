@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// The name of a member, as one part of a column's path.
+/// The name of a member as one part of a column's path.
 ///
-/// In a path, `.` separates parts and `:` begins the type; as characters of a name they and `\` have a `\` before them.
-/// `\e` is the empty name, `\uXXXX` half a surrogate pair.
+/// In a path, `.` separates parts and `:` begins the type; in a name, these and `\` are escaped with `\`. `\e` is the
+/// empty name, `\uXXXX` a lone surrogate.
 struct CSVMemberName: Hashable, Sendable {
-    /// What stands between the quotes when JSON spells it in the only way that we do: equal for equal names.
+    /// The name between quotes in our normal JSON spelling, which is equal for equal names.
     private let content: [UInt8]
 
     init(_ name: JSONValue) {
@@ -24,7 +24,7 @@ struct CSVMemberName: Hashable, Sendable {
     /// The name as JSON text, in quotes.
     var literal: [UInt8] { [UInt8(ascii: "\"")] + content + [UInt8(ascii: "\"")] }
 
-    /// Whether a member's name that is spelled without escapes is this one.
+    /// Whether `name` is this name, spelled without escapes.
     func isSpelled(_ name: JSONValue) -> Bool { !name.isEscaped && name.rawContent.elementsEqual(content) }
 
     /// The name within a path.
@@ -50,9 +50,9 @@ struct CSVMemberName: Hashable, Sendable {
         return Array(literal.dropFirst().dropLast())
     }
 
-    /// Takes the first part of a path, up to the `.` or `:` behind it.
+    /// Removes the first part of a path, up to the next `.` or `:`.
     ///
-    /// - Returns: Nil if it is empty, or if a `\` stands before something that needs none.
+    /// - Returns: Nil if the part is empty or has an invalid escape.
     static func take(from path: inout ArraySlice<UInt8>) -> CSVMemberName? {
         var content: [UInt8] = []
         var text: [UInt8] = []

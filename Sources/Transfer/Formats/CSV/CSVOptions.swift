@@ -1,8 +1,10 @@
 /// How a table is written.
 package struct CSVOptions: Sendable, Equatable {
-    /// The columns, in their order. Nil: all that the documents have.
+    /// The columns in order. Nil: all members of the documents.
     package var fields: CSVFields?
+    /// Default: a comma.
     package var delimiter = CSVDelimiter.comma
 
+    /// All members, with commas.
     package init() {}
 }

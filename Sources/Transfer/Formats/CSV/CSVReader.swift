@@ -2,9 +2,9 @@ internal import LosslessJSON
 
 /// Reads the rows of a table as documents: the inverse of ``CSVWriter``.
 ///
-/// A cell of the type `string` is the string as it stands, `number` a JSON number, `boolean` is `true` or `false` in
-/// lower or upper case, `json` JSON text. An empty cell, quoted or not, is no member; a row of empty cells an empty
-/// document. Lines with nothing on them are skipped.
+/// A `string` cell is the string itself, `number` a JSON number, `boolean` is `true` or `false` in lower or upper case,
+/// `json` any JSON. An empty cell, quoted or not, means that the document lacks the member; a row of empty cells is an
+/// empty document. Empty lines are skipped.
 struct CSVReader: DocumentsReader {
     private(set) var header: [UInt8]?
     private var documents: CSVDocuments?
@@ -34,7 +34,7 @@ struct CSVReader: DocumentsReader {
         return nil
     }
 
-    /// Nil if there is none.
+    /// Nil if the input has no rows.
     private mutating func readHeader(_ window: inout TextWindow) throws(SourceError) -> CSVDocuments? {
         while window.count > 0 || window.fill() {
             var record = CSVRecord(delimiter: delimiter)
@@ -73,7 +73,7 @@ struct CSVReader: DocumentsReader {
         }
     }
 
-    /// A row that nothing ends may have been cut off with the input.
+    /// A last row without a line break may have been cut off with the input.
     private func take(_ count: Int, _ window: inout TextWindow) throws(SourceError) -> [UInt8] {
         let isLast = count == window.count && ![0x0A, 0x0D].contains(window[count - 1])
         let place = window.place
@@ -87,24 +87,24 @@ struct CSVReader: DocumentsReader {
         return bytes
     }
 
-    /// Behind a quoted cell with something behind it, the next line is the next row. If a quote is never closed, any
-    /// line may have been meant to be the cell's last: the first one is.
+    /// Skips to the next row. If text follows a quoted cell, that is the next line. If a quote is never closed, any
+    /// line may have been meant as the cell's last one; the first is assumed.
     private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceFault {
         var end = LineEnd(after: breakage.reason == .textBehindQuote ? breakage.offset : 0)
         let (fault, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
-        // A quote is open when the input ends: if the input was cut off, that is why.
+        // If the input was cut off, that is the reason for the open quote.
         if isAtEnd || breakage.reason == .openQuote { try window.finish(leaving: fault) }
         return fault
     }
 }
 
 extension [UInt8] {
-    /// A row without what ends it.
+    /// A row without its line break.
     var withoutLineBreak: [UInt8] { Array(prefix((lastIndex { $0 != 0x0A && $0 != 0x0D } ?? -1) + 1)) }
 }
 
 extension CSVRecord.Cell {
-    /// The cell's content without what quoting added.
+    /// The cell's content with doubled quotes resolved.
     func characters(in bytes: [UInt8]) -> ArraySlice<UInt8> {
         guard hasQuotes else { return bytes[range] }
         var characters: [UInt8] = []

@@ -1,18 +1,18 @@
-/// Finds the cells of one row of a table while it comes.
+/// Finds the cells of one row, while its text arrives in pieces.
 ///
-/// - Note: Source: RFC 4180, section 2. Lines may end with LF, CRLF or CR; a quote within a cell that does not begin
-///   with one is a character as any other.
+/// - Note: Source: RFC 4180, section 2. Lines may end with LF, CRLF or CR. A quote inside a cell that does not begin
+///   with one is an ordinary character.
 struct CSVRecord {
     struct Cell {
         /// Without the quotes around it.
         var range: Range<Int>
         var isQuoted = false
-        /// Whether it has quotes inside, which are doubled.
+        /// Whether it has doubled quotes inside.
         var hasQuotes = false
     }
 
     enum Ending {
-        /// Where the next row begins.
+        /// The offset of the next row.
         case end(next: Int)
         case fault(Breakage)
     }
@@ -21,7 +21,7 @@ struct CSVRecord {
         case cellStart, cell, quoted, quoteInQuoted, carriageReturn
     }
 
-    /// Beyond any header.
+    /// More cells than any header has columns.
     private static let cellLimit = 2 * CSVColumns.limit
 
     private let delimiter: UInt8
@@ -32,10 +32,10 @@ struct CSVRecord {
 
     init(delimiter: CSVDelimiter) { self.delimiter = delimiter.byte }
 
-    /// Looks at what has come since the last call.
+    /// Reads the text that was added since the last call.
     ///
-    /// - Parameter text: From the beginning of the row.
-    /// - Returns: Nil if the row goes on.
+    /// - Parameter text: All text from the beginning of the row.
+    /// - Returns: Nil if the row is not complete.
     mutating func read(_ text: Span<UInt8>) -> Ending? {
         while true {
             skipContent(text)
@@ -45,7 +45,7 @@ struct CSVRecord {
         }
     }
 
-    /// What is nothing but content: almost all of it.
+    /// Skips ordinary content, which is most of the text.
     private mutating func skipContent(_ text: Span<UInt8>) {
         var at = reached
         if state == .quoted {
@@ -61,7 +61,7 @@ struct CSVRecord {
         byte == delimiter || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 
-    /// The row's end if nothing comes any more.
+    /// Ends the row at the end of the input.
     mutating func finish() -> Ending {
         switch state {
         case .quoted: return openQuote
@@ -74,7 +74,7 @@ struct CSVRecord {
         return .end(next: reached)
     }
 
-    /// What is wrong if a quoted cell does not end.
+    /// The fault of a quoted cell that is not closed.
     private var openQuote: Ending { .fault(Breakage(.openQuote, at: current.range.lowerBound - 1)) }
 
     private mutating func read(_ byte: UInt8) -> Ending? {
@@ -125,6 +125,6 @@ struct CSVRecord {
         if cells.count < Self.cellLimit { cells.append(current) }
     }
 
-    /// A line with nothing on it.
+    /// Whether the line is empty.
     var isBlank: Bool { cells.count == 1 && !cells[0].isQuoted && cells[0].range.isEmpty }
 }

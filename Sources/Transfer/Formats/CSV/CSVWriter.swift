@@ -1,12 +1,12 @@
 package import LosslessJSON
 
-/// Writes documents as a table, a row each, under the columns that ``CSVColumns`` found for them, or that were chosen.
+/// Writes documents as a table, one row each, under the columns that ``CSVColumns`` found or that were chosen.
 ///
 /// RFC 4180: commas (or another delimiter), CRLF, quotes where needed. The first row names the columns: the path of a
-/// member, `.` between the parts, and `:number`, `:boolean` or `:json` if its cells are no strings. An empty cell is a member that the document
-/// does not have. ``CSVReader`` makes the same documents of it.
+/// member with `.` between the parts, and `:number`, `:boolean` or `:json` if the cells are not strings. An empty cell
+/// means that the document lacks the member. ``CSVReader`` turns the table back into the same documents.
 ///
-/// - Note: Cells are exact. Spreadsheets take strings that begin with `=`, `+`, `-` or `@` for formulas.
+/// - Note: Cells are exact. Spreadsheets treat strings that begin with `=`, `+`, `-` or `@` as formulas.
 package struct CSVWriter: Sendable {
     private struct Column: Sendable {
         let header: [UInt8]
@@ -17,9 +17,9 @@ package struct CSVWriter: Sendable {
     private let separator: CSVDelimiter
     private var delimiter: UInt8 { separator.byte }
     private var columns: [Column] = []
-    /// By member: the columns of it and of what is inside it.
+    /// For each member, its columns and those of the members inside it.
     private var places: [Range<Int>]
-    /// The values of the row that is being written.
+    /// The values of the current row.
     private var cells: [JSONValue?]
 
     /// - Throws: ``CSVFault/tooManyColumns(limit:)``
@@ -38,7 +38,7 @@ package struct CSVWriter: Sendable {
     package func writeHeader(to output: inout [UInt8]) {
         for (index, column) in columns.enumerated() {
             if index > 0 { output.append(delimiter) }
-            // A reader could take it for several, with something else between them.
+            // With only this delimiter missing, a reader could split the cell at another one.
             let isAmbiguous = columns.count == 1 && separator.probable(in: column.header) != nil
             output.appendCell(column.header[...], delimiter, isQuoted: isAmbiguous)
         }
@@ -47,7 +47,7 @@ package struct CSVWriter: Sendable {
 
     /// Appends the document's row.
     ///
-    /// - Throws: ``CSVFault/unexpectedDocument`` if it does not fit under the columns; nothing has been appended then.
+    /// - Throws: ``CSVFault/unexpectedDocument`` if it does not fit the columns; then nothing is appended.
     package mutating func write(_ document: JSONValue, to output: inout [UInt8]) throws(CSVFault) {
         guard document.kind == .object else { throw .unexpectedDocument }
         for index in cells.indices { cells[index] = nil }
@@ -57,14 +57,14 @@ package struct CSVWriter: Sendable {
             guard let value else { continue }
             output.appendCell(columns[index].type == .string ? value.characters : value.bytes, delimiter)
         }
-        // A line with nothing on it would be taken for no row at all.
+        // A reader would skip an empty line.
         if cells.count == 1, cells[0] == nil { output.append(contentsOf: #""""#.utf8) }
         output.append(contentsOf: "\r\n".utf8)
     }
 
     // MARK: - Columns
 
-    /// As deep as ``CSVColumns`` goes.
+    /// Recurses as deep as ``CSVColumns`` does.
     private mutating func addColumns(of index: Int, path: [UInt8]) {
         let start = columns.count
         let member = members.members[index]
@@ -80,7 +80,7 @@ package struct CSVWriter: Sendable {
         places[index] = start..<columns.count
     }
 
-    /// In the order in which they were chosen, which need not be that of the members.
+    /// In the chosen order, which may differ from that of the members.
     private mutating func addChosen(_ chosen: [Int]) {
         let headers = members.paths
         for index in chosen {
@@ -91,7 +91,7 @@ package struct CSVWriter: Sendable {
         }
     }
 
-    /// Puts the members that were chosen into their cells.
+    /// Puts the chosen members into their cells.
     private mutating func placeChosen(_ object: JSONValue, at index: Int) throws(CSVFault) {
         for (position, member) in object.members.enumerated() {
             guard let child = members.child(of: index, named: member.name, position: position) else { continue }
@@ -108,7 +108,7 @@ package struct CSVWriter: Sendable {
         }
     }
 
-    /// As deep as the paths that were chosen.
+    /// Recurses only as deep as the chosen paths.
     private mutating func clear(_ index: Int) {
         for place in places[index] { cells[place] = nil }
         for child in members.members[index].children { clear(child) }
@@ -136,10 +136,10 @@ package struct CSVWriter: Sendable {
 }
 
 extension CSVColumns.Member {
-    /// Nil: its members are columns.
+    /// Nil if its members are columns.
     fileprivate var type: CSVColumnType? { Self.type(of: kinds) }
 
-    /// Of a column that was chosen; one that no document has is one of strings, unless something else was asked for.
+    /// The type of a chosen column. If no document has it, it is the type asked for, or string.
     fileprivate var chosenColumnType: CSVColumnType {
         if kinds.isEmpty { return chosenType ?? .string }
         return chosenType == .json ? .json : type ?? .json
@@ -157,7 +157,7 @@ extension CSVColumns.Member {
 }
 
 extension [UInt8] {
-    /// Quoted if a reader could take it for something else.
+    /// Appends a cell, quoted if it could be misread.
     fileprivate mutating func appendCell(_ content: ArraySlice<UInt8>, _ delimiter: UInt8, isQuoted: Bool = false) {
         guard isQuoted || content.needsQuotes(delimiter) else { return append(contentsOf: content) }
         append(UInt8(ascii: "\""))
@@ -171,7 +171,7 @@ extension [UInt8] {
 
 extension ArraySlice<UInt8> {
     fileprivate func needsQuotes(_ delimiter: UInt8) -> Bool {
-        // White space at the ends, which some readers drop, and what at a file's beginning is a byte order mark.
+        // Some readers drop white space at the ends, and 0xEF at the start of a file could be a byte order mark.
         if first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09 || first == 0xEF { return true }
         return contains { $0 == delimiter || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D }
     }

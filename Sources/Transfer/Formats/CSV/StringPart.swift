@@ -1,16 +1,15 @@
 internal import LosslessJSON
 
-/// A stretch of a string, and what follows it: JSON's escapes can spell one half of a surrogate pair, which no text in
-/// UTF-8 can hold.
+/// A part of a string and the lone surrogate that follows it, which JSON can escape but UTF-8 can't hold.
 struct StringPart {
     /// UTF-8, escapes resolved.
     let text: [UInt8]
-    /// `\uXXXX` in lower case; empty at the string's end.
+    /// `\uXXXX` with lowercase digits; empty at the string's end.
     let half: [UInt8]
 }
 
 extension JSONValue {
-    /// The parts of a string; nil if this is none.
+    /// The parts of a string; nil if this is not a string.
     var stringParts: [StringPart]? {
         guard let utf8 else { return nil }
         let halves = isEscaped ? halfSurrogates : []
@@ -31,7 +30,7 @@ extension JSONValue {
         return (try? JSONText(quote + content + quote))?.root.utf8 ?? []
     }
 
-    /// Where the escapes of halves without their other half stand in the text.
+    /// The offsets of escapes that are lone surrogates.
     private var halfSurrogates: [Int] {
         let content = rawContent
         var found: [Int] = []

@@ -1,6 +1,6 @@
 package import LosslessJSON
 
-/// MongoDB's Extended JSON made plain: canonical, relaxed, and what version 1 wrote otherwise.
+/// Converts MongoDB's Extended JSON to plain JSON: canonical, relaxed, and the forms of version 1.
 ///
 /// | wrapper | becomes |
 /// | --- | --- |
@@ -19,19 +19,19 @@ package import LosslessJSON
 /// | `$minKey`, `$maxKey` | `"MinKey"`, `"MaxKey"` |
 /// | `$undefined` | `null` |
 ///
-/// A wrapper has these members and no others. An object that has more, and one with an unknown name, stays as it is, as
-/// do references (`$ref`, `$id`, `$db`); what they hold is made plain. Everything else keeps its bytes.
+/// A wrapper has exactly these members. An object with more members or an unknown name stays as it is, and so do
+/// references (`$ref`, `$id`, `$db`); values inside them are converted. All other bytes are kept.
 ///
 /// - Note: Source: MongoDB Extended JSON (v2), specification of 2017-07-20; MongoDB Extended JSON (v1), strict mode.
 package enum ExtendedJSON {
-    /// The document without wrappers; itself if it has none. Does not recurse.
+    /// The document without wrappers; the same text if it has none. Does not recurse.
     ///
-    /// - Throws: ``ExtendedJSONFault`` if what a wrapper holds is not what it must.
+    /// - Throws: ``ExtendedJSONFault`` if a wrapper has invalid content.
     package static func plain(_ text: JSONText) throws(ExtendedJSONFault) -> JSONText {
         let original = text.bytes
         guard mayHaveWrappers(original.span) else { return text }
         var replacements: [Replacement] = []
-        /// What is still to be looked at, the next value last.
+        /// The values still to visit, the next one last.
         var values = [text.root]
         while let value = values.popLast() {
             if let wrapper = ExtendedJSONWrapper(value) {
@@ -48,7 +48,7 @@ package enum ExtendedJSON {
         }
     }
 
-    /// Whether an `_id` is of a kind that only MongoDB writes.
+    /// Whether the `_id` is a wrapper, which only MongoDB writes.
     static func isTypical(_ document: JSONValue) -> Bool {
         document["_id"].flatMap { ExtendedJSONWrapper($0) } != nil
     }
@@ -58,7 +58,7 @@ package enum ExtendedJSON {
         let bytes: [UInt8]
     }
 
-    /// Wrappers' names begin with `$`; it can be spelled in two ways.
+    /// Whether any string begins with `$`, or with an escape that may stand for it.
     private static func mayHaveWrappers(_ text: Span<UInt8>) -> Bool {
         for index in 1..<max(text.count, 1)
         where text[unchecked: index - 1] == UInt8(ascii: "\"")
@@ -83,16 +83,17 @@ package enum ExtendedJSON {
     }
 }
 
-/// What is wrong with a wrapper of Extended JSON.
+/// A wrapper of Extended JSON with invalid content.
 package struct ExtendedJSONFault: Error, Equatable, Sendable {
-    /// Its name, as `$oid`.
+    /// The wrapper's name, such as `$oid`.
     package let wrapper: String
-    /// What it needs, for people.
+    /// What it must contain, for messages.
     package let expected: String
-    /// Of the wrong value within the document.
+    /// The offset of the wrong value in the document.
     package let offset: Int
 }
 
 extension ExtendedJSONFault: CustomStringConvertible {
+    /// Has no values of the document: safe to log.
     package var description: String { "\(wrapper) needs \(expected)" }
 }

@@ -1,9 +1,9 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// What the wrappers hold.
+/// The contents of the wrappers.
 extension ExtendedJSONWrapper {
-    /// The content as it is, if it is a string that `isValid`.
+    /// The content unchanged, if it is a string that passes `isValid`.
     func text(
         where isValid: ([UInt8]) -> Bool, orNeeds expected: String
     ) throws(ExtendedJSONFault) -> [UInt8] {
@@ -22,7 +22,7 @@ extension ExtendedJSONWrapper {
         }
     }
 
-    /// A number as a string; version 1 wrote some as numbers.
+    /// A number in a string, or as a number, as version 1 wrote some.
     func number(_ expected: String, _ isInRange: (String) -> Bool) throws(ExtendedJSONFault) -> [UInt8] {
         let value = content.value
         let characters = value.kind == .number ? Array(value.bytes) : value.utf8 ?? []
@@ -41,7 +41,7 @@ extension ExtendedJSONWrapper {
         return text.root.kind == .number && text.root.range == characters.indices
     }
 
-    /// What is a number to MongoDB and none to JSON.
+    /// Whether this is a number to MongoDB that JSON has no number for.
     private func isNamedOrDecimal(_ characters: [UInt8]) -> Bool {
         if ["NaN", "Infinity", "-Infinity"].contains(where: { characters.elementsEqual($0.utf8) }) { return true }
         return kind == .decimal && characters.contains { (0x30...0x39).contains($0) }

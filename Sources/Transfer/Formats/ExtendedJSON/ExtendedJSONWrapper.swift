@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// An object that stands for a value of one of MongoDB's types.
+/// An object that represents a value of a MongoDB type.
 struct ExtendedJSONWrapper {
     enum Kind: String {
         case objectID = "$oid"
@@ -21,7 +21,7 @@ struct ExtendedJSONWrapper {
         case maxKey = "$maxKey"
         case undefined = "$undefined"
 
-        /// The member that stands beside it in some or all wrappers of this kind.
+        /// The second member that some or all wrappers of this kind have.
         var companion: String? {
             switch self {
             case .binary: "$type"
@@ -37,7 +37,7 @@ struct ExtendedJSONWrapper {
     let content: JSONValue.Member
     let companion: JSONValue.Member?
 
-    /// Nil if this is no wrapper.
+    /// Nil if this is not a wrapper.
     init?(_ value: JSONValue) {
         var members = value.members
         guard let first = members.next(), Self.mayBeName(first.name) else { return nil }
@@ -57,7 +57,7 @@ struct ExtendedJSONWrapper {
         name.isEscaped || name.rawContent.first == UInt8(ascii: "$")
     }
 
-    /// - Parameter rest: Gets the values inside that are to be looked at in turn.
+    /// - Parameter rest: Gets the values inside the wrapper that must be converted next.
     func replace(
         into replacements: inout [ExtendedJSON.Replacement], rest: inout [JSONValue]
     ) throws(ExtendedJSONFault) {

@@ -1,17 +1,17 @@
 internal import LosslessJSON
 
-/// What stands around the documents in a gateway's answer, and in the body of a `_bulk_docs` request.
+/// The JSON around the documents in a gateway's answer, or in the body of a `_bulk_docs` request.
 enum AnswerFrame {
     /// `{"rows":[{"doc":…},…]}`
     case rows
     /// `{"docs":[…]}`
     case documents
 
-    /// What may come before the array. No document begins with these alone.
+    /// Members that may come before the array. No document begins with only these.
     private static let otherNames: [StaticString] = ["total_rows", "offset", "update_seq", "pending", "new_edits"]
     /// Bytes within which the array must begin.
     private static let reach = 64 << 10
-    /// Bytes of one member behind the array.
+    /// The most bytes of one member after the array.
     private static let tailLimit = 1 << 20
 
     private enum Head {
@@ -20,7 +20,8 @@ enum AnswerFrame {
         case incomplete
     }
 
-    /// Takes the beginning of an answer up to its first row. If it is none, nil, and nothing is taken.
+    /// Consumes the beginning of an answer up to its first row. Returns nil, and consumes nothing, if it is not an
+    /// answer.
     static func readHead(_ window: inout TextWindow) -> AnswerFrame? {
         while true {
             switch window.withText(upTo: reach, { head(of: $0) }) {
@@ -66,7 +67,7 @@ enum AnswerFrame {
         return name.isEqual(to: "docs") ? .documents : nil
     }
 
-    /// Reads what stands behind the array up to the answer's last bracket.
+    /// Reads from the end of the array to the answer's closing bracket.
     static func readTail(_ window: inout TextWindow) throws(SourceError) {
         var values = ValueReader(limit: tailLimit)
         while try !window.take(UInt8(ascii: "}"), or: UInt8(ascii: ","), expected: .commaOrEndOfObject) {
@@ -89,14 +90,14 @@ enum AnswerFrame {
 }
 
 extension TextWindow {
-    /// The next byte that is not white space; it stays.
+    /// The next byte that is not white space; it is not consumed.
     mutating func nextByte() throws(SourceError) -> UInt8 {
         if let byte = skipWhitespace() { return byte }
         try finish()
         throw SourceError(.structure(.json(.unexpectedEnd)), at: place)
     }
 
-    /// Takes one of two bytes. Returns whether it was the first.
+    /// Consumes one of two bytes. Returns whether it was the first.
     fileprivate mutating func take(
         _ one: UInt8, or other: UInt8, expected: JSONFault.Expectation
     ) throws(SourceError) -> Bool {

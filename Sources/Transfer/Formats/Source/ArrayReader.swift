@@ -2,26 +2,26 @@ internal import LosslessJSON
 
 /// Reads the documents of one JSON array, or of the array in a gateway's answer.
 ///
-/// A broken element is left out if the next one can be told: see ``ElementEnd``.
+/// A broken element is skipped if the start of the next one can be found: see ``ElementEnd``.
 ///
-/// - Note: Source: `mongoexport --jsonArray`; CouchDB's answers to `_all_docs?include_docs=true`, its bodies of
-///   `_bulk_docs`.
+/// - Note: Source: `mongoexport --jsonArray`; CouchDB's answers to `_all_docs?include_docs=true` and its `_bulk_docs`
+///   bodies.
 struct ArrayReader: DocumentsReader {
     private enum State {
         case elementOrEnd, element, afterElement, end
     }
 
-    /// Bytes of white space before an element that are remembered.
+    /// The most white space before an element that is remembered, in bytes.
     private static let indentationLimit = 200
 
-    /// Nil for an array that stands alone.
+    /// Nil for a plain array.
     private let frame: AnswerFrame?
     private var values: ValueReader
     private var state = State.elementOrEnd
-    /// White space before the element on its line; empty if it does not begin one.
+    /// White space before the element on its line; empty if the element does not begin the line.
     private var indentation: [UInt8] = []
 
-    /// The window is to be at the first element or at the array's end.
+    /// The window must be at the first element or at the array's end.
     init(_ frame: AnswerFrame?, documentLimit: Int) {
         self.frame = frame
         values = ValueReader(limit: documentLimit)
@@ -34,7 +34,7 @@ struct ArrayReader: DocumentsReader {
         return nil
     }
 
-    /// Nil: there is nothing to hand out yet.
+    /// Nil if no item is complete yet.
     private mutating func step(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
         skipIndentation(&window)
         switch (state, try window.nextByte()) {
@@ -69,7 +69,7 @@ struct ArrayReader: DocumentsReader {
         }
     }
 
-    /// Nil for the row of a deleted document: it has none.
+    /// Nil for the row of a deleted document, which has none.
     private static func document(ofRow row: SourceDocument) -> SourceItem? {
         let root = row.text.root
         if let document = root["doc"], document.kind == .object, let text = document.copied() {
@@ -79,7 +79,7 @@ struct ArrayReader: DocumentsReader {
         return root["value"]?["deleted"]?.bool == true ? nil : .fault(SourceFault(row, .noDocument))
     }
 
-    // MARK: - What is broken
+    // MARK: - Broken elements
 
     private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceFault {
         var end = ElementEnd(indentation: indentation)
@@ -98,7 +98,7 @@ struct ArrayReader: DocumentsReader {
             reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isCut: false)
     }
 
-    // MARK: - What is no element
+    // MARK: - Between elements
 
     private mutating func skipIndentation(_ window: inout TextWindow) {
         guard state != .afterElement else { return }

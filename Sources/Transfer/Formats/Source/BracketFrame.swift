@@ -1,15 +1,15 @@
-/// Follows the brackets and strings of a value that comes in pieces, to tell when scanning it again is worth while.
+/// Tracks brackets and strings of a value that arrives in pieces, to tell when scanning it again makes sense.
 struct BracketFrame {
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
     private var reached = 0
 
-    /// Looks at what has come since the last call.
+    /// Reads the text that was added since the last call.
     ///
-    /// - Parameter text: From the beginning of the value.
-    /// - Returns: Whether a bracket or quote has come that ends the value, or a line break within a string: then it
-    ///   never ends.
+    /// - Parameter text: All text from the beginning of the value.
+    /// - Returns: True if the value's last bracket has arrived, or a line break inside a string, after which it can't
+    ///   be valid.
     mutating func hasEnd(in text: Span<UInt8>) -> Bool {
         while reached < text.count {
             let byte = text[unchecked: reached]

@@ -1,16 +1,16 @@
 internal import LosslessJSON
 
-/// Tells where a broken document ends and the next may begin.
+/// Finds where a broken document ends and the next may begin.
 protocol BrokenTextEnd {
-    /// Looks at the next byte.
+    /// Examines the next byte.
     ///
-    /// - Returns: How many of the bytes looked at last belong to the broken text no more; nil if it goes on.
+    /// - Returns: Nil if the broken text continues; otherwise how many of the last bytes no longer belong to it.
     mutating func look(at byte: UInt8) -> Int?
-    /// How many of the bytes looked at last may turn out not to belong to it.
+    /// How many of the last bytes may turn out not to belong to it.
     var doubtful: Int { get }
 }
 
-/// What is wrong, and where: an offset in a window.
+/// What is wrong, and its offset in a window.
 struct Breakage {
     let reason: SourceFault.Reason
     let offset: Int
@@ -23,17 +23,16 @@ struct Breakage {
     init(_ fault: JSONFault) { self.init(.json(fault.reason), at: fault.offset) }
 }
 
-/// Takes the text of a broken document out of a window, however long it is.
+/// Consumes the text of a broken document of any length from a window.
 struct BrokenText {
-    /// Bytes of a broken document that are kept, for people to mend it.
+    /// The most bytes kept of a broken document, for people to repair it.
     static let keptLimit = 1 << 20
 
     private var kept: [UInt8] = []
     private var length = 0
 
-    /// - Parameter breakage: Within what the window holds.
-    /// - Returns: The fault, with the window behind its text, and whether that is the end of the input and not one that
-    ///   `end` found.
+    /// - Parameter breakage: Must lie within the window.
+    /// - Returns: The fault, and whether the input ended before `end` found an end. The window is then after the text.
     static func skip(
         _ window: inout TextWindow, _ breakage: Breakage, to end: inout some BrokenTextEnd
     ) -> (fault: SourceFault, isAtEnd: Bool) {
@@ -41,7 +40,7 @@ struct BrokenText {
         let place = window.place(of: breakage.shownOffset(in: window))
         var text = BrokenText()
         let isFound = text.skip(&window, to: &end)
-        // What the scanner complains about may be that the next document follows: then this one was cut off.
+        // If the scanner stopped at the start of the next document, this one was cut off.
         let isCutOff = isFound && text.length < breakage.offset
         let trimmed = text.trimmed
         let fault = SourceFault(
@@ -85,12 +84,12 @@ struct BrokenText {
 }
 
 extension Breakage {
-    /// A string can't go on behind its line.
+    /// Whether a string was cut off by a line break.
     fileprivate var isLineBreak: Bool {
         reason == .json(.controlCharacterInString(0x0A)) || reason == .json(.controlCharacterInString(0x0D))
     }
 
-    /// What ends too early ends behind its last character, not lines below.
+    /// If the text ends too early, the place right after its last character, not lines below.
     fileprivate func shownOffset(in window: borrowing TextWindow) -> Int {
         var shown = offset
         guard reason == .json(.unexpectedEnd) else { return shown }

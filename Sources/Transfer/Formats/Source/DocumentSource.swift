@@ -1,34 +1,35 @@
 internal import LosslessJSON
 
-/// The documents of a file or of stdin, read as they are asked for: plain or gzip, in any ``InputFormat``.
+/// Reads the documents of a file or of stdin one by one: plain or gzip, in any ``InputFormat``.
 ///
-/// Memory is bounded: one document is held, and a few hundred kilobytes beside it. What comes out does not depend on
-/// the pieces in which the input comes. A document that can't be read is handed out as a fault, and reading goes on.
+/// Memory is bounded: it holds one document and a few hundred kilobytes. The result does not depend on how the input is
+/// split into pieces. A document that can't be read is returned as a fault, and reading continues.
 package struct DocumentSource: ~Copyable {
-    /// Beyond any document that a gateway stores: 64 MiB.
+    /// The default limit for a document, larger than any that a gateway stores: 64 MiB.
     package static let documentLimit = 64 << 20
 
-    /// How the documents are written down; nil until the first was asked for, if it was left to the input to tell.
+    /// The format; nil until the first document was read if it has to be detected.
     package private(set) var format: InputFormat?
-    /// Bytes of the whole input, packed or not; nil if that can't be known.
+    /// Bytes of the whole input as stored, compressed or not; nil if it is not a regular file.
     package let size: Int?
 
     private var window: TextWindow
     private var reader: (any DocumentsReader)?
     private let limit: Int
     private let delimiter: CSVDelimiter
-    /// Whether the first document is to tell.
+    /// Whether the first document decides if this is Extended JSON.
     private var mayBeExtended: Bool
     private var hasEnded = false
-    /// Why reading can't go on, once what is left has been handed out.
+    /// The error to throw after the last item.
     private var failure: SourceError?
 
     /// - Parameters:
     ///   - path: A file, or `-` for stdin.
-    ///   - format: Nil: the file's name tells, or its first byte. Documents whose `_id` is one of MongoDB's wrappers
-    ///     are taken for Extended JSON then.
+    ///   - format: Nil to detect it from the file's name or the first byte. Then documents whose `_id` is one of
+    ///     MongoDB's
+    ///     wrappers are read as Extended JSON.
     ///   - delimiter: Between the cells of a table.
-    ///   - documentLimit: Bytes that a document may have. A longer one is a fault.
+    ///   - documentLimit: The most bytes of a document. A longer one is a fault.
     /// - Throws: ``SourceError`` if the file can't be opened.
     package init(
         path: String, format: InputFormat? = nil, delimiter: CSVDelimiter = .comma,
@@ -40,7 +41,7 @@ package struct DocumentSource: ~Copyable {
         ) { () throws(SourceError) in try file.read() }
     }
 
-    /// - Parameter nextPiece: The next bytes of the input, as many or few as there are; nil at the end.
+    /// - Parameter nextPiece: Returns the next bytes of the input, in pieces of any size; nil at the end.
     package init(
         format: InputFormat? = nil, delimiter: CSVDelimiter = .comma, fileName: String = "-", size: Int? = nil,
         documentLimit: Int = Self.documentLimit, _ nextPiece: @escaping () throws(SourceError) -> [UInt8]?
@@ -53,16 +54,15 @@ package struct DocumentSource: ~Copyable {
         mayBeExtended = format == nil
     }
 
-    /// Bytes of the input that were read, packed or not: with ``size`` they tell how far reading is.
+    /// Bytes of the input read so far, compressed or not; with ``size`` they show the progress.
     package var bytesRead: Int { window.bytesRead }
 
-    /// The row that names the columns of a table, without its line break; nil before the first document was asked for,
-    /// and in other formats.
+    /// The header row of a table, without its line break; nil before the first document was read and for other formats.
     package var header: [UInt8]? { reader?.header }
 
     /// The next document or fault; nil at the end.
     ///
-    /// - Throws: ``SourceError`` if reading can't go on. What comes after it is the end.
+    /// - Throws: ``SourceError`` if reading can't continue; the next call returns nil.
     package mutating func next() throws(SourceError) -> SourceItem? {
         if let failure {
             self.failure = nil
@@ -104,7 +104,7 @@ package struct DocumentSource: ~Copyable {
         }
     }
 
-    /// Chooses who reads, by what was said and by the first byte.
+    /// Chooses the reader by the given format, or else by the first byte.
     private mutating func begin() throws(SourceError) -> (any DocumentsReader)? {
         window.skipMark()
         switch format {

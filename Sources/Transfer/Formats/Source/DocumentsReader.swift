@@ -1,11 +1,11 @@
-/// Reads the documents of one way of writing them down.
+/// Reads documents of one format.
 protocol DocumentsReader {
-    /// The row that names the columns, without its line break; nil if the documents are in no table.
+    /// The header row without its line break; nil if the documents are not in a table.
     var header: [UInt8]? { get }
 
     /// Nil at the end.
     ///
-    /// - Throws: ``SourceError`` if reading can't go on.
+    /// - Throws: ``SourceError`` if reading can't continue.
     mutating func next(_ window: inout TextWindow) throws(SourceError) -> SourceItem?
 }
 

@@ -1,20 +1,20 @@
-/// Tells where a broken element of an array ends. Whichever comes first:
+/// Finds where a broken element of an array ends: at the first of these places.
 ///
-/// - the comma or the bracket behind it, as long as brackets pair and no string runs over the end of its line;
-/// - a comma at the end of a line, if the next begins with the same white space as the element's own line and `{`;
-/// - a line that begins with `]`.
+/// - The comma or bracket after it, as long as brackets match and no string runs past the end of its line.
+/// - A comma at the end of a line, if the next line begins with the same white space as the element's own and `{`.
+/// - A line that begins with `]`.
 struct ElementEnd: BrokenTextEnd {
     private static let deepest = 10_000
     private static let longestGap = 64 << 10
 
     private let indentation: [UInt8]
-    /// The brackets that would close what is open; nil once brackets and quotes tell nothing any more.
+    /// The closing brackets still expected; nil once brackets and quotes are no longer reliable.
     private var closers: [UInt8]? = []
     private var isInString = false
     private var isEscaped = false
-    /// Bytes since a comma, itself included, if white space is all there was; otherwise 0.
+    /// Bytes from the last comma on, if only white space followed it; otherwise 0.
     private var sinceComma = 0
-    /// Bytes of the line, if they are the beginning of ``indentation``; otherwise nil.
+    /// Bytes of the current line so far, if they match the start of ``indentation``; otherwise nil.
     private var indented: Int?
 
     /// - Parameter indentation: White space before the element on its line; empty if it does not begin a line.

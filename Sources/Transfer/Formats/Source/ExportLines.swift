@@ -1,17 +1,17 @@
 internal import Compression
 internal import LosslessJSON
 
-/// Takes the bytes of an export apart again: the documents, one for each line, whatever frames them.
+/// Splits the bytes of an export into its documents, one per line, without the framing of an array.
 struct ExportLines: ~Copyable {
     private var unpacker: GzipReader?
     private var text: [UInt8] = []
-    /// Up to where the text has no line feed: a long line is looked through once, in however many pieces it comes.
+    /// No line feed before this offset, so that a long line is searched only once.
     private var searched = 0
     private var isArrayOpen = false
 
     init(isPacked: Bool) { unpacker = isPacked ? GzipReader() : nil }
 
-    /// Calls `body` with each line that is complete by now, without what frames it; not with those that only frame.
+    /// Calls `body` with each document whose line is complete, without brackets and commas of the array.
     ///
     /// - Throws: ``TransferError``: `.invalid`, and what `body` throws.
     mutating func read(_ bytes: [UInt8], _ body: (ArraySlice<UInt8>) throws -> Void) throws {
@@ -33,12 +33,12 @@ struct ExportLines: ~Copyable {
         searched = text.count
     }
 
-    /// Call at the end: an array's last element has no line feed behind it as long as it is not closed.
+    /// Call at the end, for a last line without a line feed.
     ///
-    /// - Returns: What of the frame is missing at the end; nil if it is whole.
+    /// - Returns: What is missing of the array or the gzip data; nil if they are complete.
     @discardableResult
     mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws -> String? {
-        // What a cut gzip text leaves is a piece of a line.
+        // After truncated gzip data, the rest is an incomplete line.
         do throws(GzipFault) { try unpacker?.finish() } catch { return error.description }
         let line = document(text[...])
         text = []
@@ -47,7 +47,7 @@ struct ExportLines: ~Copyable {
         return isArrayOpen ? "the array has no ] at its end" : nil
     }
 
-    /// Without an array's brackets and comma.
+    /// The line without an array's brackets and comma.
     private mutating func document(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         if line.count == 1, line.first == UInt8(ascii: "[") || line.first == UInt8(ascii: "]") {
             isArrayOpen = line.first == UInt8(ascii: "[")

@@ -1,25 +1,25 @@
 internal import Compression
 
-/// The bytes of an input as they come, unpacked if they are gzip: the first two bytes tell.
+/// The bytes of an input as they arrive; decompressed if the first two bytes are those of gzip.
 struct InputBytes: ~Copyable {
-    /// gzip packs a thousand to one at most: what comes out of one stretch is no more than 8 MiB.
+    /// Compressed bytes per step: at gzip's best ratio of a thousand to one, that gives at most 8 MiB.
     private static let stretch = 8 << 10
 
     private let nextPiece: () throws(SourceError) -> [UInt8]?
     private var gzip: GzipReader?
-    /// Packed bytes that were read and not unpacked.
+    /// Compressed bytes that were read but not decompressed.
     private var packed: ArraySlice<UInt8> = []
     private var hasBegun = false
-    /// Bytes that came in, packed or not.
+    /// Bytes received, compressed or not.
     private(set) var bytesRead = 0
 
-    /// - Parameter nextPiece: The next bytes, as many or few as there are; nil at the end.
+    /// - Parameter nextPiece: Returns the next bytes, in pieces of any size; nil at the end.
     init(_ nextPiece: @escaping () throws(SourceError) -> [UInt8]?) { self.nextPiece = nextPiece }
 
     /// Appends the next bytes to `text`, at least one.
     ///
     /// - Returns: False at the end.
-    /// - Throws: `.unreadable`, `.packed`, without a place; what could be unpacked before has been appended.
+    /// - Throws: `.unreadable` or `.packed`, without a place; what could be decompressed before is appended.
     mutating func read(into text: inout [UInt8]) throws(SourceError) -> Bool {
         let count = text.count
         while text.count == count {

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A file, or stdin, read from its beginning to its end. Closed when nobody needs it any more.
+/// A file or stdin, read from beginning to end. Closed with the object.
 final class InputFile {
     private static let pieceSize = 256 << 10
     private let descriptor: Int32
     private let isOwned: Bool
-    /// Bytes; nil for what is no regular file.
+    /// Size in bytes; nil if it is not a regular file.
     let size: Int?
 
     /// - Parameter path: `-` for stdin.
@@ -22,7 +22,7 @@ final class InputFile {
         if isOwned { close(descriptor) }
     }
 
-    /// The next piece; nil at the end. Waits for it.
+    /// The next piece; nil at the end. Blocks until there is one.
     func read() throws(SourceError) -> [UInt8]? {
         while true {
             var count = 0

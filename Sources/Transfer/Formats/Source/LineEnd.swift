@@ -1,4 +1,4 @@
-/// The first line break behind a place.
+/// Ends broken text at the first line break after an offset.
 struct LineEnd: BrokenTextEnd {
     private var left: Int
     let doubtful = 0

@@ -1,10 +1,10 @@
 internal import LosslessJSON
 
-/// Reads documents that stand one behind the other: on a line each, on several lines each, or several on a line.
+/// Reads consecutive documents: one per line, over several lines, or several on a line.
 ///
-/// A document that can't be read ends with its line. If it breaks only further down, as one that is laid out over
-/// several lines, it ends before the next line that begins with `{`: at once if a line was cut off and whole ones
-/// follow.
+/// A document that can't be read ends with its line. If the error is on a later line, because the document spans
+/// several, it ends before the next line that begins with `{`. So after a truncated line, the next whole document is
+/// found.
 ///
 /// - Note: Source: NDJSON 1.0 (ndjson-spec); `mongoexport --pretty` and jq write documents over several lines.
 struct LinesReader: DocumentsReader {
@@ -29,7 +29,7 @@ struct LinesReader: DocumentsReader {
         }
     }
 
-    /// What follows a document on its line and begins no other.
+    /// Text after a document on its line that does not begin another document.
     private func strangerOnLine(from end: Int, in window: inout TextWindow) -> JSONFault? {
         var at = end
         while true {
@@ -40,7 +40,7 @@ struct LinesReader: DocumentsReader {
                 case let byte: return JSONFault(.unexpectedByte(byte, expected: .endOfText), at: at)
                 }
             }
-            // White space without end is no reason to hold a document back, nor to gather it.
+            // Endless white space must neither delay a document nor fill memory.
             guard at - end < values.limit, window.fill() else { return nil }
         }
     }
@@ -64,7 +64,7 @@ struct LinesReader: DocumentsReader {
         return .fault(try Self.finish(BrokenText.skip(&window, breakage, to: &end), window))
     }
 
-    /// - Parameter offset: Of something on the line that ends the broken text.
+    /// - Parameter offset: Any offset on the line that ends the broken text.
     private func skipLine(
         _ window: inout TextWindow, _ breakage: Breakage, from offset: Int = 0
     ) throws(SourceError) -> SourceFault {
@@ -72,7 +72,7 @@ struct LinesReader: DocumentsReader {
         return try Self.finish(BrokenText.skip(&window, breakage, to: &end), window)
     }
 
-    /// If the input was cut off, what it ends with is not to blame.
+    /// If the input was cut off, that is the error, and not the last document.
     private static func finish(
         _ skipped: (fault: SourceFault, isAtEnd: Bool), _ window: borrowing TextWindow
     ) throws(SourceError) -> SourceFault {
@@ -81,7 +81,7 @@ struct LinesReader: DocumentsReader {
     }
 }
 
-/// The next line that begins with `{`, without white space before it.
+/// Ends broken text before the next line that begins with `{`, without white space before it.
 private struct NextDocumentLine: BrokenTextEnd {
     private var isAfterLineBreak = false
     var doubtful: Int { isAfterLineBreak ? 1 : 0 }

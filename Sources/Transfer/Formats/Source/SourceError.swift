@@ -1,25 +1,28 @@
 package import Compression
 
-/// Why an input can't be read on. All that was found before it has been handed out.
+/// Why reading an input can't continue. Everything before it was returned already.
 package struct SourceError: Error, Equatable, Sendable {
+    /// What stopped reading.
     package enum Reason: Equatable, Sendable {
-        /// The system's own words.
+        /// A system call failed; the string is the system's message.
         case unreadable(String)
         case packed(GzipFault)
-        /// Neither a name nor the first byte tells how the documents are written.
+        /// Neither the file name nor the first byte tells the format.
         case unknownFormat
-        /// The array, or the answer around it, is broken where no next document can be told.
+        /// The array or the answer around it is broken in a place where no next document can be found.
         case structure(SourceFault.Reason)
-        /// The header of a table is not as it must be.
+        /// The header of a table is not valid; the string says why.
         case header(String)
     }
 
+    /// May contain a table's column names.
     package let reason: Reason
-    /// How far reading came.
+    /// How far the input was read.
     package let place: TextPlace
-    /// What is left of the document that reading broke off in.
+    /// The incomplete document at which reading stopped.
     let broken: SourceFault?
 
+    /// - Parameter place: How far the input was read.
     package init(_ reason: Reason, at place: TextPlace) { self.init(reason, at: place, broken: nil) }
 
     init(_ reason: Reason, at place: TextPlace, broken: SourceFault?) {
@@ -30,6 +33,7 @@ package struct SourceError: Error, Equatable, Sendable {
 }
 
 extension SourceError: CustomStringConvertible {
+    /// `LINE:COLUMN: REASON`, without the path of the input; without a place for errors that have none.
     package var description: String {
         switch reason {
         case .unreadable(let words): "can't be read: \(words)"

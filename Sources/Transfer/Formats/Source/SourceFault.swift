@@ -1,42 +1,46 @@
 package import LosslessJSON
 
-/// Why a document of an input can't be read, and its text.
+/// A document of an input that can't be read, with the reason and its text.
 package struct SourceFault: Error, Equatable, Sendable {
+    /// What is wrong with the document.
     package enum Reason: Equatable, Sendable {
         case json(JSONFault.Reason)
-        /// A value, but no object.
+        /// The JSON value is not an object.
         case notAnObject
-        /// A row of a gateway's answer that has no document: it was asked for without `include_docs=true`.
+        /// A row of a gateway's answer has no document: it was requested without `include_docs=true`.
         case noDocument
-        /// Something in MongoDB's wrapper of this name is not what it must be.
+        /// MongoDB's wrapper of this name has invalid content.
         case extendedJSON(wrapper: String, expected: String)
         /// A cell is not of its column's type.
         case cell(column: String, expected: CSVColumnType)
         case cellCount(found: Int, expected: Int)
-        /// Behind a closing quote stands neither a comma nor the end of the line.
+        /// A closing quote is followed by neither a delimiter nor the end of the line.
         case textBehindQuote
         /// A cell's opening quote has no closing one.
         case openQuote
     }
 
+    /// Has no values of the document.
     package let reason: Reason
-    /// The very place.
+    /// Where the error is.
     package let place: TextPlace
     /// Where ``text`` begins.
     package let start: TextPlace
-    /// The broken text, without the white space around it. Empty if only a separator was missing.
+    /// The broken text without surrounding white space, at most 1 MiB. Empty if only a separator was missing.
     package let text: [UInt8]
-    /// Whether ``text`` is only the beginning of it.
+    /// Whether ``text`` is only the beginning of the broken text.
     package let isCut: Bool
 
+    /// From 1, of ``place``.
     package var line: Int { place.line }
+    /// From 1, in Unicode scalars, of ``place``.
     package var column: Int { place.column }
 }
 
 extension SourceFault {
-    /// A document that is JSON, but not what it should be.
+    /// A document that is valid JSON but not valid for another reason.
     ///
-    /// - Parameter offset: Of what is wrong in the document's text.
+    /// - Parameter offset: Where in the document's text the error is.
     init(_ document: SourceDocument, _ reason: Reason, at offset: Int = 0) {
         let bytes = document.bytes
         self.init(
@@ -46,7 +50,7 @@ extension SourceFault {
 }
 
 extension SourceFault.Reason: CustomStringConvertible {
-    /// Without any of the document's values: safe to log.
+    /// Has no values of the document: safe to log.
     package var description: String {
         switch self {
         case .json(let reason): JSONFault(reason, at: 0).description

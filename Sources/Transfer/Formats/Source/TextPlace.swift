@@ -4,13 +4,15 @@ package struct TextPlace: Equatable, Sendable {
     package private(set) var line = 1
     /// Counts from 1, in Unicode scalars.
     package private(set) var column = 1
+    /// Counts from 0.
     package private(set) var byteOffset = 0
 
+    /// The beginning of a text.
     package init() {}
 
-    /// Goes to the end of `text`, which begins here.
+    /// Moves to the end of `text`, which must begin here.
     ///
-    /// Eight bytes a step while there is no line feed among them: every document is gone over once.
+    /// Eight bytes per step if they have no line feed, because this runs over every document.
     mutating func advance(over text: Span<UInt8>) {
         let bytes = text.bytes
         var at = 0
@@ -47,7 +49,7 @@ package struct TextPlace: Equatable, Sendable {
         }
     }
 
-    /// The place behind a byte order mark, which is no part of the text: it has no column.
+    /// Moves past a byte order mark, which has no column.
     mutating func advanceOverMark() { byteOffset += 3 }
 }
 
@@ -66,7 +68,7 @@ extension UInt64 {
         return (difference &- 0x0101_0101_0101_0101) & ~difference & Self.highs != 0
     }
 
-    /// How many of the eight bytes do not go on with a scalar of UTF-8: all but `10xxxxxx`.
+    /// How many of the eight bytes begin a UTF-8 scalar: all but `10xxxxxx`.
     @inline(__always)
     fileprivate var scalarStarts: Int {
         self & Self.highs == 0 ? 8 : 8 &- (self & ~(self &<< 1) & Self.highs).nonzeroBitCount

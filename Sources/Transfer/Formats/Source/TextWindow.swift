@@ -1,20 +1,20 @@
 internal import LosslessJSON
 
-/// The part of an input that is being looked at: what has come and is not done with.
+/// The part of an input that was read and not consumed yet.
 ///
-/// Offsets count from the first byte that is not done with.
+/// Offsets count from the first byte that is not consumed.
 struct TextWindow: ~Copyable {
-    /// From here on taking a document hands over the memory it stands in, instead of a copy.
+    /// Documents of at least this size are moved out of the buffer, not copied.
     private static let large = 1 << 20
 
     private var input: InputBytes
     private var bytes: [UInt8] = []
-    /// All before it is done with.
+    /// Everything before this offset is consumed.
     private var position = 0
-    /// The place of the first byte that is not done with.
+    /// The place of the first byte that is not consumed.
     private(set) var place = TextPlace()
     private var isAtEnd = false
-    /// What ended the input before its end.
+    /// The error that ended the input early.
     private var failure: SourceError.Reason?
 
     init(_ input: consuming InputBytes) { self.input = input }
@@ -24,7 +24,7 @@ struct TextWindow: ~Copyable {
 
     subscript(offset: Int) -> UInt8 { bytes[position + offset] }
 
-    /// Waits for more. False if there is none: see ``finish()``.
+    /// Blocks until there is more input. False if there is none: then call ``finish(leaving:)``.
     mutating func fill() -> Bool {
         guard !isAtEnd else { return false }
         if position > 0 {
@@ -40,9 +40,9 @@ struct TextWindow: ~Copyable {
         return bytes.count > count
     }
 
-    /// To be called where there is no more. Throws if that is not the input's own end.
+    /// Call when there is no more input. Throws if an error ended it.
     ///
-    /// - Parameter broken: What is left of the last document.
+    /// - Parameter broken: The incomplete last document.
     func finish(leaving broken: SourceFault? = nil) throws(SourceError) {
         if let failure { throw SourceError(failure, at: place, broken: broken) }
     }
@@ -52,7 +52,7 @@ struct TextWindow: ~Copyable {
         body(bytes.span.extracting(position..<position + min(limit, count)))
     }
 
-    /// - Returns: The offset behind the value.
+    /// - Returns: The offset after the value.
     func scan(into tape: inout JSONTape, upTo limit: Int = .max, from start: Int = 0) throws(JSONFault) -> Int {
         try tape.scanValue(in: bytes.span.extracting(position..<position + min(limit, count)), from: start)
     }
@@ -72,7 +72,7 @@ struct TextWindow: ~Copyable {
         position += count
     }
 
-    /// The next `count` bytes, which are done with then.
+    /// Consumes and returns the next `count` bytes.
     mutating func take(_ count: Int) -> [UInt8] {
         place = place(of: count)
         let end = position + count
@@ -88,7 +88,7 @@ struct TextWindow: ~Copyable {
         return bytes
     }
 
-    /// Drops JSON's white space. Returns the byte behind it; nil at the end.
+    /// Drops JSON's white space. Returns the byte after it, not consumed; nil at the end.
     mutating func skipWhitespace() -> UInt8? {
         while true {
             let next = LosslessJSON.skipWhitespace(bytes.span, from: position)
@@ -98,7 +98,7 @@ struct TextWindow: ~Copyable {
         }
     }
 
-    /// Drops a byte order mark: editors put it at the beginning of a file.
+    /// Drops a byte order mark, which editors put at the beginning of a file.
     mutating func skipMark() {
         while count < 3, fill() {}
         guard bytes[position...].starts(with: [0xEF, 0xBB, 0xBF]) else { return }

@@ -1,21 +1,21 @@
 internal import LosslessJSON
 
-/// Reads the JSON value at the beginning of a window, however long it takes to come.
+/// Reads the JSON value at the beginning of a window, in however many pieces it arrives.
 struct ValueReader {
     enum Outcome {
         case value(JSONTape, end: Int)
-        /// The offset of a value that the input cuts off is the window's end.
+        /// For a value cut off by the end of the input, the offset is the window's end.
         case fault(JSONFault)
     }
 
-    /// Bytes that a value may have.
+    /// The most bytes of a value.
     let limit: Int
-    /// Nodes of the last value: documents of one input are alike.
+    /// Number of nodes of the last value: documents of one input are similar.
     private var expectedNodes = 32
 
     init(limit: Int) { self.limit = limit }
 
-    /// Does not depend on the pieces in which the value comes.
+    /// The result does not depend on how the value is split into pieces.
     mutating func read(_ window: inout TextWindow) -> Outcome {
         var frame: BracketFrame?
         var tape = JSONTape(minimumCapacity: expectedNodes)
@@ -23,7 +23,7 @@ struct ValueReader {
             let scanned = min(window.count, limit)
             do throws(JSONFault) {
                 let end = try window.scan(into: &tape, upTo: limit)
-                // A number may go on with what comes next.
+                // A number may continue in the next piece.
                 if end < scanned || tape.kind(of: 0) >= .string || !window.fill() {
                     expectedNodes = min(tape.count, 1 << 16)
                     return .value(tape, end: end)
@@ -41,9 +41,9 @@ struct ValueReader {
         }
     }
 
-    /// Reads on until the value may be complete, or until so much has come that a fault in it should be looked for.
+    /// Reads until the value may be complete, or until the window has doubled, so that an error in it is found in time.
     ///
-    /// - Returns: False if nothing comes any more.
+    /// - Returns: False at the end of the input.
     private static func waitForEnd(
         _ frame: inout BracketFrame, in window: inout TextWindow, scanned: Int, limit: Int
     ) -> Bool {

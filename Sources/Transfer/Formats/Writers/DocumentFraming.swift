@@ -1,37 +1,37 @@
 internal import Foundation
 
-/// What stands between documents: a line each, alone or as the elements of an array.
+/// Separators between documents: one per line, alone or as the elements of an array.
 ///
-/// An array is JSON only with ``closing`` behind it.
+/// An array is valid JSON only after ``closing`` is written.
 package struct DocumentFraming: Sendable {
     let isArray: Bool
     private(set) var count: Int
 
-    /// - Parameter count: Documents that are there already.
+    /// - Parameter count: How many documents were written before.
     package init(isArray: Bool, count: Int = 0) {
         self.isArray = isArray
         self.count = count
     }
 
-    /// Appends a whole document: its bytes as they are, but for line breaks.
+    /// Appends a whole document with its bytes, on one line.
     package mutating func write(_ document: ArraySlice<UInt8>, to output: inout [UInt8]) {
         begin(&output)
         output.appendOnOneLine(document)
         end(&output)
     }
 
-    /// What goes before the next document.
+    /// Appends the separator before the next document.
     mutating func begin(_ output: inout [UInt8]) {
         if isArray { output.append(contentsOf: count == 0 ? "[\n".utf8 : ",\n".utf8) }
         count += 1
     }
 
-    /// What goes behind it.
+    /// Appends the end of a document.
     func end(_ output: inout [UInt8]) {
         if !isArray { output.append(UInt8(ascii: "\n")) }
     }
 
-    /// What goes behind the last.
+    /// What follows the last document; empty unless it is an array.
     package var closing: [UInt8] {
         guard isArray else { return [] }
         return Array(count == 0 ? "[\n]\n".utf8 : "\n]\n".utf8)
@@ -39,8 +39,8 @@ package struct DocumentFraming: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends a document, or a part of it, as it is, but for line breaks, which can only stand between its parts: they
-    /// become spaces.
+    /// Appends a document or a part of it, with line breaks replaced by spaces. In JSON they can only be between
+    /// tokens.
     mutating func appendOnOneLine(_ document: ArraySlice<UInt8>) {
         let start = count
         append(contentsOf: document)

@@ -1,25 +1,25 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What importing a document changes in the attachments that are there.
+/// Compares the attachments of an imported document with those that the gateway has.
 struct AttachmentComparison: Sendable {
     struct Result: Sendable {
-        /// Those that the document is to have: new ones with their bytes, others as stubs.
+        /// The attachments that the document will have: new ones with their bytes, the others as stubs.
         var written: [ImportAttachment] = []
-        /// What changes, one operation for each attachment.
+        /// The changes, one operation per attachment.
         var operations: [JSONPatch.Operation] = []
     }
 
     let document: ImportDocument
     let current: JSONText
-    /// Attachments that the document does not name stay.
+    /// Whether attachments that the document does not name stay.
     let keepsOthers: Bool
     let reading: AttachmentReading
     let dialect: GatewayDialect
-    /// Reads what is there, where nothing else tells whether it is the same; nil if it can't be read.
+    /// Reads the gateway's attachment if its digest can't decide; nil if it can't be read.
     let digestOfCurrent: @Sendable (_ name: String) async throws -> AttachmentDigest?
 
-    /// - Throws: ``AttachmentFault`` if one comes without its bytes and is not there.
+    /// - Throws: ``AttachmentFault`` if an attachment has no bytes and the gateway does not have it.
     func run() async throws -> Result {
         var result = Result()
         var present = try ImportAttachment.all(of: current.root, store: nil)
@@ -60,7 +60,7 @@ struct AttachmentComparison: Sendable {
             attachment.encoding == old.encoding
         else { return false }
         if digest.description == old.digest { return true }
-        // Nobody else has the compressed bytes that the digest is of.
+        // The digest is of bytes that only CouchDB compressed, so it can't be computed here.
         guard dialect.compressesAttachments, old.isTextual else { return false }
         return try await digestOfCurrent(old.name) == digest
     }

@@ -3,7 +3,7 @@ internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Reads the bytes of attachments: from the folder of an export, or out of the document. On a thread of its own.
+/// Reads the bytes of attachments from an export's folder or from the document, on a thread of its own.
 actor AttachmentReading {
     private let executor = BlockingExecutor("changebot.attachments")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -15,22 +15,22 @@ actor AttachmentReading {
 
     init(_ store: AttachmentStore?) { self.store = store }
 
-    /// All of a file as base64, made piece by piece.
+    /// A whole file as base64.
     ///
-    /// - Throws: ``AttachmentFault`` if the bytes are not those that the file is named after.
+    /// - Throws: ``AttachmentFault`` if the bytes don't match the digest in the file's name.
     func base64(of body: AttachmentBody, _ name: String) throws(AttachmentFault) -> [UInt8] {
         var text: [UInt8] = []
-        // A file without end, or with holes, is not made room for at once.
+        // Don't reserve everything for a sparse or endless file.
         text.reserveCapacity((min(body.byteCount, 1 << 30) + 2) / 3 * 4)
         var encoder = Base64Encoder()
         try read(body, name) { text += encoder.encode($0) }
         return text + encoder.finish()
     }
 
-    /// The same for the text that is packed in it.
+    /// The base64 of the decompressed bytes.
     ///
     /// - Parameter base64: Digits and padding, on one line.
-    /// - Throws: ``AttachmentFault`` if it is not packed, or has more than any gateway keeps.
+    /// - Throws: ``AttachmentFault`` if it is not gzip, or larger than any gateway stores.
     func unpacked(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
         do throws(GzipFault) {
             let packed = InlineBase64.bytes(of: base64.span)
@@ -40,7 +40,7 @@ actor AttachmentReading {
         }
     }
 
-    /// The digest that the gateway knows an attachment by; nil if its bytes are not here.
+    /// The attachment's digest as the gateway computes it; nil if its bytes are not available.
     func digest(
         of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
     ) throws(AttachmentFault) -> (digest: AttachmentDigest, byteCount: Int)? {
@@ -56,7 +56,7 @@ actor AttachmentReading {
         }
     }
 
-    /// A new attachment as the gateway will tell of it: `{"content_type":…,"digest":…,"length":…}`.
+    /// A new attachment as the gateway will describe it: `{"content_type":…,"digest":…,"length":…}`.
     func description(
         of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
     ) throws(AttachmentFault) -> [UInt8] {
@@ -72,7 +72,7 @@ actor AttachmentReading {
         return writer.bytes
     }
 
-    /// The digest of a file, once its bytes have turned out to be those that it is named after.
+    /// The gateway's digest of a file. Also checks that the bytes match the digest in the file's name.
     func fileDigest(
         of body: AttachmentBody, _ name: String, for dialect: GatewayDialect
     ) throws(AttachmentFault) -> AttachmentDigest {
@@ -81,7 +81,7 @@ actor AttachmentReading {
         return digest.digest()
     }
 
-    /// Makes the bytes of a file while they are sent. They were checked before.
+    /// Reads a file while it is sent. Its bytes must have been checked before.
     nonisolated func source(of body: AttachmentBody) -> ByteSource {
         let reading = StreamedFile(store.map { "\($0.path)/\(body.file)" } ?? "")
         return ByteSource(count: body.byteCount) { try await reading.next() }

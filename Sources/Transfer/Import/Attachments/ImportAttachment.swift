@@ -1,45 +1,45 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// An attachment of a document that is imported.
+/// An attachment of an imported document.
 struct ImportAttachment: Sendable {
     enum Body: Sendable, Equatable {
         /// Base64 in the document.
         case inline(InlineBase64)
-        /// A file of the folder.
+        /// A file in the folder of attachments.
         case file(AttachmentBody)
-        /// Not at hand: if the gateway has not the same one already, the document can't be written.
+        /// The bytes are not available. The document can be written only if the gateway has the same attachment.
         case stub(MissingBytes)
-        /// A merge takes it away.
+        /// Null: a merge removes it.
         case removed
     }
 
     let name: String
     let contentType: String?
-    /// What stands for the type is no text.
+    /// The content type is neither a string nor null.
     let hasBadType: Bool
     let revisionPosition: Int?
     let digest: String?
-    /// Of the bytes that are stored: packed ones if there is an ``encoding``.
+    /// Length of the stored bytes, which are compressed if there is an ``encoding``.
     let byteCount: Int?
-    /// `gzip` if a Sync Gateway keeps the attachment packed.
+    /// `gzip` if a Sync Gateway stores the attachment compressed.
     let encoding: String?
     let body: Body
 
-    /// Whether the bytes are not at hand.
+    /// Whether the bytes are not available.
     var isStub: Bool { missingBytes != nil }
 
-    /// Why the bytes are not at hand; nil if they are.
+    /// Why the bytes are not available; nil if they are.
     var missingBytes: MissingBytes? { if case .stub(let missing) = body { missing } else { nil } }
 }
 
-/// Why the bytes of an attachment are not at hand.
+/// Why the bytes of an attachment are not available.
 enum MissingBytes: Sendable, Equatable {
     /// The document names no file for them.
     case notExported
-    /// They are in a file of an export's folder, and no folder was named or found.
+    /// They are in an export's folder, and no folder was given or found.
     case noFolder
-    /// The folder has not the file.
+    /// The file at this path is missing in the folder.
     case noFile(String)
 
     var reason: String {
@@ -69,7 +69,7 @@ struct AttachmentFault: Error {
 extension ImportAttachment {
     private static let membersName = Array("_attachments".utf8)
 
-    /// The attachments of a document; none if it has none.
+    /// The attachments of a document; empty if it has none.
     ///
     /// - Parameter store: The folder; nil if none was given.
     static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentFault) -> [ImportAttachment] {
@@ -107,8 +107,8 @@ extension ImportAttachment {
         }
     }
 
-    /// Finds the file of a stub. Only names that an export gives are taken: no other file can be reached. Without its file
-    /// it is a stub like others.
+    /// Finds the file of a stub. Only names that an export writes are accepted, so that no other file can be read. If
+    /// the file is missing, the attachment is an ordinary stub.
     private static func file(
         _ path: String, _ name: String, _ store: AttachmentStore?
     ) throws(AttachmentFault) -> Body {
@@ -122,19 +122,19 @@ extension ImportAttachment {
         return .file(AttachmentBody(byteCount: byteCount, sha256: sha256))
     }
 
-    /// In modes that keep nothing that is there.
+    /// The error for a stub in a mode that keeps no existing attachment.
     func bareStub(_ missing: MissingBytes) -> AttachmentFault {
         AttachmentFault(name, "\(missing.reason); \(missing.remedy)")
     }
 
-    /// The gateway has not the same one either.
+    /// The error for a stub if the gateway does not have the attachment either.
     var withoutBytes: AttachmentFault {
         let missing = missingBytes ?? .notExported
         return AttachmentFault(
             name, "\(missing.reason), and the gateway has not the same one; \(missing.remedy)")
     }
 
-    /// Whether it is so large that it should be sent while it is read.
+    /// Whether it is large enough to be streamed while it is read.
     func isStreamed(from limit: Int) -> Bool {
         guard mayBeStreamed else { return false }
         return switch body {
@@ -144,19 +144,19 @@ extension ImportAttachment {
         }
     }
 
-    /// That way of sending would give a type to one that has none, has no place for an encoding, and puts name and type
-    /// into a header.
+    /// Streaming uses `multipart/related`: it would add a missing type, can't carry an encoding, and puts name and type
+    /// into headers.
     var mayBeStreamed: Bool {
         guard let contentType, encoding == nil else { return false }
         return [name, contentType].allSatisfy { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
     }
 
-    /// Bytes that the body has in a request beyond those of the document.
+    /// Bytes that this attachment adds to a request, beyond those of the document.
     ///
-    /// - Parameter isStreamed: Whether what may be is sent while it is read.
+    /// - Parameter isStreamed: Whether attachments that can be streamed are.
     func addedByteCount(isStreamed: Bool) -> Int {
         guard case .file(let body) = body, !isStreamed || !mayBeStreamed else { return 0 }
-        // Beyond what any gateway takes there is no difference, and sums stay numbers.
+        // Sizes beyond any gateway's limit make no difference, and the cap keeps sums from overflowing.
         return (min(body.byteCount, 1 << 40) + 2) / 3 * 4
     }
 }

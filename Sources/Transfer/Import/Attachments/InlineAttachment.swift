@@ -1,9 +1,8 @@
 internal import GatewayClient
 
-/// The bytes of an attachment that stand in a document as base64, made piece by piece: the text is there already, and
-/// should not be in memory again.
+/// An attachment that is base64 in a document, decoded piece by piece so that memory does not hold it twice.
 struct InlineAttachment: Sendable {
-    /// Characters of base64.
+    /// In base64 characters.
     private static let pieceSize = 128 << 10
 
     private let document: [UInt8]
@@ -17,19 +16,19 @@ struct InlineAttachment: Sendable {
 
     var byteCount: Int { base64.byteCount }
 
-    /// Calls `take` with all bytes, one piece after the other.
+    /// Calls `take` with all bytes, piece by piece.
     func forEachPiece(_ take: ([UInt8]) -> Void) {
         var at = base64.content.lowerBound
         while let piece = piece(from: &at) { take(piece) }
     }
 
-    /// The same bytes, made while they are sent.
+    /// The same bytes, decoded while they are sent.
     var source: ByteSource {
         let reading = Reading(self)
         return ByteSource(count: byteCount) { await reading.next() }
     }
 
-    /// The bytes from a place in the text on, which is moved behind them; nil at the end. Pieces are whole groups of four
+    /// The next bytes from `at`, which moves past them; nil at the end. A piece is made of whole groups of four
     /// characters, whatever escapes and white space are between them.
     private func piece(from at: inout Int) -> [UInt8]? {
         let end = base64.content.upperBound
@@ -47,7 +46,7 @@ struct InlineAttachment: Sendable {
         return text.isEmpty ? nil : InlineBase64.bytes(of: text.span)
     }
 
-    /// How far the text has been read. One task does.
+    /// How far the text was read. For a single task.
     private actor Reading {
         private let attachment: InlineAttachment
         private var place: Int

@@ -2,7 +2,7 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import TodoData
 
-/// Decides whether a document can be written at all, before anybody is asked.
+/// Decides without the gateway whether a document can be written.
 struct DocumentAdmission: Sendable {
     private static let idName = Array("_id".utf8)
     private static let revisionName = Array("_rev".utf8)
@@ -11,7 +11,7 @@ struct DocumentAdmission: Sendable {
     let mode: ImportMode
     let schema: ImportSettings.Schema?
     let dialect: GatewayDialect
-    /// Of the keyspace that is written to; nil for the default one.
+    /// The target's collection; nil for the default one.
     let collection: String?
     let store: AttachmentStore?
     let streamedFrom: Int
@@ -36,7 +36,7 @@ struct DocumentAdmission: Sendable {
         }
     }
 
-    /// Where a document comes among all: those that others refer to before them.
+    /// In which pass a document is written: documents that others refer to come first.
     func order(_ document: ImportDocument) -> Int {
         schema == nil ? 0 : TodoSchema.order(document.text.root, collection: collection)
     }
@@ -99,7 +99,7 @@ struct DocumentAdmission: Sendable {
             byteCount: attachments.reduce(text.bytes.count) { $0 + $1.addedByteCount(isStreamed: isStreamed) })
     }
 
-    /// All that is wrong with it, on one line.
+    /// Throws with all violations of the schema, on one line.
     private func check(_ document: JSONValue) throws(Refusal) {
         guard schema != nil, mode != .delete else { return }
         let violations = TodoSchema.check(document, collection: collection)
@@ -108,7 +108,7 @@ struct DocumentAdmission: Sendable {
         }
     }
 
-    /// CouchDB takes no members with an underscore but its own; Sync Gateway keeps others.
+    /// CouchDB refuses unknown members that begin with an underscore; Sync Gateway keeps them.
     private func checkMembers(_ document: JSONValue) throws(Refusal) {
         guard mode != .delete, let accepted = VersionMembers.accepted(by: dialect) else { return }
         for member in document.members {
@@ -120,7 +120,7 @@ struct DocumentAdmission: Sendable {
         }
     }
 
-    /// What can only be kept where it is there already.
+    /// Refuses attachments that this mode can't write, such as stubs that can only be kept where they exist.
     private func check(_ attachment: ImportAttachment) throws(Refusal) {
         if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
         if attachment.hasBadType {

@@ -1,35 +1,35 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// A document that can be written, as far as can be told without the gateway.
+/// A document that can be written, as far as can be told without asking the gateway.
 struct ImportDocument: Sendable {
     let origin: ImportOrigin
     let id: DocumentID
-    /// With its `_id`; whatever version it names counts in ``ImportMode/restore`` only.
+    /// Includes `_id`. Its version members count only in ``ImportMode/restore``.
     let text: JSONText
-    /// Its own; a restore needs it.
+    /// Its `_rev`; never nil in a restore.
     let revision: RevisionID?
     let isDeletion: Bool
     let attachments: [ImportAttachment]
-    /// A mapping makes it of several documents: that it is there already is no conflict.
+    /// Made by a mapping, which may make it from several documents; so it is no conflict if it exists.
     let isShared: Bool
-    /// It is sent alone, its attachments while they are read.
+    /// It is sent in a request of its own, and its attachments are streamed.
     let isStreamed: Bool
-    /// Bytes that a request has for it.
+    /// Bytes that it adds to a request.
     let byteCount: Int
 
-    /// Whether an attachment comes without its bytes: the document can only keep one that the gateway has.
+    /// Whether an attachment has no bytes, so that the gateway must have it.
     var hasBareStubs: Bool { attachments.contains { $0.isStub } }
 }
 
-/// Members that say which version of a document this is. They are the gateway's.
+/// Members that describe the version of a document. They belong to the gateway.
 enum VersionMembers {
-    /// What the gateway makes anew for each revision.
+    /// Members that the gateway generates for each revision.
     static let written: Set<[UInt8]> = made.union([Array("_rev".utf8), Array("_revisions".utf8)])
-    /// What no gateway takes, not even together with a revision of its own.
+    /// Members that no gateway accepts, not even in a restore.
     static let made = Set(
         ["_cv", "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_attachments"].map { Array($0.utf8) })
-    /// Those that begin with `_` and that the server accepts; nil if it accepts any.
+    /// The members beginning with `_` that the server accepts; nil if it accepts any.
     static func accepted(by dialect: GatewayDialect) -> Set<[UInt8]>? {
         switch dialect {
         case .syncGateway: nil
@@ -37,29 +37,29 @@ enum VersionMembers {
         }
     }
 
-    /// Further ones that CouchDB knows (3.5, `couch_doc.erl`).
+    /// Others that CouchDB accepts (3.5, `couch_doc.erl`).
     private static let couchDB = Set(
         [
             "_id", "_deleted", "_replication_state", "_replication_state_time", "_replication_state_reason",
             "_replication_id", "_replication_stats",
         ].map { Array($0.utf8) })
-    /// What is no difference between two documents.
+    /// Members that are ignored when documents are compared.
     static let names: Set<String> = Set(written.map { String(decoding: $0, as: UTF8.self) }).union(["_id", "_deleted"])
 }
 
-/// The body of a document as a request has it: in pieces, so that what is large need not be copied.
+/// The body of a document in a request, in segments so that large parts need not be copied.
 struct ImportBody {
     private(set) var segments: [[UInt8]] = []
     private var open: [UInt8] = []
     private var hasMembers = false
 
-    /// A body that is written down already.
+    /// A finished body.
     init(_ bytes: [UInt8]) { segments = [bytes] }
 
     /// - Parameters:
-    ///   - leftOut: Members of the document that are not written. `_attachments` should be among them.
-    ///   - revision: The one to be replaced.
-    ///   - attachments: As they are written; none: there is no such member.
+    ///   - leftOut: Members of the document to leave out. Should include `_attachments`.
+    ///   - revision: The revision to replace; nil for none.
+    ///   - attachments: If empty, there is no `_attachments`.
     init(
         _ document: JSONText, leavingOut leftOut: Set<[UInt8]>, revision: RevisionID? = nil,
         attachments: [WrittenAttachment] = []
@@ -93,7 +93,7 @@ struct ImportBody {
         open = []
     }
 
-    /// Whether a member that begins with `_` and is not `_id` has this name.
+    /// Whether the name begins with `_` and is not `_id`.
     private static func isOfGateway(_ name: Span<UInt8>) -> Bool {
         guard name.count > 0, name[0] == UInt8(ascii: "_") else { return false }
         return !(name.count == 3 && name[1] == UInt8(ascii: "i") && name[2] == UInt8(ascii: "d"))
@@ -121,10 +121,10 @@ struct ImportBody {
     }
 }
 
-/// An attachment as it stands in the body of a request.
+/// An attachment as written in a request's body.
 struct WrittenAttachment: Sendable {
     let name: String
-    /// All of its value; up to the quote before ``data`` if there is some.
+    /// Its whole value; if there is ``data``, only up to the quote before it.
     let head: [UInt8]
     /// Base64.
     let data: [UInt8]?

@@ -1,12 +1,12 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What of the input a document came from.
+/// The part of the input that a document came from.
 struct ImportOrigin: Sendable {
     enum Source: Sendable {
-        /// JSON, or what was meant to be.
+        /// JSON, or text meant to be JSON.
         case json([UInt8])
-        /// The row of a table; the header names its columns.
+        /// The row of a table, with the table's header.
         case row([UInt8], header: [UInt8])
 
         init(_ bytes: [UInt8], header: [UInt8]?) {
@@ -20,14 +20,14 @@ struct ImportOrigin: Sendable {
         }
     }
 
-    /// Counts documents of the input, broken ones too, from 0.
+    /// Position among the documents of the input, broken ones included, from 0.
     let ordinal: Int
-    /// Counts from 1.
+    /// From 1.
     let line: Int
     let source: Source
 }
 
-/// A document of an import: ready to be written, or refused already.
+/// A document of an import: ready to be written, or already refused.
 enum ImportEntry: Sendable {
     case document(ImportDocument)
     case refused(ImportOrigin, id: DocumentID?, reason: String)
@@ -39,7 +39,7 @@ enum ImportEntry: Sendable {
         }
     }
 
-    /// Whether it says that a document is deleted.
+    /// Whether it is a tombstone.
     var isDeletion: Bool {
         if case .document(let document) = self { document.isDeletion } else { false }
     }
@@ -51,7 +51,7 @@ enum ImportEntry: Sendable {
         }
     }
 
-    /// Bytes that a request has for it.
+    /// Bytes that it adds to a request; for a refused one, those of its input.
     var byteCount: Int {
         switch self {
         case .document(let document): document.byteCount

@@ -2,12 +2,12 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Takes in what became of batches, in their order, and remembers how far the import is. On a thread of its own: writing
-/// and syncing block.
+/// Records the outcomes of batches in order and saves the progress. Runs on a thread of its own, because writing and
+/// syncing block.
 ///
-/// Rejected documents are on the disk before the progress tells of them; a run that is killed at any instant is gone on
-/// with from the last save, and what the files hold behind that is cut off. What is saved is never within a document of
-/// the input: of what a mapping makes of it, some would be counted and rejected twice.
+/// Rejected documents are on disk before the progress mentions them. If the run is killed, the next one resumes from
+/// the last save and cuts off what the files have after it. A save is never in the middle of a document of the input:
+/// otherwise some of what a mapping makes of it would be counted and rejected twice.
 actor ImportJournal {
     private let executor = BlockingExecutor("changebot.import")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -18,15 +18,15 @@ actor ImportJournal {
     private let report: ImportReport
     private let logger: Logger
     private(set) var progress: ImportProgress
-    /// Where the next run may begin.
+    /// The last state from which a run can resume.
     private var resumable: ImportProgress
     private var savedAt = ContinuousClock.now
-    /// Finished batches that wait for one before them.
+    /// Finished batches that wait for an earlier one.
     private var waiting: [Int: SettledBatch] = [:]
     private var next = 0
     private var messages = RepeatedMessages(last: "further rejected documents are not logged individually")
 
-    /// - Parameter path: Where the progress is kept; nil: nowhere.
+    /// - Parameter path: The progress file; nil to save nothing.
     init(
         _ progress: ImportProgress, at path: String?, rejects: sending RejectFiles?, settings: ImportSettings,
         report: ImportReport, logger: Logger
@@ -38,13 +38,13 @@ actor ImportJournal {
         self.settings = settings
         self.report = report
         self.logger = logger
-        // Before anything is written: whoever goes on must know that something may have been.
+        // Before anything is written, so that a resumed run knows that something may have been.
         if let path { try WholeFile.write(progress.json, to: path) }
         report.take(progress)
     }
 
-    /// - Returns: How many batches of this pass have been taken in, each with all before it.
-    /// - Throws: ``TransferError``, `RunFailure` if too much was rejected.
+    /// - Returns: How many batches of this pass are recorded, without gaps.
+    /// - Throws: ``TransferError``; `RunFailure` if too many documents were rejected.
     func settle(_ batch: SettledBatch) throws -> Int {
         waiting[batch.number] = batch
         while let batch = waiting.removeValue(forKey: next) {
@@ -86,14 +86,14 @@ actor ImportJournal {
             ])
     }
 
-    /// - Throws: `RunFailure` if too much was rejected.
+    /// - Throws: `RunFailure` if too many documents were rejected.
     func check(isFinal: Bool) throws {
         let failures = report.failures
         guard let limit = settings.errorLimit, limit.isExceeded(by: failures, isFinal: isFinal) else { return }
         throw RunFailure(limit, failures)
     }
 
-    /// The next pass begins; batches are counted anew.
+    /// Begins a pass; batches are numbered from 0 again.
     func begin(pass: Int) throws(TransferError) {
         if progress.pass != pass {
             progress.pass = pass
@@ -111,15 +111,15 @@ actor ImportJournal {
         if let path { try WholeFile.write(resumable.json, to: path) }
     }
 
-    /// The input can't be read to its end, and all that came of it has been settled. If that was nothing, nobody needs to
-    /// go on.
+    /// Call when the input could not be read to its end and everything from it is settled. Removes the progress file if
+    /// nothing was read, because there is nothing to resume.
     func end() throws(TransferError) {
         guard progress.pass == 0, progress.items == 0 else { return }
         try rejects?.save()
         if let path { WholeFile.remove(path) }
     }
 
-    /// Nobody needs to go on with this import any more.
+    /// Call at the end of a complete import: removes the progress file.
     func complete() throws(TransferError) {
         try rejects?.complete()
         if let path { WholeFile.remove(path) }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Keeps other imports away from a progress file, until this one lets go or ends, however it does: a file `FILE.lock`
-/// beside it, gone afterwards.
+/// Locks a progress file against other imports until it is released or the process ends. Uses a file `FILE.lock` beside
+/// it, which is removed afterwards.
 final class ImportLock {
     private let path: String
     private let descriptor: Int32
@@ -21,7 +21,7 @@ final class ImportLock {
                     "another import keeps its progress in \(progressPath); wait for it, or name another --progress-file"
                 )
             }
-            // One that has just ended may have taken the file away.
+            // An import that just ended may have removed the file.
             if Self.isSame(descriptor, path) {
                 self.descriptor = descriptor
                 return
@@ -37,7 +37,7 @@ final class ImportLock {
     }
 
     deinit {
-        // One that holds something is not ours.
+        // A file with content is not ours.
         var information = stat()
         if fstat(descriptor, &information) == 0, information.st_size == 0 { unlink(path) }
         close(descriptor)

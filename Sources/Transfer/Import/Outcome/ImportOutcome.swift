@@ -1,29 +1,34 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What became of one document, or would become of it.
+/// The outcome for one document; in a dry run, the expected one.
 enum ImportOutcome: Sendable, Equatable {
     case inserted
-    /// The JSON Patch that leads from what was there to what is; empty where nobody asked.
+    /// The JSON Patch from the old to the new document; empty unless it is a dry run.
     case changed([UInt8])
     case deleted
-    /// It was there already as it should be.
+    /// The gateway had an equivalent document.
     case unchanged
     case rejected(reason: String)
 }
 
-/// What became of the documents so far.
+/// How many documents had each outcome so far.
 package struct ImportCounts: Sendable, Equatable {
+    /// Documents that did not exist before; in a restore, tombstones too.
     package var inserted = 0
     /// Replaced, patched or deleted.
     package var changed = 0
-    /// Of those inserted or changed: how many are tombstones.
+    /// How many of those inserted or changed are tombstones.
     package var deleted = 0
+    /// Documents that the gateway had already in an equivalent form; they were not written.
     package var unchanged = 0
+    /// Documents that were not written: not valid, in conflict, or refused by the gateway.
     package var rejected = 0
 
+    /// All zero.
     package init() {}
 
+    /// All documents that have an outcome. ``deleted`` is not added, because it is a part of the others.
     package var settled: Int { inserted + changed + unchanged + rejected }
 
     /// - Parameter isDeletion: Whether the document of the input is a tombstone.
@@ -43,9 +48,9 @@ package struct ImportCounts: Sendable, Equatable {
 }
 
 extension ImportOutcome {
-    /// What a dry run says of a document, on one line without a line feed.
+    /// What a dry run prints for a document, on one line without a line feed.
     ///
-    /// - Parameter document: What would be written, where that is to be shown.
+    /// - Parameter document: What would be written, if that is to be shown.
     func preview(of entry: ImportEntry, document: [UInt8]?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// By what an import is known again: going on with another input, or into another keyspace, would lose documents.
+/// What identifies an import: resuming with another input or into another keyspace would lose documents.
 struct ImportIdentity: Sendable, Equatable {
     struct Input: Sendable, Equatable {
-        /// Bytes of the input.
+        /// Size of the input in bytes; 0 if it is not a regular file.
         let size: Int
-        /// When it was changed last, in nanoseconds since 1970.
+        /// Time of the last change, in nanoseconds since 1970.
         let changed: Int
-        /// SHA-256 of its beginning.
+        /// SHA-256 of its first MiB.
         let head: String
     }
 
@@ -19,16 +19,16 @@ struct ImportIdentity: Sendable, Equatable {
     let mapping: String?
     let schema: ImportSettings.Schema?
     let selector: String?
-    /// How the input was to be read; nil in files of earlier versions, which do not tell.
+    /// How the input is read; nil from files of earlier versions.
     var reading: Reading?
 
     struct Reading: Sendable, Equatable {
-        /// Nil: what the name or the content of the input says.
+        /// Nil if it is detected from the name or the content.
         let format: InputFormat?
         let delimiter: CSVDelimiter
     }
 
-    /// What is another than it was; nil if nothing is.
+    /// What differs, for a message; nil if nothing does.
     func objection(to other: ImportIdentity) -> String? {
         if input != other.input { return "the input has changed since" }
         if target != other.target { return "it went to \(target)" }
@@ -44,18 +44,18 @@ struct ImportIdentity: Sendable, Equatable {
     }
 }
 
-/// How far an import is. What it tells of is done, and on the disk.
+/// The progress of an import. Everything in it is done and on disk.
 struct ImportProgress: Sendable, Equatable {
     let identity: ImportIdentity
-    /// What programs of the mapping know as `$now`: the same time in every run.
+    /// `$now` in programs of the mapping: the same in every run of this import.
     let now: Int
-    /// Of the database, when the import began.
+    /// State of the database when the import began.
     var database = DatabaseState()
-    /// How often the input was gone through before.
+    /// Passes completed before this one.
     var pass = 0
-    /// Documents of the input that this pass is done with.
+    /// Documents of the input that this pass has finished.
     var items = 0
-    /// What was counted of the input.
+    /// Counts of the documents that were read.
     var input = InputCounts()
     var counts = ImportCounts()
     var rejects = RejectFiles.SavePoint()
@@ -92,7 +92,7 @@ struct ImportProgress: Sendable, Equatable {
         self.now = now
     }
 
-    /// Nil if this is no such file.
+    /// Nil if this is not a valid progress file.
     init?(_ bytes: [UInt8]) {
         guard let root = try? JSONText(bytes).root, root["changebot"]?.string == "import-progress",
             root["version"]?.integer == 1, let size = root["size"]?.integer, let changed = root["modified"]?.integer,
@@ -107,7 +107,7 @@ struct ImportProgress: Sendable, Equatable {
             selector: root["selector"]?.string, reading: ImportIdentity.Reading(root))
         self.now = now
         database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.count)
-        // Files of earlier versions do not have it.
+        // Missing in files of earlier versions.
         if let deleted = root["deleted"] {
             guard let count = deleted.count else { return nil }
             counts.deleted = count
@@ -120,7 +120,8 @@ struct ImportProgress: Sendable, Equatable {
         }
     }
 
-    /// - Throws: ``TransferError``: `.occupied` if there is a file that no import has left. It would be lost.
+    /// - Throws: ``TransferError``: `.occupied` if there is a file that is not a progress file and would be
+    ///   overwritten.
     static func check(_ path: String) throws(TransferError) {
         guard let bytes = try WholeFile.read(path, limit: 1 << 20, whole: false), !bytes.isEmpty else { return }
         guard (try? JSONText(bytes).root)?["changebot"]?.string == "import-progress" else {
@@ -148,7 +149,7 @@ extension ImportIdentity.Reading {
 }
 
 extension ImportProgress {
-    /// By what is noticed that a database was made anew under an import.
+    /// What shows that a database was recreated during an import.
     struct DatabaseState: Sendable, Equatable {
         /// CouchDB's `instance_start_time`; nil elsewhere.
         var instance: String?
@@ -156,12 +157,12 @@ extension ImportProgress {
         var newest: Int?
     }
 
-    /// Why this database is not the one that was written to; nil if nothing speaks against it.
+    /// Why this is not the database that was written to; nil if there is no sign of that.
     func objection(to now: DatabaseState) -> String? {
         if let instance = database.instance, let other = now.instance, instance != other {
             return "the database was made anew since then"
         }
-        // Each write took a sequence.
+        // Each write takes at least one sequence.
         if let newest = database.newest, let other = now.newest {
             let (least, isBeyondAll) = newest.addingReportingOverflow(counts.inserted + counts.changed)
             if other < (isBeyondAll ? .max : least) { return "the database was reset since then" }

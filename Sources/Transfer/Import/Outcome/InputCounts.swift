@@ -1,22 +1,23 @@
 internal import LosslessJSON
 internal import Rules
 
-/// What documents of the input came to, before they are written.
+/// Counts of the documents that were read, before they are written.
 package struct InputCounts: Sendable, Equatable {
+    /// Documents of the input, broken ones included.
     package var documents = 0
-    /// Those that a rule of the mapping fired on, or would have but for a fault. Without a mapping: those that the selector
-    /// lets through.
+    /// Documents on which a rule of the mapping fired or failed. Without a mapping: those that the selector matches.
     package var matched = 0
     /// How often each rule of the mapping fired, by its name.
     package var rules: [String: Int] = [:]
 
+    /// All zero.
     package init() {}
 
-    /// One document.
+    /// The counts of one document.
     ///
     /// - Parameters:
-    ///   - mapped: What the mapping made of it; nil where there is none.
-    ///   - isLetThrough: Whether there is something to be written, or rejected.
+    ///   - mapped: The result of the mapping; nil if there is none.
+    ///   - isLetThrough: Whether there is something to write or to reject.
     init(_ mapped: MappingResult?, isLetThrough: Bool) {
         documents = 1
         guard let mapped else {
@@ -44,7 +45,7 @@ extension InputCounts {
         }
     }
 
-    /// Nil if this is none. Files of earlier versions only have `documents`.
+    /// Nil if this is not valid. Files of earlier versions only have `documents`.
     init?(_ value: JSONValue) {
         guard let documents = value["documents"]?.count else { return nil }
         self.documents = documents

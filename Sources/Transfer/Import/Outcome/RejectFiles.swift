@@ -1,10 +1,10 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The documents that could not be written, as they came: mended, they can be imported. JSON is a line each; rows of a
-/// table are a table again. Beside it, in `FILE.reasons`, why, as JSON: `{"line":12,"id":"…","reason":"…"}`.
+/// The files of rejected documents, which can be corrected and imported again. JSON is one document per line; rows of a
+/// table form a table again. `FILE.reasons` says why, as JSON lines: `{"line":12,"id":"…","reason":"…"}`.
 ///
-/// What was written is handed to the system at once; ``save()`` has it on the disk.
+/// Writes reach the system at once; ``save()`` makes them durable.
 final class RejectFiles {
     struct SavePoint: Sendable, Equatable {
         var documentBytes = 0
@@ -13,23 +13,23 @@ final class RejectFiles {
 
     private static let reasonsEnding = ".reasons"
     private static let partEnding = ".part"
-    /// How each reason begins.
+    /// The first bytes of each line of reasons.
     private static let beginning = Array(#"{"line":"#.utf8)
 
     private let path: String
-    /// Whether the files that were there are read still: new ones take their place at the end.
+    /// Whether the existing files are the input; then new ones replace them at the end.
     private let isReplacing: Bool
     private let documents: OpenFile
     private let reasons: OpenFile
     private(set) var reached = SavePoint()
-    /// The document of the input that was written last: several documents may have been made of one.
+    /// Ordinal of the last written document, which a mapping may have turned into several.
     private var lastOrdinal: Int?
 
     /// - Parameters:
-    ///   - input: What is imported. If it is the reject file itself, that stays as it is until ``complete()``.
-    ///   - point: What of an earlier run is kept.
-    /// - Throws: ``TransferError``: `.cannotCreate`, also if the file holds what was never rejected; `.locked`; `.foreign`
-    ///   if the files are shorter than they were.
+    ///   - input: The path of the input. If it is the reject file itself, that stays unchanged until ``complete()``.
+    ///   - point: How much of an earlier run's files to keep.
+    /// - Throws: ``TransferError``: `.cannotCreate`, also if the file has other content than rejected documents;
+    ///   `.locked`; `.foreign` if the files are shorter than `point`.
     init(_ path: String, input: String, from point: SavePoint) throws(TransferError) {
         let isOwn = WholeFile.exists(path + Self.reasonsEnding)
         if isOwn { try Self.check(reasons: path + Self.reasonsEnding) }
@@ -50,7 +50,7 @@ final class RejectFiles {
         try go(back: point)
     }
 
-    /// - Throws: ``TransferError``: `.cannotCreate` if the file holds something else than reasons.
+    /// - Throws: ``TransferError``: `.cannotCreate` if the file has other content than reasons.
     private static func check(reasons path: String) throws(TransferError) {
         let bytes = try WholeFile.read(path, limit: beginning.count, whole: false) ?? []
         guard zip(bytes, beginning).allSatisfy({ $0 == $1 }) else {
@@ -98,7 +98,7 @@ final class RejectFiles {
         reached.documentBytes += text.count
     }
 
-    /// Nothing more comes: the files are what they are called, and on the disk.
+    /// Call at the end: syncs the files and gives them their final names.
     func complete() throws(TransferError) {
         try save()
         guard isReplacing else { return }
@@ -106,7 +106,7 @@ final class RejectFiles {
         try WholeFile.rename(path + Self.partEnding, to: path)
     }
 
-    /// Returns once all that was written is on the disk.
+    /// Returns once everything written is on disk.
     func save() throws(TransferError) {
         try documents.sync()
         try reasons.sync()

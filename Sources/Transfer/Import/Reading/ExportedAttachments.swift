@@ -1,13 +1,13 @@
 internal import DocumentFlow
 internal import LosslessJSON
 
-/// Where an export's manifest says that its attachments are.
+/// The attachments of an export according to its manifest.
 struct ExportedAttachments {
-    /// As the export named it.
+    /// The folder as named at export time.
     let folder: String
-    /// Attachments whose bytes are in the folder.
+    /// How many attachments have their bytes in the folder.
     let count: Int
-    /// The export.
+    /// The path of the export.
     private let path: String
 
     /// Nil if the export has no folder of attachments.
@@ -20,10 +20,10 @@ struct ExportedAttachments {
         count = manifest["attachments"]?["bodies"]?.count ?? 0
     }
 
-    /// The folder; nil if there is none.
+    /// The folder's current path; nil if it is not found.
     var found: String? { AttachmentPlaces(folder, of: path).found }
 
-    /// Why an import that needs the folder can't begin.
+    /// The error of an import that needs the folder.
     var absence: TransferError {
         TransferError(
             .missing,
@@ -33,6 +33,6 @@ struct ExportedAttachments {
 }
 
 extension JSONValue {
-    /// A number of things or bytes in a file of ours: not negative, and small enough to be added to. Nil for others.
+    /// A count in one of our files: from 0 to 2^53, so that sums don't overflow. Nil for other values.
     var count: Int? { integer.flatMap { (0...1 << 53).contains($0) ? $0 : nil } }
 }

@@ -2,26 +2,26 @@ internal import Encodings
 internal import Foundation
 internal import Locking
 
-/// What was read at one go.
+/// The items of one read.
 struct InputChunk: Sendable {
     var items: [SourceItem] = []
-    /// Of the table that they are rows of.
+    /// The header row if the items are rows of a table.
     var header: [UInt8]?
-    /// How the documents are written down; nil as long as nothing tells.
+    /// The format; nil as long as it is not known.
     var format: InputFormat?
-    /// Why reading can't go on. What was read before is good.
+    /// Why reading can't continue; the items before it are valid.
     var failure: SourceError?
     var isAtEnd = false
-    /// Of the input, packed or not.
+    /// Bytes of the input read so far, compressed or not.
     var bytesRead = 0
 }
 
-/// Reads the input, as often as it is gone through. On a thread of its own: reading blocks.
+/// Reads the input, once per pass. Runs on a thread of its own, because reading blocks.
 actor ImportReader {
     private let executor = BlockingExecutor("changebot.input")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// What is read at one go.
+    /// Limits of one read.
     private static let chunkDocuments = 256
     private static let chunkBytes = 1 << 20
     private static let headBytes = 1 << 20
@@ -32,9 +32,9 @@ actor ImportReader {
     private let delimiter: CSVDelimiter
     private let isStopped: Locked<Bool>
     private var source: DocumentSource?
-    /// What can be read only once, and as long as nothing was read of it.
+    /// An input that can be read only once; nil once it was copied.
     private var input: PolledInput?
-    /// All that came from it.
+    /// The copy of an input that can be read only once.
     private var spool: OpenFile?
 
     init(_ settings: ImportSettings, isStopped: Locked<Bool>) {
@@ -44,13 +44,13 @@ actor ImportReader {
         self.isStopped = isStopped
     }
 
-    /// Whether the input can be read again, by another run too.
+    /// Whether the input can be read again, also by another run.
     static func isRegularFile(_ path: String) -> Bool {
         var information = stat()
         return path != "-" && stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
     }
 
-    /// By what the input is known again: its length, when it was changed last, and the SHA-256 of its beginning.
+    /// What identifies the input: its size, the time of its last change, and the SHA-256 of its beginning.
     func fingerprint() throws(TransferError) -> ImportIdentity.Input {
         guard Self.isRegularFile(path) else { return .init(size: 0, changed: 0, head: "") }
         var information = stat()
@@ -63,12 +63,12 @@ actor ImportReader {
             digest.update(piece)
         }
         let time = information.st_mtim
-        // A number to be recognized by: of years beyond 2262, which nanoseconds can't count, what is left of it.
+        // Only compared for equality, so years after 2262 may overflow.
         let changed = time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
         return .init(size: try file.byteCount, changed: changed, head: digest.hex)
     }
 
-    /// Keeps what can be read only once in a file without a name.
+    /// Copies an input that can be read only once to a temporary file without a name.
     ///
     /// - Throws: `SourceError`, ``TransferError``: `.cannotCreate`, `.cannotWrite`.
     func keep() throws {
@@ -80,9 +80,9 @@ actor ImportReader {
         spool = file
     }
 
-    /// What the manifest beside the input says of its attachments; nil if there is no manifest.
+    /// The attachments according to the manifest beside the input; nil if there is no manifest.
     ///
-    /// - Parameter checksInput: Whether the input must be what the manifest says.
+    /// - Parameter checksInput: Whether the input must match the manifest.
     /// - Throws: ``TransferError``.
     func exportedAttachments(checksInput: Bool) throws(TransferError) -> ExportedAttachments? {
         guard Self.isRegularFile(path), let manifest = try ManifestCheck.read(path, isStrict: checksInput) else {
@@ -92,7 +92,7 @@ actor ImportReader {
         return ExportedAttachments(manifest.value, besides: path)
     }
 
-    /// Goes to the beginning. Returns the length of the input; nil if it can't be known.
+    /// Starts at the beginning. Returns the size of the input; nil if it is not known.
     func begin() throws -> Int? {
         if let spool {
             try spool.seek(to: 0)

@@ -1,7 +1,7 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// Whether a file is still the export that its manifest tells of.
+/// Checks whether a file still is the export that its manifest describes.
 enum ManifestCheck {
     private static let pieceSize = 1 << 20
 
@@ -12,7 +12,7 @@ enum ManifestCheck {
 
     /// Nil if there is no manifest beside the file.
     ///
-    /// - Parameter isStrict: Whether a file that is no manifest is a fault; else it is none.
+    /// - Parameter isStrict: Whether an invalid manifest is an error; otherwise it is ignored.
     /// - Throws: ``TransferError``: `.invalid`, `.missing`.
     static func read(_ path: String, isStrict: Bool) throws(TransferError) -> Manifest? {
         let manifestPath = ExportPlace.findManifest(ExportPlace.manifest(of: path))
@@ -24,7 +24,7 @@ enum ManifestCheck {
         return Manifest(path: manifestPath, value: text.root)
     }
 
-    /// - Throws: ``TransferError``: `.invalid` if bytes are missing, or others than they were; `.missing`.
+    /// - Throws: ``TransferError``: `.invalid` if the size or the SHA-256 differs; `.missing`.
     static func run(_ path: String, _ manifest: Manifest) throws(TransferError) {
         guard let byteCount = manifest.value["bytes"]?.count, let sha256 = manifest.value["sha256"]?.string else {
             throw objection(path, "\(manifest.path) is no manifest")

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Locking
 
-/// Stdin or a pipe, read to its end, or until nobody wants more of it: a reader that waits for a writer can be stopped.
+/// Stdin or a pipe, whose reader can be stopped while it waits for input.
 final class PolledInput {
     private static let pieceSize = 256 << 10
-    /// How soon it notices that it is to stop.
+    /// How often it checks whether to stop.
     private static let milliseconds: Int32 = 200
 
     private let descriptor: Int32
@@ -14,7 +14,7 @@ final class PolledInput {
     /// - Parameter path: `-` for stdin.
     init(_ path: String, isStopped: Locked<Bool>) throws(SourceError) {
         isOwned = path != "-"
-        // A pipe that nobody writes to yet must not keep it from being stopped.
+        // Opening a pipe without a writer would block and could not be stopped.
         descriptor = isOwned ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : STDIN_FILENO
         self.isStopped = isStopped
         guard descriptor >= 0 else { throw Self.error() }
@@ -24,7 +24,7 @@ final class PolledInput {
         if isOwned { close(descriptor) }
     }
 
-    /// The next piece; nil at the end, and once it is to stop.
+    /// The next piece; nil at the end or when stopped.
     func read() throws(SourceError) -> [UInt8]? {
         while !isStopped.withLock({ $0 }) {
             var interest = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

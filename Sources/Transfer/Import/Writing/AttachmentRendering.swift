@@ -1,13 +1,13 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The attachments of a document as a request has them.
+/// Writes the attachments of a document for a request.
 struct AttachmentRendering: Sendable {
     let reading: AttachmentReading
     let gateway: Gateway
     let mode: ImportMode
 
-    /// An attachment as it stands in the body.
+    /// An attachment as written in the body.
     func rendered(
         _ attachment: ImportAttachment, _ document: JSONText, _ current: JSONText?
     ) async throws -> WrittenAttachment {
@@ -26,7 +26,7 @@ struct AttachmentRendering: Sendable {
         if isPacked, !keepsEncoding { data = try await reading.unpacked(data, attachment.name) }
         var head = JSONWriter()
         head.object { head in
-            // CouchDB takes null for a type, and falls over it.
+            // CouchDB accepts null as a type and then crashes on it.
             if let type = attachment.contentType { head.member("content_type", string: type) }
             if isPacked, keepsEncoding { head.member("encoding", string: "gzip") }
             if mode == .restore, let revpos = attachment.revisionPosition {
@@ -34,11 +34,11 @@ struct AttachmentRendering: Sendable {
             }
             head.member("data", string: "")
         }
-        // Up to the quote that the data follows.
+        // Up to the quote before the data.
         return WrittenAttachment(name: attachment.name, head: Array(head.bytes.dropLast(2)), data: data)
     }
 
-    /// Attachments as a dry run shows them: without their bytes.
+    /// Attachments as a dry run shows them, without their bytes.
     func described(
         _ attachments: [ImportAttachment], _ document: JSONText, _ current: JSONText?
     ) async throws(AttachmentFault) -> [WrittenAttachment] {
@@ -56,7 +56,7 @@ struct AttachmentRendering: Sendable {
         return described
     }
 
-    /// Nil for one that goes with the document.
+    /// Nil for an attachment that goes in the document's body.
     func streamed(
         _ attachment: ImportAttachment, of document: JSONText
     ) async throws -> StreamedAttachment? {

@@ -1,7 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// Sends bodies to the gateway: together what can be, alone what has large attachments.
+/// Sends bodies to the gateway: many in one request, except for documents with large attachments.
 struct BodySender: Sendable {
     let gateway: Gateway
     let progress: RunProgress
@@ -14,7 +14,7 @@ struct BodySender: Sendable {
         var attachments: [StreamedAttachment] = []
     }
 
-    /// - Parameter lost: Gets the writes of requests that broke off.
+    /// - Parameter lost: Gets the writes of requests that failed without an answer.
     func send(
         _ planned: [(open: OpenDocument, need: ImportNeed)], _ lost: inout LostAnswers, _ sender: inout BulkSender
     ) async throws -> [Answer] {
@@ -53,7 +53,8 @@ struct BodySender: Sendable {
         return answers.map { (planned[$0.position].open, $0.outcome, planned[$0.position].need.outcome) }
     }
 
-    /// - Parameter broken: Gets the positions of writes whose request broke off: they may have been made.
+    /// - Parameter broken: Gets the positions of writes whose request failed without an answer: they may have
+    ///   succeeded.
     private func send(
         _ writes: [Write], _ broken: inout Set<Int>, _ sender: inout BulkSender,
         _ answers: inout [(position: Int, outcome: BulkOutcome)]
@@ -81,7 +82,7 @@ struct BodySender: Sendable {
         return try await gateway.bulkDocs(Array(documents))
     }
 
-    /// One document, with attachments that are read while they are sent.
+    /// Writes one document with streamed attachments.
     private func stream(
         _ document: BulkDocument, _ attachments: [StreamedAttachment]
     ) async throws(GatewayError) -> BulkOutcome {
@@ -102,7 +103,7 @@ struct BodySender: Sendable {
             switch error.code {
             case .conflict: return .conflict
             case .invalidRequest, .sourceFailed: return .rejected(status: 400, reason: error.message)
-            // It is about this document if the keyspace answers all the same.
+            // If the keyspace answers, the error is about this document.
             case .forbidden, .unauthorized, .notFound:
                 guard (try? await gateway.databaseInfo()) != nil else { throw error }
                 return .rejected(status: error.status ?? 403, reason: error.message)
@@ -113,7 +114,7 @@ struct BodySender: Sendable {
 }
 
 extension GatewayError {
-    /// Whether what was sent may have been written all the same.
+    /// Whether the request may have been carried out despite the error.
     fileprivate var leavesDoubt: Bool {
         switch code {
         case .connectionLost, .timedOut, .serverError, .unavailable, .malformedAnswer: true

@@ -2,15 +2,15 @@ internal import GatewayClient
 
 /// Documents that are written together, in the order of the input.
 struct ImportBatch: Sendable {
-    /// Counts batches of a pass from 0.
+    /// Position among the batches of the pass, from 0.
     let number: Int
     let entries: [ImportEntry]
-    /// Documents of the input that are done with once this batch and all before it are.
+    /// How many documents of the input are finished once this batch and all before it are.
     let end: Int
-    /// What is counted with this batch.
+    /// Counts of the documents that end in this batch.
     let counted: InputCounts
     let byteCount: Int
-    /// Whether nothing of a document of the input is in it that has more to come.
+    /// Whether the batch does not end in the middle of what a mapping made of one document.
     let isWhole: Bool
 
     func settled(_ results: ImportResults) -> SettledBatch {
@@ -19,15 +19,15 @@ struct ImportBatch: Sendable {
     }
 }
 
-/// What became of the entries of a batch.
+/// The outcomes of a batch.
 struct ImportResults: Sendable {
     /// One for each entry.
     let outcomes: [ImportOutcome]
-    /// What would be written, by the index of the entry, where a dry run is to show it.
+    /// The documents that would be written, by index of the entry; only in a dry run with a mapping.
     var documents: [Int: [UInt8]] = [:]
 }
 
-/// A batch, and what became of it.
+/// A batch with its outcomes.
 struct SettledBatch: Sendable {
     let number: Int
     let entries: [ImportEntry]
@@ -37,8 +37,8 @@ struct SettledBatch: Sendable {
     let isWhole: Bool
 }
 
-/// Puts documents together to batches, by count and by bytes. No batch has two writes of one document, unless their order
-/// does not count.
+/// Groups documents into batches, by count and bytes. A batch has no two writes of one document, unless their order
+/// does not matter.
 struct BatchAssembly {
     private let settings: ImportSettings
     private let mayRepeat: Bool
@@ -46,14 +46,14 @@ struct BatchAssembly {
     private var entries: [ImportEntry] = []
     private(set) var ids: Set<DocumentID> = []
     private var byteCount = 0
-    /// Documents of the input that are in batches, or have none to be written.
+    /// Documents of the input that are in batches or have nothing to write.
     private var end: Int
     private var counted = InputCounts()
-    /// Whether more may come of the document that the last entry came of.
+    /// Whether the document of the last entry may have more entries.
     private var isWithinDocument = false
 
     /// - Parameters:
-    ///   - start: Documents of the input that were done with before.
+    ///   - start: How many documents of the input are finished already.
     ///   - mayRepeat: Whether one batch may have several revisions of a document.
     init(_ settings: ImportSettings, start: Int, mayRepeat: Bool = false) {
         self.settings = settings
@@ -61,15 +61,15 @@ struct BatchAssembly {
         end = start
     }
 
-    /// Documents of the input that went by since the last batch.
+    /// Documents of the input since the last batch.
     private var passed = 0
 
     var isEmpty: Bool { entries.isEmpty && passed == 0 }
 
-    /// Whether so many documents went by with nothing to be written.
+    /// Whether at least `count` documents had nothing to write.
     func isIdle(after count: Int) -> Bool { entries.isEmpty && passed >= count }
 
-    /// Whether a document must go into the next batch.
+    /// Whether the entry must go into the next batch.
     func isFull(for entry: ImportEntry) -> Bool {
         guard !entries.isEmpty else { return false }
         if entries.count >= settings.batchDocuments || byteCount + entry.byteCount > settings.batchBytes { return true }
@@ -83,9 +83,9 @@ struct BatchAssembly {
         if case .document(let document) = entry { ids.insert(document.id) }
     }
 
-    /// All that came of one document of the input has been added.
+    /// Call when all entries of one document of the input were added.
     ///
-    /// - Parameter counts: Nil if another pass counts it.
+    /// - Parameter counts: Nil if another pass counts the document.
     mutating func finishItem(_ counts: InputCounts?) {
         end += 1
         passed += 1
@@ -93,7 +93,7 @@ struct BatchAssembly {
         if let counts { counted += counts }
     }
 
-    /// The batch as it is; the next one is empty.
+    /// Returns the current batch and starts an empty one.
     mutating func take() -> ImportBatch {
         defer {
             number += 1

@@ -1,11 +1,11 @@
 internal import GatewayClient
 
-/// What is to be done about a document.
+/// What must be done for a document.
 enum ImportNeed {
     case nothing(ImportOutcome)
-    /// A body to be sent, and what has become of the document if that is accepted.
+    /// Send this body; the outcome if it is accepted.
     case write(ImportBody, ImportOutcome)
-    /// The same, with attachments that are sent while they are read.
+    /// Send this body with streamed attachments; the outcome if it is accepted.
     case stream(ImportBody, [StreamedAttachment], ImportOutcome)
 
     var outcome: ImportOutcome {
@@ -22,13 +22,13 @@ enum ImportNeed {
     }
 }
 
-/// An attachment whose bytes were found to be right.
+/// An attachment to stream; its bytes were checked.
 struct StreamedAttachment: Sendable {
     let name: String
     let contentType: String
     let digest: AttachmentDigest
     let byteCount: Int
-    /// Each attempt to send it needs another one.
+    /// Makes a new source for each attempt to send it.
     let source: @Sendable () -> ByteSource?
 }
 

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-/// Decides what is to be done about a document, given what is there.
+/// Decides what must be done for a document, given what the gateway has.
 struct ImportPlanner: Sendable {
     private let gateway: Gateway
     private let settings: ImportSettings
@@ -11,7 +11,7 @@ struct ImportPlanner: Sendable {
     private let rendering: AttachmentRendering
     private let contact: GatewayContact
     private let logger: Logger
-    /// Attachments that were read to be compared.
+    /// Counts attachments that were read for comparison.
     private let attachmentsRead = Arrivals()
 
     init(
@@ -57,7 +57,7 @@ struct ImportPlanner: Sendable {
             throw stub.withoutBytes
         }
         let attachments = document.attachments.filter { $0.body != .removed }
-        // Nulls of a patch mean nothing where there is nothing.
+        // A patch applied to nothing must not leave nulls behind.
         let text =
             settings.mode == .merge
             ? try JSONText("{}").merging(try Self.patch(document.text).root) : document.text
@@ -77,7 +77,7 @@ struct ImportPlanner: Sendable {
             isMerge
             ? try Self.plain(current).merging(
                 try Self.patch(document.text).root, numbersAsWritten: numbersAsWritten) : document.text
-        // RFC 7396: what is null is removed.
+        // RFC 7396: a null member is removed.
         let keepsOthers = isMerge && document.text.root["_attachments"]?.kind != .null
         let attachments = try await AttachmentComparison(
             document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
@@ -96,8 +96,8 @@ struct ImportPlanner: Sendable {
     }
 
     /// - Parameters:
-    ///   - attachments: Those that the document is to have.
-    ///   - current: Where the bytes of bare stubs are already.
+    ///   - attachments: The attachments that the document will have.
+    ///   - current: The gateway's document, which has the attachments of bare stubs.
     private func write(
         _ document: ImportDocument, _ text: JSONText, revision: RevisionID?, _ attachments: [ImportAttachment],
         keeping current: JSONText?, _ outcome: ImportOutcome
@@ -116,7 +116,7 @@ struct ImportPlanner: Sendable {
         return sentAlone.isEmpty ? .write(body, outcome) : .stream(body, sentAlone, outcome)
     }
 
-    /// Of an attachment that the gateway has; nil if it can't be read: then nobody knows whether it is the same.
+    /// The digest of an attachment of the gateway; nil if it can't be read, so that it can't be compared.
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
         let answer = try await contact.single(
             gateway, arrivals: attachmentsRead, "reading an attachment failed; retrying",
@@ -143,15 +143,15 @@ struct ImportPlanner: Sendable {
         return digest.digest()
     }
 
-    /// The gateway's document without what says which version it is, and without attachments.
+    /// The document without version members and attachments.
     private static func plain(_ document: JSONText) throws -> JSONText {
         try JSONText(ImportBody(document, leavingOut: VersionMembers.written).bytes)
     }
 
-    /// The incoming document as a patch of what is there.
+    /// The imported document as a merge patch.
     private static func patch(_ document: JSONText) throws -> JSONText { try plain(document) }
 
-    /// - Parameter isPlain: Of the document only the id counts.
+    /// - Parameter isPlain: Whether only the document's id is used.
     private static func tombstone(_ document: ImportDocument, _ revision: RevisionID, isPlain: Bool) -> ImportBody {
         guard isPlain else {
             return ImportBody(document.text, leavingOut: VersionMembers.written, revision: revision)

@@ -4,18 +4,18 @@ internal import Locking
 internal import Logging
 internal import LosslessJSON
 
-/// Writes batches: looks at what is there where that decides, sends what is to be written, and repeats what the gateway
-/// could not decide about.
+/// Writes batches: reads existing documents where they matter, sends the writes, and repeats those that the gateway did
+/// not decide.
 ///
-/// Any number of batches at once, none with a document of another. Doing it again, as after a crash, changes nothing that
-/// is as it should be already.
+/// Several batches may be written at once, if no two share a document. Repeating a batch, as after a crash, changes
+/// nothing that was written before.
 struct ImportWriter: Sendable {
-    /// Bytes of what is there, of several documents at once.
+    /// The most bytes of existing documents read in one request.
     private static let answerLimit = 4 << 20
 
     private let gateway: Gateway
     private let settings: ImportSettings
-    /// An earlier run may have written what is there.
+    /// Whether an earlier run may have written what exists.
     private let isResumed: Bool
     let progress: RunProgress
     private let pace: WritePace
@@ -24,10 +24,10 @@ struct ImportWriter: Sendable {
     private let bodies: BodySender
     private let restorer: RevisionRestorer
     private let written: WrittenInRun
-    /// Whether most of the last documents were there already: then it is cheaper to look first.
+    /// Whether most recent documents existed already, so that reading before writing is cheaper.
     private let looksFirst = Locked(false)
 
-    /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if it could not be known.
+    /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if not known.
     init(
         gateway: Gateway, settings: ImportSettings, isResumed: Bool, newestAtStart: SequenceID?,
         progress: RunProgress, pace: WritePace, reading: AttachmentReading, contact: GatewayContact, logger: Logger
@@ -46,8 +46,8 @@ struct ImportWriter: Sendable {
         written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
-    /// - Returns: What became of each entry, or would become of it.
-    /// - Throws: `RunFailure`, `RunIsStopping`, `CancellationError`: some may have been written then.
+    /// - Returns: The outcome of each entry; in a dry run, the expected one.
+    /// - Throws: `RunFailure`, `RunIsStopping`, `CancellationError`. Some documents may have been written.
     func write(_ batch: ImportBatch) async throws -> ImportResults {
         var documents: [Int: [UInt8]] = [:]
         var outcomes: [ImportOutcome?] = []
@@ -107,16 +107,16 @@ struct ImportWriter: Sendable {
         }
     }
 
-    /// Whether a document that is there as it should be is no conflict.
+    /// Whether an existing equivalent document is not a conflict.
     private func isTolerant(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
         isResumed || document.isShared || lost.contains(document.id)
     }
 
-    /// Reads the documents where what is there decides, and those that met another revision.
+    /// Reads existing documents where they matter, and those whose write met a conflict.
     private func lookUp(_ open: inout [OpenDocument], isFirst: Bool, _ sender: inout BulkSender) async throws {
         let needsAll = !isFirst || settings.preview != nil || [.merge, .delete].contains(settings.mode)
         let isExpected = settings.mode == .upsert && looksFirst.withLock { $0 }
-        // Nor are large attachments sent for nothing.
+        // For streamed documents, it avoids sending large attachments in vain.
         let wanted = open.indices.filter { index in
             let document = open[index].document
             return needsAll || isExpected || document.hasBareStubs || document.isStreamed || document.isDeletion
@@ -128,9 +128,9 @@ struct ImportWriter: Sendable {
         for (index, lookup) in zip(wanted, lookups) { open[index].lookup = lookup }
     }
 
-    /// Takes in what the gateway said.
+    /// Records the gateway's answers.
     ///
-    /// - Returns: Those that are to be looked at again.
+    /// - Returns: The documents to try again.
     private func book(
         _ answers: [(open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)],
         _ lost: inout LostAnswers, _ outcomes: inout [ImportOutcome?]
@@ -147,7 +147,7 @@ struct ImportWriter: Sendable {
                     outcomes[open.index] = .notAccepted(outcome)
                     continue
                 }
-                // It may have been written all the same.
+                // It may have been written nevertheless.
                 if outcome != .conflict { lost.note(next, wanted: wanted) }
                 again.append(next)
             }
@@ -155,8 +155,8 @@ struct ImportWriter: Sendable {
         return again
     }
 
-    /// Tells, of documents that are as they should be, whether this import made them so: their writes were lost, and
-    /// nobody had looked before.
+    /// Decides for documents that turned out to be equivalent whether this import wrote them: their answers were lost,
+    /// and they had not been read before.
     private func settle(_ documents: [OpenDocument], _ lost: LostAnswers, _ outcomes: inout [ImportOutcome?])
         async throws
     {
@@ -170,10 +170,10 @@ struct ImportWriter: Sendable {
         }
     }
 
-    /// Documents that met another revision were there already.
+    /// Learns whether to read first: documents whose write met a conflict existed already.
     private func learn(_ documents: [OpenDocument], _ again: [OpenDocument]) {
         let wasLookedUp = looksFirst.withLock { $0 }
-        // Once it looks first nothing meets another revision any more; now and then it is tried without.
+        // When it reads first there are no conflicts to learn from, so it sometimes tries without.
         let isMostlyThere = wasLookedUp ? Int.random(in: 0..<32) != 0 : again.count * 2 > documents.count
         looksFirst.withLock { $0 = isMostlyThere }
     }

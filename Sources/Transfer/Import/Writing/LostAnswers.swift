@@ -1,11 +1,11 @@
 internal import GatewayClient
 
-/// Writes that nobody answered: each may have been made or not.
+/// Writes without an answer: each may have succeeded or not.
 struct LostAnswers {
     private struct Write {
-        /// What became of the document if it was made.
+        /// The outcome if the write succeeded.
         let wanted: ImportOutcome
-        /// Whether it was known before what the gateway had.
+        /// Whether the gateway's document was read before the write.
         let hasLooked: Bool
     }
 
@@ -17,13 +17,13 @@ struct LostAnswers {
 
     func contains(_ id: DocumentID) -> Bool { writes[id] != nil }
 
-    /// What became of a document that turns out to be as it should be; nil where the write is not the only thing that can
-    /// have made it so.
+    /// The outcome for a document that turns out to be equivalent; nil if something else than the write may be the
+    /// reason.
     func outcome(of id: DocumentID) -> ImportOutcome? {
         guard let write = writes[id], write.hasLooked else { return nil }
         return write.wanted
     }
 
-    /// The same, once it is known whether the document was written since the run began.
+    /// The outcome once it is known whether the document was written since the run began.
     func outcome(of id: DocumentID, isWritten: Bool) -> ImportOutcome? { isWritten ? writes[id]?.wanted : nil }
 }

@@ -1,20 +1,20 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// A document of a batch that is not done with.
+/// A document of a batch that has no outcome yet.
 struct OpenDocument {
-    /// Writes of one document that may meet another revision, or fail, one after the other. Those that the gateway refuses
-    /// for now do not count: of them the run gives up as a whole.
+    /// How often a write may fail or meet a conflict. Temporary refusals of the gateway do not count: the retry policy
+    /// of the run handles them.
     static let attemptLimit = 10
 
     let index: Int
     let document: ImportDocument
-    /// What the gateway has; nil as long as nobody asked.
+    /// The gateway's document; nil if it was not read.
     var lookup: DocumentLookup?
-    /// Writes that met another revision, or failed.
+    /// Writes that failed or met a conflict.
     var failures = 0
 
-    /// The document after a write that was not accepted; nil if it is not to be written again.
+    /// The document after a write that was not accepted; nil if it must not be tried again.
     func after(_ outcome: BulkOutcome) -> Self? {
         if case .undecided = outcome { return self }
         var open = self

@@ -2,16 +2,16 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Stores revisions as they are: `new_edits:false`.
+/// Stores revisions with their ids and histories: `new_edits:false`.
 struct RevisionRestorer: Sendable {
     let gateway: Gateway
     let settings: ImportSettings
     let rendering: AttachmentRendering
     let contact: GatewayContact
 
-    /// Stores the revisions that the gateway has not.
+    /// Stores the revisions that the gateway lacks.
     ///
-    /// - Parameter shown: Gets the documents that would be stored.
+    /// - Parameter shown: Gets the documents that would be stored, in a dry run with a mapping.
     func restore(
         _ documents: [OpenDocument], by sender: inout BulkSender, _ outcomes: inout [ImportOutcome?],
         _ shown: inout [Int: [UInt8]]
@@ -41,7 +41,7 @@ struct RevisionRestorer: Sendable {
         }
     }
 
-    /// Where the gateway had another revision, the document is changed.
+    /// Changed if the gateway had another revision of the document, otherwise inserted.
     private static func restored(_ difference: RevisionDifference?) -> ImportOutcome {
         difference?.possibleAncestors.isEmpty == false ? .changed(Array("[]".utf8)) : .inserted
     }
@@ -62,7 +62,7 @@ struct RevisionRestorer: Sendable {
         let document: BulkDocument
     }
 
-    /// - Returns: Those that the gateway could not decide about.
+    /// - Returns: The documents that the gateway did not decide.
     private func store(
         _ open: [OpenDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
         _ outcomes: inout [ImportOutcome?]

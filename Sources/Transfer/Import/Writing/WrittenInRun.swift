@@ -1,15 +1,14 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// What was written since the run began, by this run or by others.
+/// Finds documents that were written since the run began, by this run or by others.
 struct WrittenInRun: Sendable {
     let gateway: Gateway
     let contact: GatewayContact
-    /// The database's newest sequence when the run began; nil if it could not be known.
+    /// The database's newest sequence when the run began; nil if not known.
     let newestAtStart: SequenceID?
 
-    /// Which of the documents the feed has behind the sequence that was the newest when the run began. Nil if that
-    /// sequence is not known.
+    /// Those of the documents that are in the feed after the sequence at the start. Nil if that sequence is not known.
     func documents(among ids: [DocumentID]) async throws -> Set<DocumentID>? {
         guard let newestAtStart else { return nil }
         let request = ChangesRequest(since: newestAtStart, includesDocuments: false, filter: .documents(ids))
