@@ -1,33 +1,30 @@
 /// Changes to the members of one object, as splices of its text.
 ///
-/// A removed member takes its comma and white space with it; all other bytes stay. Members are found by hash, so a
-/// thousand changes to a thousand members take a thousand steps.
+/// A removed member takes its comma and white space with it; all other bytes stay. A thousand changes to a thousand
+/// members take a thousand steps.
 struct JSONObjectEdit {
     private let object: JSONValue
     private let members: [JSONValue.Member]
-    private let positions: [ArraySlice<UInt8>: Int]
+    private let positions: MemberPositions
     private var replaced: [Int: [UInt8]] = [:]
     private var removed: Set<Int> = []
     private var appended: [UInt8] = []
 
     /// - Throws: `.duplicateMember` if two members share a name: which one to edit would be a guess.
     init(_ object: JSONValue) throws(JSONEditFault) {
-        var positions: [ArraySlice<UInt8>: Int] = [:]
         self.object = object
         members = Array(object.members)
-        for (position, member) in members.enumerated() {
-            guard positions.updateValue(position, forKey: member.name.characters) == nil else {
-                throw .duplicateMember(name: member.name.string ?? "")
-            }
+        positions = MemberPositions(members)
+        if let duplicate = positions.firstDuplicate {
+            throw .duplicateMember(name: members[duplicate].name.string ?? "")
         }
-        self.positions = positions
     }
 
     /// An edit that removes all members that are null and, of members that share a name, all but the last.
     init(removingNullsOf object: JSONValue) {
         self.object = object
         members = Array(object.members)
-        let lastPositions = object.lastMemberPositions
+        let lastPositions = MemberPositions(members)
         positions = lastPositions
         removed = Set(
             members.indices.filter {
@@ -99,14 +96,5 @@ struct JSONObjectEdit {
             // At the place of the first member, or right after the bracket.
             splices.insert(appended, at: members.first?.range.lowerBound ?? object.range.lowerBound + 1)
         }
-    }
-}
-
-extension JSONValue {
-    /// The position of each name among the members; of duplicates, the last one.
-    var lastMemberPositions: [ArraySlice<UInt8>: Int] {
-        var positions: [ArraySlice<UInt8>: Int] = [:]
-        for (position, member) in members.enumerated() { positions[member.name.characters] = position }
-        return positions
     }
 }

@@ -17,7 +17,7 @@ extension JSONText {
         var pairs = [(patch: patch, object: root)]
         while let (patch, object) = pairs.popLast() {
             var edit = try JSONObjectEdit(object)
-            let lastPositions = patch.lastMemberPositions
+            let lastPositions = MemberPositions(patch.members)
             for (position, member) in patch.members.enumerated() {
                 let name = member.name.characters
                 guard lastPositions[name] == position else { continue }

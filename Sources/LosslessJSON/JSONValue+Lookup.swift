@@ -63,23 +63,10 @@ extension JSONValue {
     package var duplicateMemberName: String? {
         let end = Int(node.next)
         for at in index..<end where text.nodes[at].kind == .object {
-            let names = JSONValue(text: text, index: at).members.map(\.name)
-            if let name = Self.firstDuplicate(of: names) { return name.string }
+            let members = JSONValue(text: text, index: at).members
+            guard let duplicate = MemberPositions(members).firstDuplicate else { continue }
+            return Array(members)[duplicate].name.string
         }
         return nil
-    }
-
-    private static func firstDuplicate(of names: [JSONValue]) -> JSONValue? {
-        // Most objects are small, and names mostly differ in length: comparing them is faster than hashing them.
-        guard names.count > 16 else {
-            let characters = names.map(\.characters)
-            return names.indices.first { index in
-                characters[..<index].contains {
-                    $0.count == characters[index].count && $0.elementsEqual(characters[index])
-                }
-            }.map { names[$0] }
-        }
-        var seen: Set<ArraySlice<UInt8>> = []
-        return names.first { !seen.insert($0.characters).inserted }
     }
 }

@@ -37,18 +37,24 @@ package struct ContentFingerprint: Hashable, Sendable {
 private enum Part {
     case document, attachments, attachment
 
+    // As bytes: they are compared with every name.
+    private static let revision = Array("_rev".utf8)[...]
+    private static let version = Array("_cv".utf8)[...]
+    private static let attachmentList = Array("_attachments".utf8)[...]
+    private static let revisionPosition = Array("revpos".utf8)[...]
+
     private func leavesOut(_ name: ArraySlice<UInt8>) -> Bool {
         switch self {
-        case .document: name.elementsEqual("_rev".utf8) || name.elementsEqual("_cv".utf8)
+        case .document: name == Self.revision || name == Self.version
         case .attachments: false
-        case .attachment: name.elementsEqual("revpos".utf8)
+        case .attachment: name == Self.revisionPosition
         }
     }
 
     /// Nil for what is taken as it stands.
     private func part(_ name: ArraySlice<UInt8>) -> Part? {
         switch self {
-        case .document: name.elementsEqual("_attachments".utf8) ? .attachments : nil
+        case .document: name == Self.attachmentList ? .attachments : nil
         case .attachments: .attachment
         case .attachment: nil
         }

@@ -30,7 +30,7 @@ struct Settlement {
     /// Letters, by number, of documents that were tried again and are not dead-lettered again.
     var settledLetters: [Int] {
         let replaced = Set(deadLettered.flatMap(\.letter.replaced))
-        return (decided + passedOver).flatMap(\.letters).filter { !replaced.contains($0) }
+        return (decided.flatMap(\.letters) + passedOver.flatMap(\.letters)).filter { !replaced.contains($0) }
     }
 
     /// Letters of skipped rules that were counted before the write, and are not kept after it.
