@@ -33,6 +33,8 @@ package struct Delivery: Sendable {
         package var savesCheckpoint = true
         /// How writers wait before they try again; a run that can be stopped ends them early.
         package var pauses = Pauses()
+        /// The options by which the commands that the log advises find the state of this run.
+        package var stateOptions = ""
         /// How long finished work may wait for its checkpoint. Killed in between, it is looked at again.
         package var checkpointInterval: Duration = .seconds(1)
 
@@ -69,7 +71,8 @@ package struct Delivery: Sendable {
         siblings = try Self.siblings(of: gateway, ruleSet)
         progress = RunProgress(start: start, counters: counters)
         allowance = ChangeAllowance(limit: settings.changeLimit)
-        letterLog = DeadLetterLog(logger, isDryRun: settings.preview != nil)
+        letterLog = DeadLetterLog(
+            logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
         lettered = DocumentsWithLetters(
             try ledger.documentsWithDeadLetters(limit: DocumentsWithLetters.limit),
             newest: try ledger.newestDeadLetter())

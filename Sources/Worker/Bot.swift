@@ -127,10 +127,14 @@ package struct Bot: Service {
         let start = try startSequence(info, state.ledger, copy: copy)
         if let newest = info.updateSequence, newest.hasPassed(start) == false {
             logger.warning(
-                "the database has not reached this sequence: changes are passed over until it does; 'changebot checkpoint reset' starts at the beginning",
+                "the database has not reached this sequence: changes are passed over until it does; to start at the beginning: \(checkpointCommand("reset"))",
                 metadata: ["since": "\(start)", "newest": "\(newest)"])
         }
         return Beginning(info: info, start: start, state: state, watch: watch)
+    }
+
+    private func checkpointCommand(_ action: String) -> String {
+        "changebot checkpoint \(action) \(settings.delivery.stateOptions)"
     }
 
     /// Forgets the database that was.
@@ -155,12 +159,12 @@ package struct Bot: Service {
         if let checkpoint = try ledger.checkpoint() {
             if settings.since != nil {
                 logger.notice(
-                    "ignoring --since: there is a checkpoint; 'changebot checkpoint set' moves it",
+                    "ignoring --since: there is a checkpoint; to move it: \(checkpointCommand("set SEQUENCE"))",
                     metadata: ["checkpoint": "\(checkpoint.sequence)"])
             }
             if let copy, copy.checkpoint != nil, copy.channels != settings.channels?.sorted() {
                 logger.warning(
-                    "the channels have changed since the checkpoint: what is older than it is not looked at; 'changebot checkpoint reset' starts over"
+                    "the channels have changed since the checkpoint: what is older than it is not looked at; to start over: \(checkpointCommand("reset"))"
                 )
             }
             if checkpoint.ruleSetHash != ruleSet.hash {

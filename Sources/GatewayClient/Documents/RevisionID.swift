@@ -1,6 +1,6 @@
 /// A revision of a document: `3-0ba0558c…`, generation and digest. Opaque except for the generation; equal only if its
 /// bytes are.
-public struct RevisionID: Sendable, CustomStringConvertible {
+public struct RevisionID: ByteText {
     /// As in `_rev`.
     public let text: String
 
@@ -9,20 +9,4 @@ public struct RevisionID: Sendable, CustomStringConvertible {
 
     /// How many edits led to it; nil if the text does not begin with a number and "-".
     public var generation: Int? { text.firstIndex(of: "-").flatMap { Int(text[..<$0]) } }
-
-    /// As ``text``.
-    public var description: String { text }
-}
-
-extension RevisionID: Hashable {
-    /// Compares the UTF-8 bytes, not by canonical equivalence.
-    public static func == (left: RevisionID, right: RevisionID) -> Bool {
-        left.text.hasBytes(of: right.text)
-    }
-
-    /// Hashes the UTF-8 bytes, as `==` compares them.
-    public func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
 }

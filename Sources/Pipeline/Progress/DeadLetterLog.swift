@@ -23,12 +23,16 @@ final class DeadLetterLog: Sendable {
 
     private let logger: Logger
     private let isDryRun: Bool
+    private let stateOptions: String
     private let counts = Locked<[String: Count]>([:])
 
-    /// - Parameter isDryRun: Nothing is kept.
-    init(_ logger: Logger, isDryRun: Bool) {
+    /// - Parameters:
+    ///   - isDryRun: Nothing is kept.
+    ///   - stateOptions: With which `dead-letters list` finds the letters.
+    init(_ logger: Logger, isDryRun: Bool, stateOptions: String = "") {
         self.logger = logger
         self.isDryRun = isDryRun
+        self.stateOptions = stateOptions
     }
 
     func report(_ letters: [DeadLetter]) {
@@ -86,7 +90,7 @@ final class DeadLetterLog: Sendable {
             logger.error(
                 isDryRun
                     ? "would dead-letter more documents"
-                    : "dead-lettered more documents; 'changebot dead-letters list' shows them",
+                    : "dead-lettered more documents; see them with: changebot dead-letters list \(stateOptions)",
                 metadata: ["rule": "\(rule)", "documents": .stringConvertible(count.more)])
         }
     }

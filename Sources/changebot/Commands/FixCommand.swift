@@ -64,7 +64,7 @@ struct FixCommand: AsyncParsableCommand {
         try await job.run { parts in
             Fixer(
                 gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
-                settings: settings, report: parts.report, logger: parts.logger)
+                settings: parts.settings, report: parts.report, logger: parts.logger)
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }
             let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: settings.preview != nil)

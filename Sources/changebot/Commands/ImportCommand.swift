@@ -33,9 +33,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(Environment()) } catch let error as TransferError { throw CommandFailure(error) } catch {
-            throw CommandFailure(error)
-        }
+        do { try await start(Environment()) } catch { throw CommandFailure(error) }
     }
 
     private func start(_ environment: Environment) async throws {

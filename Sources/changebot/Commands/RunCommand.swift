@@ -66,7 +66,9 @@ struct RunCommand: AsyncParsableCommand {
             ruleSet: try files.ruleSet(), place: place, choice: choice, settings: settings.delivery,
             isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
         try await job.run { [settings] parts in
-            Bot(
+            var settings = settings
+            settings.delivery = parts.settings
+            return Bot(
                 gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, settings: settings,
                 report: parts.report, logger: parts.logger)
         }

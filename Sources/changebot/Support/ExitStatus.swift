@@ -70,6 +70,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as GatewayURLFault: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(ExitStatus(error.code), error.description)
+        case let error as TransferError: self.init(error)
         case let error as GatewayError: self.init(.unreachable, error.description)
         default: self.init(.bug, "unexpected: \(error)")
         }

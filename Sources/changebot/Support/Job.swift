@@ -15,6 +15,7 @@ struct Job {
         let gateway: Gateway
         let ruleSet: RuleSet
         let state: StateSource
+        let settings: Delivery.Settings
         let report: RunReport
         let logger: Logger
     }
@@ -100,7 +101,10 @@ struct Job {
         try await GatewayConnection.with(
             choice, for: fileUse, options: gateway, environment: environment, logger: logger
         ) { gateway in
-            let parts = Parts(gateway: gateway, ruleSet: ruleSet, state: state, report: report, logger: logger)
+            var settings = settings
+            settings.stateOptions = place.options
+            let parts = Parts(
+                gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger)
             let service = try make(parts)
             try await Self.showing(progress, of: report) {
                 try await StoppableService.run(service, grace: grace, logger: logger)

@@ -24,7 +24,7 @@ struct TransferJob {
             try await work { service in
                 try await showing(report) { try await StoppableService.run(service, grace: grace, logger: logger) }
             }
-        } catch let error as TransferError { failure = CommandFailure(error) } catch {
+        } catch {
             failure = CommandFailure(error)
         }
         if failure == nil { failure = shortfall(report, limit) }

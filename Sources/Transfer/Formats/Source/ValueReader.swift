@@ -17,7 +17,7 @@ struct ValueReader {
 
     /// The result does not depend on how the value is split into pieces.
     mutating func read(_ window: inout TextWindow) -> Outcome {
-        var frame: BracketFrame?
+        var frame: JSONFrame?
         var tape = JSONTape(minimumCapacity: expectedNodes)
         while true {
             let scanned = min(window.count, limit)
@@ -32,7 +32,7 @@ struct ValueReader {
             } catch {
                 guard error.reason == .unexpectedEnd else { return .fault(error) }
                 guard scanned < limit else { return .fault(JSONFault(.tooLong(limit: limit), at: limit)) }
-                var known = frame ?? BracketFrame()
+                var known = frame ?? JSONFrame(start: 0, endsAtBrokenString: true)
                 guard Self.waitForEnd(&known, in: &window, scanned: scanned, limit: limit) else {
                     return .fault(JSONFault(.unexpectedEnd, at: window.count))
                 }
@@ -45,12 +45,12 @@ struct ValueReader {
     ///
     /// - Returns: False at the end of the input.
     private static func waitForEnd(
-        _ frame: inout BracketFrame, in window: inout TextWindow, scanned: Int, limit: Int
+        _ frame: inout JSONFrame, in window: inout TextWindow, scanned: Int, limit: Int
     ) -> Bool {
         guard window.fill() else { return false }
         while true {
             if window.count >= min(2 * scanned, limit) { return true }
-            if window.withText({ frame.hasEnd(in: $0) }) { return true }
+            if window.withText({ frame.findEnd(in: $0) != nil }) { return true }
             guard window.fill() else { return true }
         }
     }

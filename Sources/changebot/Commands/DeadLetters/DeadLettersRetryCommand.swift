@@ -59,7 +59,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                         }
                         return .matching(filter, upTo: try ledger.newestDeadLetter())
                     },
-                    outcome: outcome, settings: settings, report: parts.report, logger: parts.logger)
+                    outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
             }
         } catch let failure as CommandFailure where failure.code == .incomplete && settings.preview == nil {
             // Told below.

@@ -2,24 +2,31 @@
 ///
 /// Keeps its position between calls, so that a row in many pieces is scanned once. It also finds the end of a row that
 /// contains invalid JSON.
-struct JSONFrame {
+package struct JSONFrame {
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
     private var end: Int?
+    private let endsAtBrokenString: Bool
     /// The text has been scanned up to this offset.
-    private(set) var reached: Int
+    package private(set) var reached: Int
 
-    /// - Parameter start: Offset of the opening bracket or quote.
-    init(start: Int) { reached = start }
+    /// - Parameters:
+    ///   - start: Offset of the opening bracket or quote.
+    ///   - endsAtBrokenString: Whether a line break inside a string, after which the value can't be valid, counts as
+    ///     its end.
+    package init(start: Int, endsAtBrokenString: Bool = false) {
+        reached = start
+        self.endsAtBrokenString = endsAtBrokenString
+    }
 
     /// Whether the end of a value that begins with this byte can be found.
-    static func canStart(with byte: UInt8) -> Bool {
+    package static func canStart(with byte: UInt8) -> Bool {
         byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "\"")
     }
 
     /// - Returns: The offset after the closing bracket or quote, the same on every call; nil if it has not arrived yet.
-    mutating func findEnd(in text: Span<UInt8>) -> Int? {
+    package mutating func findEnd(in text: Span<UInt8>) -> Int? {
         while end == nil, reached < text.count {
             let byte = text[reached]
             reached += 1
@@ -31,6 +38,8 @@ struct JSONFrame {
                 } else if byte == UInt8(ascii: "\"") {
                     isInString = false
                     if depth == 0 { end = reached }
+                } else if endsAtBrokenString, byte == UInt8(ascii: "\n") {
+                    end = reached
                 }
                 continue
             }
@@ -47,7 +56,7 @@ struct JSONFrame {
     }
 
     /// Adjusts the offsets to a text that has lost its first `count` bytes.
-    mutating func shift(by count: Int) {
+    package mutating func shift(by count: Int) {
         reached -= count
         end = end.map { $0 - count }
     }
