@@ -1,11 +1,13 @@
 package import GatewayClient
 
-/// A document that is to be written.
+/// A document to write, and what the caller knows it by.
 package struct PlannedWrite<Subject: Sendable>: Sendable {
-    /// What the write is answered for with.
+    /// Comes back with the outcome.
     package let subject: Subject
+    /// As `_bulk_docs` takes it.
     package let document: BulkDocument
 
+    /// - Parameter subject: Anything that the caller needs once it has the outcome.
     package init(subject: Subject, document: BulkDocument) {
         self.subject = subject
         self.document = document
@@ -13,8 +15,7 @@ package struct PlannedWrite<Subject: Sendable>: Sendable {
 }
 
 extension Array {
-    /// Consecutive groups of at most `count` elements and `bytes` bytes; an element larger than that has a group of
-    /// its own.
+    /// Consecutive groups of at most `count` elements and `bytes` bytes; a larger element is a group of its own.
     package func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
         var groups: [ArraySlice<Element>] = []
         var start = startIndex
