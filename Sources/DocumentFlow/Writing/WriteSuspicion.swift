@@ -99,7 +99,8 @@ struct WriteSuspicion: Sendable {
             if error.code != .serverError, blame < failures - 1 { return .ask(.doesGatewayAnswer) }
             if blame >= Self.failuresBeforeRejecting { return .reject }
             return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
-        // Other writes succeed while it keeps failing. An overloaded gateway answers 503 to any document: that needs more.
+        // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway answers it to any
+        // document.
         case .unavailable where isSingle && blame >= Self.failuresBeforeRejecting * (error.status == 503 ? 3 : 1):
             return .reject
         // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
