@@ -69,7 +69,7 @@ package actor RunProgress {
         throw RunFailure(limit, counters.failures)
     }
 
-    /// Stays true: the letters refused then must end the run even if the percentage has fallen since.
+    /// Stays true: the dead letters refused then must end the run, even if the percentage has fallen since.
     private func isBeyond(_ limit: ErrorLimit?) -> Bool {
         isOverLimit = isOverLimit || limit?.isExceeded(by: counters.failures) == true
         return isOverLimit

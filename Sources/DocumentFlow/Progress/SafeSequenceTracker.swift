@@ -46,7 +46,7 @@ package struct SafeSequenceTracker: Sendable {
         return Ticket(number: firstNumber + entries.count - 1)
     }
 
-    /// Every effect of this change has been answered for. Each ticket is used once.
+    /// Every effect of this change is settled. Each ticket is used once.
     package mutating func finish(_ ticket: Ticket) {
         let index = ticket.number - firstNumber
         precondition(index >= oldest && !entries[index].isFinished, "a change finishes once")

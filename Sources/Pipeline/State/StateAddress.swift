@@ -25,7 +25,7 @@ struct StateAddress {
     /// Whether both have the same scheme, host, port and path.
     func isSame(as other: StateAddress) -> Bool { server == other.server && path == other.path }
 
-    /// Whether they are the same, at least if `localhost`, `127.0.0.1` and `[::1]` are.
+    /// Whether they are the same, or differ only in the name of this machine: `localhost`, `127.0.0.1`, `[::1]`.
     func mayBeSame(as other: StateAddress) -> Bool {
         if isSame(as: other) { return true }
         guard let local = withoutLoopback, path == other.path else { return false }

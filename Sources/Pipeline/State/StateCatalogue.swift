@@ -164,7 +164,7 @@ package struct StateCatalogue: Sendable {
     }
 }
 
-// MARK: - What there is
+// MARK: - Existing states
 
 extension StateCatalogue {
     func files(_ number: Int) -> StateFiles { StateFiles(directory: directory, name: name, number: number) }
