@@ -1,15 +1,15 @@
 internal import GatewayClient
 
-/// Questions to a gateway that show what a failure means: is it the gateway's, or that of one document?
+/// Requests that show what a failed write means: is the gateway in trouble, or only one document?
 struct GatewayProbe: Sendable {
-    /// The longest Retry-After that a question waits for.
+    /// The longest `Retry-After` that a probe waits for.
     private static let longestHold: Duration = .seconds(60)
     private static let attempts = 3
 
     let gateway: Gateway
     let pauses: Pauses
 
-    /// Whether this user may write at all, and the gateway can now: a write of no documents is let through.
+    /// Whether this user may write and the gateway can write now: sends `_bulk_docs` without documents.
     func letsWritesPass() async -> Bool {
         do throws(GatewayError) {
             try await ask { () async throws(GatewayError) in _ = try await gateway.bulkDocs([]) }
@@ -19,9 +19,9 @@ struct GatewayProbe: Sendable {
         }
     }
 
-    /// Whether the gateway answers other questions.
+    /// Whether the gateway answers other requests (`GET /{db}/`), in up to three attempts.
     ///
-    /// CouchDB 3.5 may send stray bytes behind an answer to a bad id: the next request on that connection fails.
+    /// CouchDB 3.5 may send stray bytes after its answer to a bad id, so the next request on that connection fails.
     func isAnswered() async -> Bool {
         for _ in 0..<Self.attempts {
             do throws(GatewayError) {
@@ -34,7 +34,7 @@ struct GatewayProbe: Sendable {
         return false
     }
 
-    /// Asks once more after the time that the gateway has asked for.
+    /// Sends the request, and once more after a `Retry-After`.
     private func ask(_ question: () async throws(GatewayError) -> Void) async throws(GatewayError) {
         do throws(GatewayError) { return try await question() } catch {
             guard error.isHeldBack, let hold = error.retryAfter, hold <= Self.longestHold,

@@ -1,11 +1,11 @@
 internal import CCrypto
 
-/// Base64 with padding, on one line (RFC 4648, section 4), as attachments have it.
+/// Base64 with padding, without line breaks (RFC 4648, section 4), as gateways encode attachments.
 package enum Base64 {
-    /// Bytes that OpenSSL is given at once: a multiple of three, so that the texts of two pieces can be joined.
+    /// Bytes per call of OpenSSL: a multiple of three, so that the texts of the pieces can be joined.
     private static let pieceSize = 3 << 28
 
-    /// The text of all bytes.
+    /// Encodes all bytes.
     package static func encode(_ bytes: [UInt8]) -> [UInt8] {
         // One byte more than the text: OpenSSL ends it with a NUL.
         [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { text, count in
@@ -23,9 +23,10 @@ package enum Base64 {
     /// The same as a string.
     package static func text(_ bytes: [UInt8]) -> String { String(decoding: encode(bytes), as: UTF8.self) }
 
-    /// The bytes that a text stands for. Line breaks are skipped; padding is required.
+    /// Decodes a text. Line breaks are skipped; padding is required.
     ///
-    /// - Throws: ``Base64Error`` with the place of the first character that can't stand where it stands.
+    /// - Throws: ``Base64Error`` with the place of the first invalid character, or the end of the text if it stops too
+    ///   early.
     /// - Note: Source: Go's `encoding/base64`, `StdEncoding`.
     package static func decode(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -52,12 +53,12 @@ package enum Base64 {
         return bytes
     }
 
-    /// The same for a text of its own.
+    /// The same for an array.
     package static func decode(_ text: [UInt8]) throws(Base64Error) -> [UInt8] { try decode(text.span) }
 
-    /// Decodes whole groups of four digits, as long as nothing else comes.
+    /// Decodes groups of four digits up to the first other character.
     ///
-    /// - Returns: The place behind them.
+    /// - Returns: The offset after them.
     private static func decodeGroups(
         _ text: Span<UInt8>, from start: Int, _ values: [UInt8], to bytes: inout [UInt8]
     ) -> Int {
@@ -79,7 +80,7 @@ package enum Base64 {
     /// Whether a character is one of the 64.
     package static func isDigit(_ character: UInt8) -> Bool { values[Int(character)] < 64 }
 
-    /// Whether all characters are. Fast: there is no branch for each character.
+    /// Whether all characters are. Fast: without a branch per character.
     package static func areDigits(_ characters: ArraySlice<UInt8>) -> Bool {
         let values = values
         return characters.withUnsafeBytes { characters in
@@ -91,7 +92,7 @@ package enum Base64 {
 
     fileprivate static func isLineBreak(_ character: UInt8) -> Bool { character == 0x0A || character == 0x0D }
 
-    /// By character; 255 for what is no digit.
+    /// The value of each character; 255 for those that are no digit.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -100,7 +101,7 @@ package enum Base64 {
     }()
 }
 
-/// Up to four digits that belong together.
+/// A group of up to four digits.
 private struct Group {
     private(set) var digits = 0
     private var bits: UInt32 = 0
@@ -118,7 +119,7 @@ private struct Group {
         self = Group()
     }
 
-    /// - Parameter start: Where the first padding character stands.
+    /// - Parameter start: The offset of the first padding character.
     func checkPadding(_ text: Span<UInt8>, from start: Int) throws(Base64Error) {
         guard digits >= 2 else { throw Base64Error(offset: start) }
         var missing = 4 - digits
@@ -130,22 +131,24 @@ private struct Group {
     }
 }
 
-/// Where a text stops being base64.
+/// A text is not valid base64.
 package struct Base64Error: Error, Equatable {
-    /// In characters from the text's start.
+    /// The place of the first invalid character, in bytes from the start of the text.
     package let offset: Int
 
+    /// - Parameter offset: In bytes from the start of the text.
     package init(offset: Int) { self.offset = offset }
 }
 
-/// Makes base64 of bytes that come piece by piece. The texts that it returns, joined, are the text of all bytes.
+/// Encodes bytes that arrive in pieces. The returned texts, joined, are the base64 of all bytes.
 package struct Base64Encoder {
-    /// Up to two bytes that have no digits yet.
+    /// Up to two bytes that are not encoded yet.
     private var rest: [UInt8] = []
 
+    /// For one sequence of pieces.
     package init() {}
 
-    /// The text of all whole groups of three bytes so far.
+    /// Encodes all complete groups of three bytes so far.
     package mutating func encode(_ piece: [UInt8]) -> [UInt8] {
         let bytes = rest.isEmpty ? piece : rest + piece
         let whole = bytes.count / 3 * 3
@@ -153,6 +156,6 @@ package struct Base64Encoder {
         return Base64.encode(rest.isEmpty ? bytes : Array(bytes[..<whole]))
     }
 
-    /// The text of the last bytes, with its padding. Call it once, at the end.
+    /// Encodes the remaining bytes, with padding. Call it once, at the end.
     package func finish() -> [UInt8] { Base64.encode(rest) }
 }

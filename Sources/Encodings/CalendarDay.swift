@@ -1,6 +1,6 @@
-/// A day of the Gregorian calendar, which is continued into the past.
+/// A day of the proleptic Gregorian calendar.
 ///
-/// - Note: Source: Howard Hinnant's `chrono` algorithms. Years begin in March there, so that the leap day is the last.
+/// - Note: Source: Howard Hinnant's `chrono` algorithms. Their years begin in March, so that the leap day is the last.
 struct CalendarDay {
     let year: Int
     /// 1 to 12.
@@ -46,7 +46,7 @@ extension Int {
     /// The quotient, rounded towards negative infinity.
     func flooredQuotient(_ divisor: Int) -> Int { self / divisor - (self % divisor < 0 ? 1 : 0) }
 
-    /// In decimal, with zeros in front up to `width` digits. Not for negative numbers.
+    /// In decimal, padded with zeros to `width` digits. Not for negative numbers.
     func padded(to width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(width - digits.utf8.count, 0)) + digits

@@ -2,11 +2,11 @@ internal import CCrypto
 
 /// The digests that name content: SHA-1 and MD5 on the wire, SHA-256 for files and rule sets.
 ///
-/// SHA-1 and MD5 protect against damage, not against malice: gateways name attachments by them.
+/// Gateways name attachments by SHA-1 and MD5: these detect damage, but do not protect against attackers.
 package enum Digest: String, Sendable {
     case md5, sha1, sha256
 
-    /// The digest's bytes.
+    /// The raw digest: 16, 20 or 32 bytes.
     package func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
         var digest = RunningDigest(self)
         digest.update(bytes)
@@ -20,11 +20,11 @@ package enum Digest: String, Sendable {
     package func attachmentName(_ content: [UInt8]) -> String { "\(rawValue)-\(Base64.text(self(content)))" }
 }
 
-/// A digest of bytes that come piece by piece. A value: a copy goes on by itself.
+/// A digest of bytes that arrive in pieces. A value: a copy continues on its own.
 ///
 /// - Note: Source: `EVP_DigestInit(3)`, OpenSSL 3.
 package struct RunningDigest: Sendable {
-    /// Changed only while a single value refers to it.
+    /// Modified only while a single value refers to it.
     private final class Context: @unchecked Sendable {
         let pointer: OpaquePointer?
 
@@ -37,7 +37,7 @@ package struct RunningDigest: Sendable {
                 } else {
                     EVP_DigestInit_ex(pointer, Self.type(of: algorithm), nil) == 1
                 }
-            // Only lack of memory can make it fail, as with any allocation.
+            // Fails only for lack of memory, like any allocation.
             precondition(isReady, "OpenSSL computes no \(algorithm) here")
         }
 
@@ -57,16 +57,19 @@ package struct RunningDigest: Sendable {
     /// How many bytes have come.
     package private(set) var byteCount = 0
 
+    /// The digest of no bytes yet.
     package init(_ algorithm: Digest) {
         self.algorithm = algorithm
         context = Context(algorithm)
     }
 
+    /// Adds bytes. Copies them first only if they are not stored in one piece.
     package mutating func update(_ bytes: some Collection<UInt8>) {
         let isDone: Void? = bytes.withContiguousStorageIfAvailable { update(UnsafeRawBufferPointer($0)) }
         if isDone == nil { Array(bytes).withUnsafeBytes { update($0) } }
     }
 
+    /// Adds bytes, without copying them.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         if !isKnownUniquelyReferenced(&context) { context = Context(algorithm, copied: context) }
         let isDone = EVP_DigestUpdate(context.pointer, bytes.baseAddress, bytes.count) == 1

@@ -1,14 +1,16 @@
 internal import Glibc
 
-/// A moment as HTTP writes it, to the second.
+/// A point in time as HTTP headers write it, with a resolution of one second.
 ///
 /// - Note: Source: RFC 9110, section 5.6.7. The two obsolete forms are read too. The day of the week is not checked.
 package struct HTTPDate: Hashable, Sendable {
     /// Since 1970-01-01 00:00:00 UTC, without leap seconds.
     package let seconds: Int
 
+    /// - Parameter seconds: Since 1970-01-01 00:00:00 UTC.
     package init(seconds: Int) { self.seconds = seconds }
 
+    /// The current time, rounded down to whole seconds.
     package static var now: HTTPDate { HTTPDate(seconds: Glibc.time(nil)) }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`. Nil for
@@ -26,7 +28,7 @@ package struct HTTPDate: Hashable, Sendable {
         seconds = day.daysSince1970 * 86_400 + time
     }
 
-    /// The form that is not obsolete: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// In the current form: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var text: String {
         let days = seconds.flooredQuotient(86_400)
         let day = CalendarDay(daysSince1970: days)
@@ -46,7 +48,7 @@ package struct HTTPDate: Hashable, Sendable {
         return range.contains(number) ? number : nil
     }
 
-    /// Two digits are of this century up to 69, otherwise of the last.
+    /// Two digits below 70 mean 20xx, others 19xx.
     private static func year(_ text: String) -> Int? {
         guard text.utf8.count != 2 else { return number(text, 0...99).map { $0 < 70 ? 2000 + $0 : 1900 + $0 } }
         return number(text, 1970...9999)

@@ -1,15 +1,15 @@
-/// A point in time, as JSON documents spell it: `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+/// A point in time as JSON documents write it: `YYYY-MM-DDTHH:MM:SS.mmmZ`.
 package struct UTCDate: Sendable {
     private static let secondsOfDay = 86_400
-    /// 100,000,000 days around the epoch, as ECMAScript has them.
+    /// 100,000,000 days before and after the epoch, the range of ECMAScript (ECMA-262, section 21.4.1.1).
     private static let range = -8_640_000_000_000_000...8_640_000_000_000_000
 
     /// Since 1970-01-01 00:00:00 UTC, without leap seconds.
     package let seconds: Int
-    /// The digits behind the decimal point, at least three.
+    /// The digits after the decimal point, at least three.
     private let fraction: String
 
-    /// - Parameter milliseconds: Since 1970. Nil if they are beyond 100,000,000 days.
+    /// - Parameter milliseconds: Since 1970. The result is nil beyond 100,000,000 days.
     package init?(milliseconds: Int) {
         guard Self.range.contains(milliseconds) else { return nil }
         seconds = milliseconds.flooredQuotient(1000)
@@ -54,7 +54,7 @@ package struct UTCDate: Sendable {
         self.init(day, minutes: minutes - zone, second, digits)
     }
 
-    /// - Parameter digits: Of the fraction of a second.
+    /// - Parameter digits: The fraction of the second.
     private init(_ day: CalendarDay, minutes: Int, _ second: Int, _ digits: String) {
         seconds = day.daysSince1970 * Self.secondsOfDay + minutes * 60 + second
         fraction = digits + String(repeating: "0", count: max(3 - digits.utf8.count, 0))
@@ -105,7 +105,7 @@ private struct DateText {
         return number(width: 4)
     }
 
-    /// The rest of a date, `-11-20`, behind its year.
+    /// The rest of a date after its year: `-11-20`.
     mutating func day(_ year: Int?) -> CalendarDay? {
         guard let year, take("-"), let month = number(1...12), take("-"), let day = number(1...31) else { return nil }
         return CalendarDay(year: year, month: month, day: day)
@@ -117,7 +117,7 @@ private struct DateText {
         return hour * 60 + minute
     }
 
-    /// The digits behind a decimal point; empty if there is no point, nil if no digit follows it.
+    /// The digits after a decimal point; empty if there is no point, nil if no digit follows it.
     mutating func fraction() -> String? {
         guard take(".") else { return "" }
         let digits = rest.prefix { (0x30...0x39).contains($0) }

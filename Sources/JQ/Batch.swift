@@ -1,9 +1,9 @@
 internal import Locking
 
-/// Requests that a task waits for. Answered once.
+/// Requests that one task waits for. Their answers are delivered once, together.
 final class Batch: Sendable {
     private let requests: [JQRequest]
-    /// What is kept of an answer.
+    /// Decides what is kept of an answer.
     private let reduce: @Sendable (_ request: Int, JQAnswer) -> JQAnswer
     private let cancellation: Locked<Bool>
     private let finish: @Sendable ([JQAnswer]) -> Void
@@ -21,7 +21,7 @@ final class Batch: Sendable {
 
     func fail(_ fault: JQFault) { finish(Array(repeating: .failed(fault), count: requests.count)) }
 
-    /// Has the requests answered. Blocks; a cancelled task's batch ends within some 100 ms.
+    /// Sends the requests and collects the answers. Blocks; if the task is cancelled, for at most about 100 ms more.
     func put(to conversation: Conversation, stopping: () -> JQFault?) {
         var answers: [JQAnswer] = []
         answers.reserveCapacity(requests.count)

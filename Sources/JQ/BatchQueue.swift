@@ -1,17 +1,17 @@
 internal import Glibc
 internal import Locking
 
-/// The batches that wait for a process, and the threads that put them there: one thread for each process.
+/// The batches that wait for a helper process, and the threads that send them: one thread per process.
 ///
-/// Threads, because they block while a process works; Swift's tasks never do.
+/// Threads, since they block while a process works; Swift tasks must not.
 final class BatchQueue: @unchecked Sendable {
     private let programs: JQPrograms
     private let settings: JQPool.Settings
-    /// The numbers of the processes that live.
+    /// The ids of the running processes.
     let processes = Locked<Set<pid_t>>([])
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
-    // With the mutex held only.
+    // Guarded by the mutex.
     private var waiting: [Batch] = []
     private var threads = 0
     private var idle = 0
@@ -39,7 +39,7 @@ final class BatchQueue: @unchecked Sendable {
         return body()
     }
 
-    /// Hands a batch to a thread that has nothing to do, or to a new one if there may be more.
+    /// Passes a batch to an idle thread, or to a new one if the limit allows.
     func add(_ batch: Batch) {
         let fault: JQFault? = locked {
             guard !isShutDown else { return .shutDown }
@@ -52,7 +52,7 @@ final class BatchQueue: @unchecked Sendable {
         if let fault { batch.fail(fault) }
     }
 
-    /// Ends all processes and threads, and waits for that. Batches that are not done fail.
+    /// Ends all processes and threads, and waits for them. Unfinished batches fail.
     func shutDown() {
         let left = locked {
             isShutDown = true

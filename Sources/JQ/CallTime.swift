@@ -1,21 +1,21 @@
-/// How long one call has been going on, for its deadline.
+/// Measures one call against its deadline.
 ///
-/// What counts is the processor time of the process: on a machine that is busy with other things a program that needs
-/// little must not fail. It is asked for only when there is no answer for a while; most calls never come to that.
+/// Processor time counts, so that a small program does not fail on a busy machine. It is read only if there is no
+/// answer for a while, which is rare.
 struct CallTime {
-    /// A call that gets no processor time at all ends after so many times its deadline.
+    /// A call that gets no processor time ends after this many times its deadline.
     private static let mostWaiting = 10
 
     private let start: ContinuousClock.Instant
-    /// What the process had used at the first look, a tenth of a second after the start.
+    /// Processor time at the first check, a tenth of a second after the start.
     private var usedBefore: Duration?
 
     init(start: ContinuousClock.Instant) { self.start = start }
 
-    /// Whether a call that has not ended by `now` has had its time.
+    /// Whether the deadline of a call that is still running at `now` has passed.
     ///
-    /// - Parameter used: The processor time of the process since its own start; nil if the system does not tell, then
-    ///   the time that passes counts.
+    /// - Parameter used: The processor time of the process since its own start; nil if the system does not report it:
+    ///   then elapsed time counts.
     mutating func isUp(_ deadline: Duration, now: ContinuousClock.Instant, used: Duration?) -> Bool {
         let elapsed = now - start
         guard let used else { return elapsed >= deadline }

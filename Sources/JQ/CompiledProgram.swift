@@ -1,9 +1,10 @@
 internal import CJQ
 
-/// A program, compiled, in the process that runs it.
+/// A compiled program, in the process that runs it.
 ///
-/// The program's text stands within one of ours, on its first line, so that jq's line numbers are right. What a program
-/// could read beside its document and its variables is defined again: the clock gives `$now`, the rest fails.
+/// The program's text is embedded in a wrapper, on the wrapper's first line so that jq's line numbers are right. The
+/// wrapper redefines all that could read more than the document and the variables: the clock returns `$now`, the rest
+/// fails.
 final class CompiledProgram {
     /// How a run ended.
     enum Ending {
@@ -17,11 +18,12 @@ final class CompiledProgram {
     private var state: OpaquePointer?
     private let namesEnvironment: Bool
 
-    /// - Parameter bindings: An object: what the program knows by a name. Not consumed.
-    /// - Throws: what jq says first.
+    /// - Parameter bindings: An object with the variables' values by name. Not consumed.
+    /// - Throws: The first fault that jq reports.
     init(_ text: [UInt8], _ bindings: jv) throws(JQCompileFault) {
         guard !text.contains(0) else { throw JQCompileFault(message: "the program holds a NUL character") }
-        // Alone first: what ends our parenthesis early is no program, and messages show the program's own text.
+        // Compiled alone first: a program must not close the wrapper's parenthesis, and messages must show its own
+        // text.
         var known = jv_copy(bindings)
         for name in ["change", "match", "now"] { known = jv_object_set(known, jv_string(name), jv_null()) }
         let bare = try Self.compile(text, arguments: known)
@@ -30,7 +32,7 @@ final class CompiledProgram {
         do throws(JQCompileFault) {
             state = try Self.compile(Self.opening + text + Array("\n)".utf8), arguments: jv_copy(bindings))
         } catch {
-            // Nothing but definitions, or nothing at all, stands for `.`.
+            // A program that is empty, or only defines functions, means `.`.
             state = try Self.compile(Self.opening + text + Array("\n.)".utf8), arguments: jv_copy(bindings))
         }
     }
@@ -39,7 +41,7 @@ final class CompiledProgram {
 
     /// Runs the program over `[document, change, match, now]`, which it consumes.
     ///
-    /// - Parameter output: Gets the text of each output; false ends the run.
+    /// - Parameter output: Receives the text of each output; returning false ends the run.
     func run(_ input: jv, output: (UnsafeRawBufferPointer) -> Bool) -> Ending {
         jq_start(state, input, 0)
         while true {
@@ -84,7 +86,7 @@ extension CompiledProgram {
             "input_filename": "a program has no input file", "input_line_number": "a program has no input file",
             "get_search_list": "a program can't use modules",
         ]
-        // Digits in a text are a number that jq may round; a null is no reason for jq 1.6 to fail.
+        // jq may round a number that it reads from a string. And jq 1.6 fails on `error(null)`.
         let inexact = "a text with more digits than jq can hold exactly is no number here"
         let mended =
             "def __tonumber: tonumber; def tonumber: if type == \"string\" and length > 15 then error(\"\(inexact)\") else __tonumber end; "
@@ -96,7 +98,7 @@ extension CompiledProgram {
                 + definitions + " $__document | (").utf8)
     }()
 
-    /// - Parameter arguments: An object, which it consumes. Its values are shared, not copied.
+    /// - Parameter arguments: An object; consumed. Its values are shared, not copied.
     private static func compile(_ text: [UInt8], arguments: jv) throws(JQCompileFault) -> OpaquePointer {
         guard let state = jq_init() else {
             jv_free(arguments)
@@ -110,7 +112,7 @@ extension CompiledProgram {
                 guard let reference else { return jv_free(message) }
                 Unmanaged<CompileMessages>.fromOpaque(reference).takeUnretainedValue().add(message)
             }, reference.toOpaque())
-        // Where modules would be looked for: nowhere. Without these, jq 1.6 aborts at an `import`.
+        // Modules are looked up nowhere. Without these attributes, jq 1.6 aborts at an `import`.
         jq_set_attr(state, jv_string("JQ_LIBRARY_PATH"), jv_array())
         jq_set_attr(state, jv_string("JQ_ORIGIN"), jv_string("/"))
         jq_set_attr(state, jv_string("PROGRAM_ORIGIN"), jv_string("/"))
@@ -142,7 +144,7 @@ private final class CompileMessages {
     }
 }
 
-/// The characters of a string. Does not consume it.
+/// The content of a jq string, which is not consumed.
 private func string(_ value: jv) -> String {
     let count = Int(jv_string_length_bytes(jv_copy(value)))
     return String(

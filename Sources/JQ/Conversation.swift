@@ -1,16 +1,16 @@
 internal import Glibc
 internal import Locking
 
-/// Puts requests to a process that runs jq programs, one batch after the other, and replaces it when it must end.
+/// Sends requests to a helper process, one batch after the other, and replaces the process if it hangs or crashes.
 ///
-/// Used by one thread. The process is started at the first request, and ends with the conversation.
+/// Used by one thread. The process starts at the first request and ends with the conversation.
 final class Conversation {
-    /// What a process may take until it serves, and until it has compiled a program; as ``CallTime`` counts. The programs
-    /// are known to compile.
+    /// The time for starting a process, and for compiling a program, measured as in ``CallTime``. Programs are known to
+    /// compile.
     static let startingTime: Duration = .seconds(30)
-    /// So often, in milliseconds, the thread looks whether the answers are still wanted, and the call has had its time.
+    /// How often, in milliseconds, the thread checks whether the answers are still wanted and the deadline has passed.
     private static let patience: Int32 = 100
-    /// So many bytes of requests are composed ahead of the process.
+    /// Bytes of requests that are prepared ahead of the process.
     private static let composedAhead = 1 << 18
 
     private let programs: JQPrograms
@@ -19,7 +19,7 @@ final class Conversation {
     private let clock = ContinuousClock()
     private var session: HelperSession?
 
-    /// - Parameter register: Holds the number of the process that lives.
+    /// - Parameter register: Holds the id of the running process.
     init(programs: JQPrograms, settings: JQPool.Settings, register: Locked<Set<pid_t>> = Locked([])) {
         self.programs = programs
         self.settings = settings
@@ -28,11 +28,11 @@ final class Conversation {
 
     /// Answers all requests, in order.
     ///
-    /// A process that hangs or crashes costs the request that it was at: the others are put to its successor.
+    /// A process that hangs or crashes fails only its current request: the others go to a new process.
     ///
     /// - Parameters:
-    ///   - stopping: Asked now and then; a fault ends the batch, and is the answer to all that is left.
-    ///   - answer: Gets each request's answer.
+    ///   - stopping: Called now and then; a fault ends the batch and becomes the answer to all remaining requests.
+    ///   - answer: Receives the answer to each request.
     func put(_ requests: [JQRequest], stopping: () -> JQFault?, answer: (JQAnswer) -> Void) {
         var answered = 0
         while answered < requests.count {
@@ -40,7 +40,7 @@ final class Conversation {
                 try converse(requests, &answered, stopping, answer)
             } catch {
                 session = nil
-                // What is not about this request would go wrong with each further one.
+                // A fault that is not about this request would hit each further one.
                 let failing = error.isPassing || error.isAboutBinding ? requests.count : answered + 1
                 for _ in answered..<failing { answer(.failed(error)) }
                 answered = failing
@@ -82,8 +82,8 @@ final class Conversation {
         }
     }
 
-    /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` as long as the process has not said that it serves;
-    ///   ``JQFault/bindingTooLarge(name:length:limit:)`` while it takes in a value.
+    /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` before the process has reported that it is ready;
+    ///   ``JQFault/bindingTooLarge(name:length:limit:)`` while it reads a value.
     private func wait(_ session: HelperSession) throws(JQFault) -> HelperSession.Progress {
         do throws(JQFault) { return try session.wait(Self.patience) } catch {
             guard session.isReady else { throw .notStarted("it ends at once") }
@@ -98,7 +98,7 @@ final class Conversation {
     private func livingSession() throws(JQFault) -> HelperSession {
         if let session, session.isAlive { return session }
         session = nil
-        // As text it is several times smaller than in jq's memory, and a frame's length has 32 bits.
+        // A value as text is several times smaller than in jq's memory, and a frame's length has 32 bits.
         if let binding = programs.bindings.first(where: { $0.json.count > min(settings.memoryLimit, 1 << 30) }) {
             throw tooLarge(binding)
         }
@@ -107,9 +107,9 @@ final class Conversation {
         return started
     }
 
-    /// What a frame means for the request that the process is at.
+    /// What a frame means for the current request.
     private enum Step {
-        /// The process serves from here on, or has compiled the program: the time runs anew.
+        /// The process is ready, or has compiled the program: the deadline starts again.
         case begins
         case goesOn
         case ends(JQAnswer)

@@ -1,23 +1,24 @@
-/// One message between the program and a process that runs jq.
+/// The kind of a message between this process and a helper process.
 ///
-/// A frame is its length in four bytes (kind and content, little-endian), its kind in one, and its content.
+/// A frame consists of its length (kind and content) in four bytes, little-endian, its kind in one byte, and its
+/// content.
 enum FrameKind: UInt8 {
     // To the process.
-    /// The limits. The first frame; answered with `ready`.
+    /// The limits, as the first frame. Answered with `ready`.
     case limits = 1
-    /// A name and a value that all programs know by it. Answered with `bound` or `unreadableInput`.
+    /// The name and value of a variable for all programs. Answered with `bound` or `unreadableInput`.
     case binding
     /// The text of the next program.
     case program
-    /// Compile one program: answered with `done` or `compileFault`.
+    /// Compile one program. Answered with `done` or `compileFault`.
     case check
-    /// Run one program: answered with any number of `output`, then `done` or a fault.
+    /// Run one program. Answered with any number of `output`, then `done` or a fault.
     case call
 
     // From the process.
-    /// The limits are in force; or, at a program's first use, it is compiled.
+    /// The limits are in force; or a program, at its first use, has been compiled.
     case ready
-    /// The value can be used.
+    /// The value has been read.
     case bound
     case output
     case done
@@ -27,7 +28,7 @@ enum FrameKind: UInt8 {
     case tooMuchOutput
 }
 
-/// Composes frames, one behind the other.
+/// Writes frames one after the other.
 struct FrameWriter {
     private(set) var bytes: [UInt8] = []
     private var start = 0
@@ -43,7 +44,7 @@ struct FrameWriter {
 
     mutating func append(_ content: some Sequence<UInt8>) { bytes.append(contentsOf: content) }
 
-    /// A text that is not the last of its frame.
+    /// A string that is not the last part of its frame: with its length.
     mutating func append(counted content: [UInt8]) {
         append(content.count)
         append(content)
@@ -64,12 +65,12 @@ struct FrameWriter {
     mutating func removeAll(keepingCapacity: Bool) { bytes.removeAll(keepingCapacity: keepingCapacity) }
 }
 
-/// One frame that was received.
+/// A received frame.
 struct Frame {
     let kind: FrameKind
     private(set) var content: ArraySlice<UInt8>
 
-    /// Takes a number off the front. Nil: the frame is too short.
+    /// Removes an integer from the front. Nil: the frame is too short.
     mutating func takeInteger() -> Int? {
         guard content.count >= 8 else { return nil }
         let value = content.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -77,7 +78,7 @@ struct Frame {
         return Int(Int64(bitPattern: value))
     }
 
-    /// Takes a text off the front that ``FrameWriter/append(counted:)`` wrote. Nil: the frame is too short.
+    /// Removes a string from the front, as ``FrameWriter/append(counted:)`` wrote it. Nil: the frame is too short.
     mutating func takeCounted() -> ArraySlice<UInt8>? {
         guard let count = takeInteger(), count >= 0, count <= content.count else { return nil }
         defer { content = content.dropFirst(count) }
@@ -85,11 +86,11 @@ struct Frame {
     }
 }
 
-/// Finds the frames in bytes as they arrive.
+/// Splits received bytes into frames.
 struct FrameReader {
     struct Malformed: Error {}
 
-    /// Longer frames are refused before any memory is set aside for them.
+    /// Longer frames are refused before memory is allocated for them.
     let longestFrame: Int
     private var buffer: [UInt8] = []
     private var position = 0
@@ -104,7 +105,7 @@ struct FrameReader {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next whole frame; nil if more bytes are needed.
+    /// The next complete frame; nil if more bytes are needed.
     mutating func next() throws(Malformed) -> Frame? {
         guard buffer.count - position >= 5 else { return nil }
         let length = Int((0..<4).reduce(UInt32(0)) { $0 | UInt32(buffer[position + $1]) << UInt32(8 * $1) })

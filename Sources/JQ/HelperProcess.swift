@@ -2,14 +2,14 @@ internal import CJQ
 internal import Glibc
 internal import Locking
 
-/// A process that runs jq programs, and the socket to it. Used by one thread.
+/// A helper process that runs jq programs, and the socket to it. Used by one thread.
 final class HelperProcess {
     let pid: pid_t
-    /// Non-blocking; the process has the other end as its standard input and output.
+    /// Non-blocking. The other end is the standard input and output of the process.
     let socket: Int32
     private let register: Locked<Set<pid_t>>
 
-    /// - Parameter register: Holds the process's number for as long as it lives.
+    /// - Parameter register: Holds the id of the process while it runs.
     /// - Throws: ``JQFault/notStarted(_:)``.
     init(register: Locked<Set<pid_t>>) throws(JQFault) {
         self.register = register
@@ -28,7 +28,7 @@ final class HelperProcess {
         _ = register.withLock { [pid] in $0.insert(pid) }
     }
 
-    /// Kills the process and waits for its end, which is a matter of milliseconds.
+    /// Kills the process and waits until it has ended, which takes milliseconds.
     deinit {
         close(socket)
         kill(pid, SIGKILL)
@@ -37,7 +37,7 @@ final class HelperProcess {
         _ = register.withLock { [pid] in $0.remove(pid) }
     }
 
-    /// User and system time of all its threads since its start; nil if it has ended and been waited for.
+    /// User and system time of all its threads since its start; nil once it has been waited for.
     ///
     /// - Note: Source: `clock_getcpuclockid(3)`.
     var processorTime: Duration? {
@@ -58,7 +58,7 @@ final class HelperProcess {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A group of its own: Ctrl-C at the terminal is not for this process.
+        // A process group of its own: Ctrl-C at the terminal must not reach it.
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         posix_spawnattr_setpgroup(&attributes, 0)

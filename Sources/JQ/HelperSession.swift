@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Locking
 
-/// One process, and the frames to and from it. Used by one thread, which it blocks in `poll`.
+/// A helper process, and the frames to and from it. Used by one thread, which it blocks in `poll`.
 final class HelperSession {
-    /// What becomes of the session after a wait.
+    /// The result of a wait.
     enum Progress {
         case frame(Frame)
-        /// Bytes went over; no whole frame is there yet.
+        /// Bytes were transferred, but no complete frame arrived.
         case moved
         case nothing
     }
@@ -17,9 +17,9 @@ final class HelperSession {
     private var incoming: FrameReader
     private let chunk: UnsafeMutableRawBufferPointer
 
-    /// Whether the process has answered that it serves.
+    /// Whether the process has reported that it is ready.
     private(set) var isReady = false
-    /// How many of the bindings the process has answered for.
+    /// How many of the bindings the process has read.
     private(set) var boundCount = 0
     private let bindings: [JQBinding]
     private var compiled: Set<Int> = []
@@ -46,10 +46,11 @@ final class HelperSession {
 
     deinit { chunk.deallocate() }
 
-    /// Whether the process has answered that it has compiled a program.
+    /// Whether the process has reported that it has compiled a program.
     func hasCompiled(_ program: Int) -> Bool { compiled.contains(program) }
 
-    /// The process says that it serves; after that, that it has compiled the program of the request that it is at.
+    /// The process has sent `ready`: the first time that it is ready, later that it has compiled the program of its
+    /// current request.
     func noteReady(_ program: Int) {
         if isReady { compiled.insert(program) }
         isReady = true
@@ -57,10 +58,10 @@ final class HelperSession {
 
     func noteBound() { boundCount += 1 }
 
-    /// The value that the process is taking in now; nil if it has them all.
+    /// The value that the process is reading; nil if it has read all.
     var pendingBinding: JQBinding? { boundCount < bindings.count ? bindings[boundCount] : nil }
 
-    /// Whether all that was to be sent is sent.
+    /// Whether everything has been sent.
     var hasSentAll: Bool { sent == outgoing.bytes.count }
 
     var unsentCount: Int { outgoing.bytes.count - sent }
@@ -73,19 +74,19 @@ final class HelperSession {
         request.write(to: &outgoing)
     }
 
-    /// Whether an idle process still lives: it has nothing to say then.
+    /// Whether an idle process is still running: it sends nothing then.
     var isAlive: Bool {
         var byte: UInt8 = 0
         return recv(process.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0
             && errno == EAGAIN
     }
 
-    /// What the process has used of the processors since its start; nil if the system does not tell.
+    /// Processor time of the process since its start; nil if the system does not report it.
     var processorTime: Duration? { process.processorTime }
 
-    /// Sends and receives what is possible, and waits for that at most `timeout` milliseconds.
+    /// Sends and receives what is possible, and waits for that up to `timeout` milliseconds.
     ///
-    /// - Throws: ``JQFault/crashed`` if the process has ended, or says what it never would.
+    /// - Throws: ``JQFault/crashed`` if the process has ended, or sent something invalid.
     func wait(_ timeout: Int32) throws(JQFault) -> Progress {
         if let frame = try nextFrame() { return .frame(frame) }
         var entry = pollfd(fd: process.socket, events: Int16(hasSentAll ? POLLIN : POLLIN | POLLOUT), revents: 0)
@@ -100,7 +101,7 @@ final class HelperSession {
         do throws(FrameReader.Malformed) { return try incoming.next() } catch { throw .crashed }
     }
 
-    /// A broken connection shows when receiving: there may still be answers.
+    /// Errors are left to ``receive()``: there may still be answers to read.
     private func send() {
         let count = outgoing.bytes.withUnsafeBytes { bytes in
             Glibc.send(
@@ -125,7 +126,7 @@ final class HelperSession {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up; at most some 24 days, as `poll` takes them.
+    /// Whole milliseconds, rounded up; at most about 24 days, the limit of `poll`.
     var milliseconds: Int {
         guard self < .milliseconds(Int(Int32.max)) else { return Int(Int32.max) }
         let (seconds, attoseconds) = components

@@ -1,14 +1,14 @@
 internal import LosslessJSON
 
-/// What jq can't hold of a document: digits beyond a double's, and halves of surrogate pairs.
+/// The parts of a document that jq can't represent: numbers with more digits than a double, and unpaired surrogates.
 ///
-/// A program that uses none of it gives the same result whatever stands there. So it is run over variants of the
-/// document; results that differ depend on what jq would have got wrong.
+/// A program that uses none of them gives the same result whatever they are. So it is run on variants of the document;
+/// if the results differ, they depend on something that jq would have got wrong.
 struct InexactParts: Sendable {
     private struct Part: Sendable {
         let range: Range<Int>
         let isNumber: Bool
-        /// Parts of the same text have the same identity, so that equal numbers stay equal in all variants.
+        /// Parts with the same text share an identity, so that equal numbers stay equal in all variants.
         let identity: Int
     }
 
@@ -16,7 +16,7 @@ struct InexactParts: Sendable {
     private var parts: [Part] = []
     private var identities: [ArraySlice<UInt8>: Int] = [:]
 
-    /// Nil if jq can hold the whole document.
+    /// Nil if jq can represent the whole document.
     init?(of text: JSONText) {
         self.text = text
         var scan = LeafScan(text.bytes)
@@ -38,10 +38,13 @@ struct InexactParts: Sendable {
         parts.append(Part(range: range, isNumber: isNumber, identity: identity))
     }
 
-    /// How many variants there are beside the document itself: all parts lower, all higher, all large numbers 2^53 - 1
-    /// (beyond it, no double is odd, and jq's `%` takes what is too large for one number), all numbers as texts of their
-    /// digits (what counts with them fails then, and what compares their digits as text finds the right ones), and for
-    /// each binary digit of the identities those that have it higher. So any two different parts differ in one variant.
+    /// How many variants there are beside the document itself.
+    ///
+    /// In the first, all parts are lower; in the second, all are higher. In the third, all large numbers are 2^53 - 1:
+    /// doubles above that are never odd, and jq's `%` treats all that are too large as one number. In the fourth, all
+    /// numbers are strings of their digits: arithmetic fails on them, but comparing digits as text works. Then one for
+    /// each binary digit of the identities, with those parts higher that have the digit: so any two different parts
+    /// differ in some variant.
     var variantCount: Int { 4 + (Int.bitWidth - (identities.count - 1).leadingZeroBitCount) }
 
     /// The document with its parts replaced. `number` counts from 0; -1 is the document as jq reads it.
@@ -73,7 +76,7 @@ struct InexactParts: Sendable {
 
     private func replacement(of part: Part, _ shift: Shift) -> [UInt8] {
         let bytes = text.bytes[part.range]
-        // Private characters, which stand for nothing; and what jq makes of all halves, if it does not end at them.
+        // Private-use characters, and what jq makes of unpaired surrogates unless it fails on them.
         let characters: [Shift: String] = [.lower: "\\ue0f0", .higher: "\\ue0f1"]
         guard part.isNumber else { return Array(characters[shift, default: "\\ufffd"].utf8) }
         let double = NumberText(bytes).double
@@ -87,7 +90,7 @@ struct InexactParts: Sendable {
         }
     }
 
-    /// What is wrong with a result that is not the same for all variants. Names the first part, the numbers first.
+    /// The fault if the results differ. Names the first inexact number, or else the first part.
     var fault: JQFault {
         let part = parts.first { $0.isNumber } ?? parts[0]
         let bytes = String(decoding: text.bytes[part.range].prefix(80), as: UTF8.self)

@@ -1,28 +1,28 @@
 package import LosslessJSON
 
-/// A value that all programs of a pool know by a name: `$NAME`.
+/// A value that all programs of a pool can use as `$NAME`.
 ///
-/// It goes to a process once, when that starts, not with each call.
+/// It is sent to a process once, at its start, not with each call.
 package struct JQBinding: Sendable {
     /// Without the `$`.
     package let name: String
     let json: [UInt8]
 
-    /// - Throws: ``JQFault/inexactNumber(_:)`` or ``JQFault/brokenCharacter(_:)`` for what jq can't hold: programs
-    ///   would work with something else than what stands there.
+    /// - Throws: ``JQFault/inexactNumber(_:)`` or ``JQFault/brokenCharacter(_:)`` for values that jq can't represent:
+    ///   programs would use a different one.
     package init(name: String, _ value: JSONText) throws(JQFault) {
         if let parts = InexactParts(of: value) { throw parts.fault }
         self.name = name
         json = value.bytes
     }
 
-    /// A name for an empty list.
+    /// Binds a name to an empty list.
     package init(nameOfNothing name: String) {
         self.name = name
         json = Array("[]".utf8)
     }
 
-    /// Names that all programs of rules know.
+    /// The variables that all programs of rules have.
     package static let common = ["now", "change", "match"]
 
     private static let taken: Set<String> = [
@@ -30,8 +30,8 @@ package struct JQBinding: Sendable {
         "include", "label", "module", "or", "reduce", "then", "try",
     ]
 
-    /// Whether programs can know a value by this name: a variable's name in jq, and none that is known already or is
-    /// a word of the language.
+    /// Whether a value can have this name: valid as a variable in jq, at most 64 bytes, without `__` in front, and
+    /// neither one of ``common`` nor a jq keyword.
     package static func isName(_ name: String) -> Bool {
         let isStart = { (byte: UInt8) in byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26 }
         guard let first = name.utf8.first, isStart(first), name.utf8.count <= 64, !name.hasPrefix("__") else {
@@ -41,11 +41,11 @@ package struct JQBinding: Sendable {
     }
 }
 
-/// What a process is told before it is asked anything.
+/// What a process gets before the first request.
 struct JQPrograms: Sendable {
     /// The programs' texts.
     let texts: [[UInt8]]
-    /// Known to all of them.
+    /// The variables of all programs.
     let bindings: [JQBinding]
 
     init(_ texts: [String], bindings: [JQBinding] = []) {

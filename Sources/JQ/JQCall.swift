@@ -1,6 +1,6 @@
 package import LosslessJSON
 
-/// One program over one document.
+/// One run of a program on one document.
 package struct JQCall: Sendable {
     /// Index in the programs of the ``JQPool``.
     package var program: Int
@@ -13,6 +13,7 @@ package struct JQCall: Sendable {
     /// `$now`, and what `now` gives: seconds since 1970.
     package var now: Int
 
+    /// - Parameter program: An index in the programs of the ``JQPool``.
     package init(program: Int, document: JSONText, change: [UInt8], match: [UInt8], now: Int) {
         self.program = program
         self.document = document
@@ -22,10 +23,10 @@ package struct JQCall: Sendable {
     }
 }
 
-/// What came of a ``JQCall``.
+/// The result of a ``JQCall``.
 package enum JQOutcome: Sendable {
-    /// Everything that the program gave, in order; each one is checked JSON.
+    /// All outputs of the program, in order; each is checked JSON.
     case outputs([JSONText])
-    /// The program gave no usable result; what it had given before is dropped.
+    /// The program failed; earlier outputs are dropped.
     case failed(JQFault)
 }

@@ -1,6 +1,6 @@
 extension JQCompileFault {
-    /// Takes jq's message apart: `jq: error: MESSAGE (Unix shell quoting issues?) at <top-level>, line N:`, and the
-    /// program's text on the lines below.
+    /// Parses jq's message: `jq: error: MESSAGE (Unix shell quoting issues?) at <top-level>, line N:`, followed by the
+    /// program's text on the next lines.
     init(jqMessage: String) {
         var text = jqMessage.prefix { !$0.isNewline }
         for prefix in ["jq: ", "error: "] where text.hasPrefix(prefix) { text = text.dropFirst(prefix.count) }

@@ -1,10 +1,11 @@
 /// Checks programs before they are used.
 package enum JQCompiler {
-    /// Compiles programs, in a process of its own: some 30 ms each. Blocks; for the time when rule files are read.
+    /// Compiles programs in a process of its own, in about 30 ms each. Blocks: only for the time when rule files are
+    /// read.
     ///
-    /// - Parameter variables: Names that the programs may use as `$NAME`, beside those that all know.
-    /// - Returns: nil for each program that compiles, else what jq says first.
-    /// - Throws: the fault of the first program that could not be checked: ``JQFault/notStarted(_:)``, most likely.
+    /// - Parameter variables: Names that the programs may use as `$NAME`, besides ``JQBinding/common``.
+    /// - Returns: Nil for each program that compiles, else the first fault that jq reports.
+    /// - Throws: The fault of the first program that could not be checked, most likely ``JQFault/notStarted(_:)``.
     package static func check(_ programs: [String], variables: [String] = []) throws(JQFault) -> [JQCompileFault?] {
         var settings = JQPool.Settings()
         settings.deadline = .seconds(30)

@@ -4,31 +4,31 @@ package enum JQFault: Error, Sendable, Equatable {
     case programError(String)
     /// The program does not compile.
     case notCompiled(JQCompileFault)
-    /// The program was still running after this much processor time.
+    /// The program was still running after this processor time.
     case deadline(Duration)
-    /// The outputs of one call have more bytes than this.
+    /// The outputs of one call exceed this number of bytes.
     case tooMuchOutput(limit: Int)
-    /// The process that ran the program ended: most often for want of memory.
+    /// The process that ran the program ended, most often for lack of memory.
     case crashed
-    /// The result holds this number, or depends on its digits, and jq can't hold it.
+    /// The result contains this number or depends on its digits, and jq can't represent it.
     case inexactNumber(String)
-    /// The result depends on this half of a surrogate pair, which jq can't hold.
+    /// The result depends on this unpaired surrogate, which jq can't represent.
     case brokenCharacter(String)
-    /// The document, `$change` or `$match` is nested more deeply than jq reads.
+    /// The document, `$change` or `$match` is nested more deeply than jq reads (256 levels).
     case tooDeep
-    /// jq reads the document, `$change` or `$match` differently than the program here does.
+    /// jq refuses the document, `$change` or `$match`, although it is valid JSON here.
     case unreadableInput(String)
-    /// The process could not take in a value that the programs know by a name: it needs more memory than this.
+    /// The value of a variable needs more memory than this limit.
     case bindingTooLarge(name: String, length: Int, limit: Int)
-    /// jq can't read a value that the programs know by a name; no message: it is nested too deeply.
+    /// jq can't read the value of a variable; without a message: it is nested too deeply.
     case unreadableBinding(name: String, String?)
-    /// The output is not JSON: it is nested more deeply than jq writes.
+    /// The output is not JSON, or nested more deeply than jq writes.
     case unwritableOutput
-    /// The call names no program of the pool.
+    /// The pool has no program with this index.
     case noSuchProgram(Int)
-    /// No process for jq programs could be started.
+    /// No helper process could be started.
     case notStarted(String)
-    /// The task that asked was cancelled.
+    /// The calling task was cancelled.
     case cancelled
     /// The pool was shut down.
     case shutDown
@@ -68,24 +68,26 @@ extension JQFault: CustomStringConvertible {
     }
 }
 
-/// The first thing that jq finds wrong with a program's text.
+/// The first fault that jq finds in a program's text.
 package struct JQCompileFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// jq's message, one line.
     package var message: String
-    /// The line within the program, from 1; nil if jq names none.
+    /// The line in the program, from 1; nil if jq names none.
     package var line: Int?
 
+    /// - Parameter message: jq's own, one line.
     package init(message: String, line: Int? = nil) {
         self.message = message
         self.line = line
     }
 
+    /// `line N: MESSAGE`, without the line if it is not known; at most 250 characters.
     package var description: String {
         displayText(line.map { "line \($0): \(message)" } ?? message, limit: 250)
     }
 }
 
-/// `text` on one line: control characters escaped, cut with an ellipsis behind `limit` characters.
+/// `text` on one line: control characters are escaped, and text beyond `limit` characters is cut with an ellipsis.
 func displayText(_ text: String, limit: Int) -> String {
     var result = ""
     var count = 0
@@ -98,7 +100,7 @@ func displayText(_ text: String, limit: Int) -> String {
     return result
 }
 
-/// Control characters, line separators and those that turn the writing direction.
+/// Control characters, line separators and those that change the writing direction.
 private func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -107,7 +109,7 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
 }
 
 extension JQFault {
-    /// Whether neither the program nor the document is to blame: the same call may succeed later.
+    /// Whether the fault is temporary, not one of the program or the document: the same call may succeed later.
     package var isPassing: Bool {
         switch self {
         case .notStarted, .cancelled, .shutDown: true
@@ -115,7 +117,7 @@ extension JQFault {
         }
     }
 
-    /// Whether it is about what all programs know, and so the same for every call.
+    /// Whether it is about a variable of all programs, and so the same for every call.
     var isAboutBinding: Bool {
         switch self {
         case .bindingTooLarge, .unreadableBinding: true

@@ -2,15 +2,14 @@ internal import CJQ
 internal import Glibc
 internal import Locking
 
-/// The process that runs jq programs: this executable, started again under another name.
+/// The helper process that runs jq programs: this executable, started again under another name.
 package enum JQHelper {
-    /// What the process is called, and how it knows what it is for.
+    /// The name of the process, by which it knows its purpose.
     static let processName = "changebot-jq"
 
     private static let hostsItself = Locked(false)
 
-    /// To be called first thing in `main`. In a process that was started to run jq programs, serves until its input
-    /// ends, and never returns.
+    /// To be called first in `main`. In a helper process, serves until its input ends and never returns.
     package static func serveIfAsked() {
         guard CommandLine.arguments.first == processName else {
             hostsItself.withLock { $0 = true }
@@ -20,7 +19,8 @@ package enum JQHelper {
         server.serve()
     }
 
-    /// The executable to start: this one if it serves, else the program's beside it (the one that runs tests).
+    /// The executable to start: this one if it calls ``serveIfAsked()``, else `changebot` beside it (as for the test
+    /// runner).
     static var executablePath: String? {
         if hostsItself.withLock({ $0 }) { return "/proc/self/exe" }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -32,17 +32,17 @@ package enum JQHelper {
     }
 }
 
-/// What a process that runs jq programs may use.
+/// The limits of a helper process.
 struct ProcessLimits {
-    /// Of one call.
+    /// Processor time of one call.
     var deadline: Duration
-    /// Bytes of one call's outputs.
+    /// Bytes of the outputs of one call.
     var output: Int
-    /// Bytes of address space, on top of what the process has at its start.
+    /// Bytes of address space beyond what the process has at its start.
     var memory: Int
 
-    /// Takes away what no program needs: from here on the process can't open a file or a socket, write a file, or
-    /// leave a core dump. False if the system refuses.
+    /// Removes what no program needs: from here on the process can't open files or sockets, write files, or dump core.
+    /// False if the system refuses.
     func apply() -> Bool {
         Self.volunteer()
         let size = Self.addressSpace() + max(memory, 0)
@@ -50,7 +50,7 @@ struct ProcessLimits {
             && cjq_harden_process() && Self.limit(RLIMIT_NOFILE, 0)
     }
 
-    /// Where memory runs out, the system ends this process before the one that started it: that costs one call.
+    /// If memory runs out, the kernel kills this process before its parent: that costs one call.
     private static func volunteer() {
         let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
@@ -58,7 +58,7 @@ struct ProcessLimits {
         _ = write(file, "1000", 4)
     }
 
-    /// Takes no more than the process may have already: a limit can't be raised.
+    /// Sets a limit, at most the current hard limit, which can't be raised.
     private static func limit(_ resource: __rlimit_resource, _ value: Int) -> Bool {
         let resource = __rlimit_resource_t(resource.rawValue)
         var limit = rlimit()

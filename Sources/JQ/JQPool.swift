@@ -1,31 +1,34 @@
 internal import Locking
 internal import LosslessJSON
 
-/// Runs jq programs in processes of their own, so that a deadline can be kept and a crash costs one call.
+/// Runs jq programs in helper processes, so that a deadline can be kept and a crash costs one call.
 ///
-/// The processes are started when they are needed, and have nothing: no environment, no files, no network. Any number
-/// of tasks may call; nothing blocks them. Processes end with the pool, or when this process ends.
+/// Processes start when they are needed and have no environment, files or network. Any number of tasks may call; none
+/// is blocked. The processes end with the pool, or when this process ends.
 package final class JQPool: Sendable {
+    /// The limits of the programs.
     package struct Settings: Sendable {
-        /// Processor time that one call may take; ten times as long if the machine has other things to do.
+        /// Processor time for one call. On a busy machine the elapsed time may be ten times as long.
         package var deadline: Duration = .seconds(2)
-        /// Bytes of one call's outputs; each output counts 64 more.
+        /// Bytes of the outputs of one call, 24 MiB; each output counts as 64 more.
         package var outputLimit = 24 << 20
-        /// Bytes of address space that programs may use in one process: 1 GiB, less where the machine, or the control
-        /// group of this process, has less than four times as much.
+        /// Bytes of address space for programs in one process: 1 GiB, or a quarter of the memory of the machine or
+        /// control group if that is less, but at least 128 MiB.
         package var memoryLimit = MachineMemory.share(of: 1 << 30)
-        /// Processes at the same time, at most.
+        /// The most processes at the same time.
         package var helpers = 2
 
+        /// Reads the memory of the machine and its control groups once per process.
         package init() {}
     }
 
     private let queue: BatchQueue
     private let programCount: Int
 
-    /// `programs` should have passed ``JQCompiler/check(_:)``: here, one that does not compile fails its calls.
+    /// Starts nothing yet. `programs` should have passed ``JQCompiler/check(_:variables:)``: the calls of one that does
+    /// not compile fail.
     ///
-    /// - Parameter bindings: Known to all programs. Kept as long as the pool is, for processes that are started later.
+    /// - Parameter bindings: Variables of all programs. Kept for processes that start later.
     package init(programs: [String], bindings: [JQBinding] = [], settings: Settings = Settings()) {
         programCount = programs.count
         queue = BatchQueue(programs: JQPrograms(programs, bindings: bindings), settings: settings)
@@ -33,25 +36,26 @@ package final class JQPool: Sendable {
 
     deinit { queue.shutDown() }
 
-    /// The numbers of the processes that live.
+    /// The ids of the running processes.
     var processes: Set<Int32> { queue.processes.withLock { $0 } }
 
-    /// Ends the processes, and waits for that. Calls that are not done fail.
+    /// Ends the processes and waits for them. Unfinished calls fail.
     package func shutdown() { queue.shutDown() }
 
-    /// Starts a process, and waits until it has taken in the bindings.
+    /// Starts a process and waits until it has read the bindings.
     ///
-    /// - Returns: Why calls would fail whatever they are; nil if nothing is known to be wrong.
+    /// - Returns: Why every call would fail; nil if no such reason is known.
     package func start() async -> JQFault? {
         guard programCount > 0 else { return nil }
         guard case .failed(let fault)? = await put([.check(program: 0)]).first else { return nil }
         return fault
     }
 
-    /// Runs calls, in one round trip if all goes well, and gives their outcomes in the same order.
+    /// Runs calls in one round trip, and returns their outcomes in the same order.
     ///
-    /// Where a document holds what jq can't hold, a second round trip makes sure that the result does not depend on it.
-    /// A program that hangs or crashes costs its own call. When the task is cancelled, what is left fails.
+    /// If a document contains something that jq can't represent, a second round trip checks that the result does not
+    /// depend on it. A program that hangs or crashes fails only its own call. When the task is cancelled, the remaining
+    /// calls fail.
     package func run(_ calls: [JQCall]) async -> [JQOutcome] {
         var outcomes: [JQOutcome] = calls.map { .failed(.noSuchProgram($0.program)) }
         let valid = calls.indices.filter { 0..<programCount ~= calls[$0].program }
@@ -62,7 +66,7 @@ package final class JQPool: Sendable {
         for ((index, parts), answer) in zip(zip(valid, parts), answers) {
             outcomes[index] = JQOutcome(checking: answer)
             guard let parts else { continue }
-            // The document's own digits say more than those that jq made of them.
+            // The digits of the document are more helpful than those that jq made of them.
             if case .failed(.inexactNumber) = outcomes[index] { outcomes[index] = .failed(parts.fault) }
             guard case .outputs = outcomes[index] else { continue }
             doubtful += (0..<parts.variantCount).map {
@@ -73,14 +77,14 @@ package final class JQPool: Sendable {
         return outcomes
     }
 
-    /// One run over a variant of a document.
+    /// One run on a variant of a document.
     private struct Comparison: Sendable {
         let call: Int
         let parts: InexactParts
         let variant: Int
         let expected: JQAnswer
 
-        /// Keeps nothing of a result that is as expected.
+        /// Drops a result that is as expected.
         func verdict(on answer: JQAnswer) -> JQAnswer {
             switch answer {
             case expected: .outputs(JQOutputs())
@@ -117,7 +121,7 @@ package final class JQPool: Sendable {
 }
 
 extension JQOutcome {
-    /// Makes texts of the outputs, and refuses numbers that can't be what was meant.
+    /// Parses the outputs, and refuses numbers that may not be exact.
     fileprivate init(checking answer: JQAnswer) {
         switch answer {
         case .failed(let fault): self = .failed(fault)

@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// What a process that runs jq programs is asked.
+/// A request to a helper process.
 enum JQRequest: Sendable {
-    /// Compile the program of this index, run nothing.
+    /// Compile the program with this index, and run nothing.
     case check(program: Int)
-    /// Run a call; over a variant of its document if one is named.
+    /// Run a call, on a variant of its document if one is given.
     case call(JQCall, variant: (parts: InexactParts, number: Int)?)
 
-    /// The index of the program that it is about.
+    /// The index of its program.
     var program: Int {
         switch self {
         case .check(let program): program
@@ -36,20 +36,20 @@ enum JQRequest: Sendable {
     }
 }
 
-/// What the process answers to a ``JQRequest``.
+/// The answer to a ``JQRequest``.
 enum JQAnswer: Equatable, Sendable {
     case outputs(JQOutputs)
     case failed(JQFault)
 }
 
-/// The texts that a program gave, one behind the other: there may be a great many.
+/// The outputs of a program, in one buffer: there may be very many.
 struct JQOutputs: Equatable, Sendable {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
 
     var count: Int { ends.count }
 
-    /// What the outputs count against the limit: memory is needed for each, however short it is.
+    /// What the outputs count against the limit: each needs some memory, however short it is.
     var cost: Int { bytes.count + ends.count * Self.costOfEach }
 
     static let costOfEach = 64

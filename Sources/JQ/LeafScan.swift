@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Finds the numbers of a JSON text, and the halves of surrogate pairs in its strings.
+/// Finds the numbers of a JSON text, and the unpaired surrogates in its strings.
 struct LeafScan {
     enum Leaf {
         case number(Range<Int>)

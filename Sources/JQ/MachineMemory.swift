@@ -12,10 +12,10 @@ enum MachineMemory {
         return (limits + (overflow || machine <= 0 ? [] : [machine])).min() ?? .max
     }()
 
-    /// What one of some processes beside this one may have: they must leave room for it.
+    /// The share of one of several child processes, which must leave room for this one.
     static func share(of wanted: Int) -> Int { min(wanted, max(limit / 4, 128 << 20)) }
 
-    /// The files with the limits of the groups that a process is in, and of those that these are in.
+    /// The files with the limits of a process's control groups and of their parents.
     ///
     /// - Parameter groups: The content of `/proc/self/cgroup`.
     static func groupFiles(_ groups: String) -> [String] {
@@ -38,7 +38,7 @@ enum MachineMemory {
         return files
     }
 
-    /// Nil for `max`, which is no limit.
+    /// Nil for `max`: no limit.
     static func bytes(_ text: String) -> Int? { Int(text.prefix { $0.isASCII && $0.isNumber }) }
 
     private static func text(of file: String) -> String? {

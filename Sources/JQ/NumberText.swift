@@ -1,6 +1,6 @@
-/// A JSON number by its text, against the doubles that jq counts in.
+/// The text of a JSON number, compared with the double that jq computes with.
 struct NumberText {
-    /// The nearest double; infinite beyond their range.
+    /// The nearest double; infinite if it is out of range.
     let double: Double
     private let text: ArraySlice<UInt8>
 
@@ -9,24 +9,25 @@ struct NumberText {
         double = Double(String(decoding: text, as: UTF8.self)) ?? .nan
     }
 
-    /// Whether every number of this text has a double of its own: at most 15 digits and no exponent.
+    /// Whether every number with such a text has its own double: at most 15 digits and no exponent.
     static func isSurelyExact(_ text: ArraySlice<UInt8>) -> Bool {
         text.count <= 15 && !text.contains { $0 | 0x20 == UInt8(ascii: "e") }
     }
 
-    /// Whether the double's shortest decimal text has the same value as this one: `1.10`, but not `0.1000000000000000001`.
+    /// Whether the double's shortest decimal text has the same value: true for `1.10`, false for
+    /// `0.1000000000000000001`.
     var isHeldByDouble: Bool {
         guard double.isFinite else { return false }
         return Decimal(text) == Decimal(Array("\(double)".utf8)[...])
     }
 
-    /// The text of a number for jq, which knows no infinity.
+    /// The text of a number for jq, which has no infinity.
     static func text(of double: Double) -> [UInt8] {
         if double.isInfinite { return Array((double < 0 ? "-1e999" : "1e999").utf8) }
         return Array("\(double)".utf8)
     }
 
-    /// A value in lowest terms: digits without zeros at their ends, times a power of ten.
+    /// A normalised value: digits without zeros at either end, times a power of ten.
     private struct Decimal: Equatable {
         var isNegative: Bool
         var digits: [UInt8] = []
@@ -52,7 +53,7 @@ struct NumberText {
             if digits.isEmpty { (isNegative, exponent) = (false, 0) }
         }
 
-        /// Held below 2^60, where adding the length of a text overflows nothing.
+        /// Limited to 2^56, so that adding the length of a text can't overflow.
         private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
             let value = text.reduce(0) { value, byte in
                 byte &- 0x30 < 10 ? min(value * 10 + Int(byte - 0x30), 1 << 56) : value

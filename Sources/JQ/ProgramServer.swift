@@ -1,13 +1,13 @@
 internal import CJQ
 internal import Glibc
 
-/// The loop of a process that runs jq programs: reads frames from standard input, answers on standard output.
+/// The loop of a helper process: reads frames from standard input and answers on standard output.
 ///
-/// Whatever it does not understand ends the process: who started it then starts another.
+/// Anything invalid ends the process; its parent then starts another.
 struct ProgramServer {
     private var limits = ProcessLimits(deadline: .zero, output: 0, memory: 0)
     private var texts: [[UInt8]] = []
-    /// What all programs know by a name: an object.
+    /// The variables of all programs: an object.
     private var bindings = jv_object()
     private var compiled: [Int: Result<CompiledProgram, JQCompileFault>] = [:]
     private var answers = FrameWriter()
@@ -54,21 +54,21 @@ struct ProgramServer {
         send(.bound)
     }
 
-    /// Invalid, with a message, if jq can't read the text.
+    /// Returns an invalid value with a message if jq can't read the text.
     private static func parse(_ text: ArraySlice<UInt8>) -> jv {
         text.withUnsafeBytes { bytes in
             jv_parse_sized(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count))
         }
     }
 
-    /// Whoever started this process ends it at the deadline. Should that one be gone, the alarm does.
+    /// The parent kills this process at the deadline. The alarm does so if the parent is gone.
     private mutating func timed(_ body: (inout Self) -> Void) {
         Self.setAlarm(limits.deadline)
         body(&self)
         Self.setAlarm(nil)
     }
 
-    /// - Parameter deadline: The alarm comes two seconds of processor time behind it, as SIGPROF; nil: never.
+    /// - Parameter deadline: SIGPROF comes two seconds of processor time after it; nil: never.
     private static func setAlarm(_ deadline: Duration?) {
         var timer = itimerval()
         timer.it_value.tv_sec = deadline.map { Int($0.components.seconds) + 2 } ?? 0
@@ -129,7 +129,7 @@ struct ProgramServer {
 
     private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileFault> {
         if let known = compiled[index] { return known }
-        // Compiling has a deadline of its own.
+        // Compiling has its own deadline.
         Self.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileFault>
         do throws(JQCompileFault) { result = .success(try CompiledProgram(texts[index], bindings)) } catch {

@@ -4,44 +4,52 @@ package import GatewayClient
 package import Logging
 package import Rules
 
-/// The pipeline of a run: rules, writes, ledger. Built once, fed by whoever has changes or documents to bring.
+/// The pipeline of a run: rules, writes, ledger. Whoever reads changes or documents feeds it.
 package struct Delivery: Sendable {
+    /// How a run delivers. All defaults are set here and nowhere else.
     package struct Settings: Sendable {
-        /// Bulk requests under way at once.
+        /// Concurrent `_bulk_docs` requests. A dry run and a run with ``changeLimit`` have one.
         package var writers = 4
-        /// Bytes of documents on their way at once.
+        /// Bytes of documents in the pipeline: 24 MiB.
         package var memoryBudget = 24 << 20
-        /// Documents on their way at once: as many as the writers can send. Small ones cost more than their bytes.
+        /// Documents in the pipeline: as many as the writers can send. A small document costs more memory than its
+        /// bytes.
         package var documentBudget = 1000
+        /// The size of requests, and how often a write is tried.
         package var limits = BulkWriter.Limits()
+        /// How failed requests are retried.
         package var retries = RetryPolicy.Settings()
-        /// Stops the run when too much goes wrong. Nil: it never does.
+        /// Stops the run when too many documents fail. Nil: never.
         package var errorLimit: ErrorLimit?
-        /// How many documents may be changed. Nil: any number.
+        /// How many documents the run may change. Nil: any number.
         package var changeLimit: Int?
-        /// Ends, or slows down, what writes the same documents over and over. Nil for a pass over documents, which can't.
+        /// Guards against rules that write the same documents over and over. Nil for a pass over documents, which can't
+        /// loop.
         package var effectLimits: EffectLimits?
-        /// Whether it is a pass over documents, which looks again at what an earlier one wrote.
+        /// Whether this is a pass over all documents: it decides again what an earlier pass wrote.
         package var isPass = false
-        /// Whether documents that rules put are decided in the same run, without waiting for the feed to bring them.
+        /// Whether documents that rules `put` are decided in the same run, without waiting for the feed.
         package var decidesPuts = false
-        /// Set for a dry run: nothing is written, what would be is shown here.
+        /// Set for a dry run: nothing is written; what would be is passed to it.
         package var preview: Preview?
-        /// What programs know as `$now`: seconds since 1970.
+        /// The programs' `$now`: seconds since 1970.
         package var now: @Sendable () -> Int = { Timestamp.secondsNow }
-        /// Whether a later run is to go on where this one ends. A full pass has no such place.
+        /// Whether a later run continues where this one ends. A full pass has no such place.
         package var savesCheckpoint = true
-        /// How writers wait before they try again; a run that can be stopped ends them early.
+        /// How writers wait before a retry; a run that can be stopped ends these waits early.
         package var pauses = Pauses()
         /// The options by which the commands that the log advises find the state of this run.
         package var stateOptions = ""
-        /// How long finished work may wait for its checkpoint. Killed in between, it is looked at again.
+        /// The shortest time between two checkpoints. A crash repeats at most the work since the last one.
         package var checkpointInterval: Duration = .seconds(1)
 
+        /// Without effect limits: the caller sets those of a run that follows a feed.
         package init() {}
     }
 
+    /// Counters and safe sequence, for reports.
     package let progress: RunProgress
+    /// Whoever reads documents can stop once it is exhausted.
     package let allowance: ChangeAllowance
     private let gateway: Gateway
     private let siblings: [String: Gateway]
@@ -56,9 +64,9 @@ package struct Delivery: Sendable {
     private let budget: MemoryBudget
 
     /// - Parameters:
-    ///   - start: Where the feed is read from; any sequence if it is no feed.
-    ///   - counters: What the run has done before.
-    /// - Throws: ``RunFailure`` if a rule writes to what is no keyspace. ``StateError``.
+    ///   - start: Where the feed is read from; any sequence without a feed.
+    ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
+    /// - Throws: ``RunFailure`` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
@@ -90,7 +98,7 @@ package struct Delivery: Sendable {
         return siblings
     }
 
-    /// A way in for one task that brings changes in the order of the feed, or documents.
+    /// The input for one task that delivers changes in the order of the feed, or documents.
     package func makeIntake() -> Intake {
         let filter = ChangeFilter(
             decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
@@ -99,27 +107,29 @@ package struct Delivery: Sendable {
         return Intake(delivery: self, filter: filter)
     }
 
+    /// Takes changes or documents from one task. Not to be shared: it filters with a decider of its own.
     package struct Intake {
         fileprivate let delivery: Delivery
         fileprivate let filter: ChangeFilter
 
-        /// Takes a stretch of the feed and returns once there is room for the next.
+        /// Takes a batch of the feed and returns once there is room for the next.
         ///
-        /// - Throws: ``StateError`` if a dead letter can't be written, `CancellationError` while it waits for room: the
-        ///   stretch is taken in then. ``RunFailure`` if too much has gone wrong.
+        /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room,
+        ///   after it has taken the batch; ``RunFailure`` if too many documents failed.
         package func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
             let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
             try await delivery.accept(
                 filtered, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0, reached: reached)
         }
 
-        /// The same for documents that come from no feed.
+        /// The same for documents that are not from a feed.
         package func take(_ documents: DocumentBatch) async throws {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
             try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
         }
 
-        /// The same for documents that were dead-lettered. Those that find their end lose their letters.
+        /// The same for dead-lettered documents. Their dead letters are dropped once they are written or need no
+        /// change.
         package func take(_ documents: [RetriedDocument]) async throws {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
             try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
@@ -166,7 +176,7 @@ package struct Delivery: Sendable {
         try await progress.check(settings.errorLimit)
     }
 
-    /// - Parameter newestLetter: The highest number of a letter when the candidates were read.
+    /// - Parameter newestLetter: The highest number of a dead letter when the candidates were read.
     private func submit(_ candidates: [Candidate], _ newestLetter: Int) async throws {
         guard !candidates.isEmpty else { return }
         let candidates = candidates.map { candidate in
@@ -180,14 +190,14 @@ package struct Delivery: Sendable {
         try await budget.room()
     }
 
-    /// Writes until the queue is finished and everything taken in is answered for.
+    /// Writes until the queue is finished and everything taken in is settled.
     private func write() async throws {
         let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
             budget: budget, allowance: allowance, pace: WritePace(), locks: KeyedLock(),
             busy: BusyDocuments(settings.effectLimits), lettered: lettered, letterLog: letterLog,
             interruptions: interruptions, settings: settings, logger: logger)
-        // What is shown, and which documents a limit lets through, must not depend on who is faster.
+        // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
             for number in 0..<writers {
@@ -202,12 +212,12 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Whatever brings changes or documents, writers and checkpoints side by side, until there is nothing more to bring
-    /// and all of it is answered for.
+    /// Runs reading, writing and checkpoints concurrently, until `read` has returned and all that it delivered is
+    /// settled.
     ///
-    /// - Parameter read: Brings them, through ``makeIntake()``.
-    /// - Throws: What `read` throws, ``RunFailure``, ``StateError``, `CancellationError`. What is finished is in the
-    ///   checkpoint all the same.
+    /// - Parameter read: Delivers changes or documents through ``makeIntake()``.
+    /// - Throws: What `read` throws, ``RunFailure``, ``StateError``, `CancellationError`. The checkpoint still covers
+    ///   what is finished.
     package func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do {
             try await withThrowingTaskGroup(of: Stage.self) { group in
@@ -242,7 +252,7 @@ package struct Delivery: Sendable {
                 group.cancelAll()
             }
         } catch {
-            // What is finished is finished, whatever went wrong beside it.
+            // Save what is finished, whatever else went wrong.
             try? await saveCheckpoint()
             await close()
             throw error
@@ -253,7 +263,7 @@ package struct Delivery: Sendable {
 
     private enum Stage { case reading, writing, postponing, telling, checkpoint }
 
-    /// Lets candidates go on whose turn has come, until nothing is written any more or the run is to stop.
+    /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
     private func resumePostponed() async throws {
         do {
             while let due = await queue.nextDue() {
@@ -265,7 +275,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Saves checkpoints as the safe sequence moves, until the progress is ended. Sleeps while nothing moves.
+    /// Saves checkpoints as the safe sequence moves, until the run's progress ends. Sleeps while nothing moves.
     private func keepCheckpoint() async throws {
         while settings.savesCheckpoint, let sequence = await progress.nextUnsaved() {
             try await ledger.saveCheckpoint(sequence)
@@ -280,15 +290,15 @@ package struct Delivery: Sendable {
         interruptions.close()
     }
 
-    /// Lets go of what is not finished, so that every task of the pipeline ends.
+    /// Drops what is not finished, so that every task of the pipeline ends.
     private func abandon() async {
         await queue.abort()
         await progress.end()
     }
 
-    /// Saves the last checkpoint, if anything has moved. To be called when nothing is under way any more.
+    /// Saves the last checkpoint if the safe sequence has moved. To be called when nothing is under way any more.
     ///
-    /// A start that nothing was read from is no checkpoint: the gateway may not even know that sequence.
+    /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
     private func saveCheckpoint() async throws {
         guard settings.savesCheckpoint, let sequence = await progress.unsaved else { return }
         try await ledger.saveCheckpoint(sequence)

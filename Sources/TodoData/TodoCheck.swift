@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Looks at one document, and gathers what is wrong with it. Characters are compared byte for byte, as gateways do.
+/// Checks one document and collects what is wrong with it. Strings are compared byte for byte, as gateways do.
 struct TodoCheck {
     private let document: JSONValue
     private(set) var violations: [TodoViolation] = []
@@ -8,7 +8,7 @@ struct TodoCheck {
     /// - Precondition: The document is an object.
     init(_ document: JSONValue) { self.document = document }
 
-    /// - Parameter collectionKind: Of all documents where this one goes; nil: it says its kind itself.
+    /// - Parameter collectionKind: The kind of all documents of the collection; nil if `type` names the kind.
     mutating func check(as collectionKind: TodoKind?) {
         let id = text(["_id"])
         guard let kind = kind(collectionKind) else { return }
@@ -20,7 +20,8 @@ struct TodoCheck {
         }
     }
 
-    /// Nil, with a violation, if there is none. In a collection of one kind, `type` may be left out but not be another.
+    /// Nil, with a violation, if there is none. In a collection of one kind, `type` may be omitted but must not name
+    /// another kind.
     private mutating func kind(_ collectionKind: TodoKind?) -> TodoKind? {
         let type = document["type"]
         let kind = type?.string.flatMap(TodoKind.init(rawValue:))
@@ -70,7 +71,7 @@ struct TodoCheck {
 
     // MARK: - Their parts
 
-    /// The `id` of the list that the document belongs to; nil, with a violation, if there is none.
+    /// The `id` of the document's task list; nil, with a violation, if there is none.
     private mutating func taskListID() -> [UInt8]? {
         guard let list = document["taskList"], list.kind == .object else {
             report(["taskList"], document["taskList"] == nil ? "is missing" : "must be an object with id and owner")
@@ -87,7 +88,7 @@ struct TodoCheck {
         if !id.starts(with: prefix) { report(path, "must begin with the owner and a dot, \(Self.quoted(prefix))") }
     }
 
-    /// The characters of a text that must be there and not be empty; nil, with a violation, if it is not so.
+    /// The bytes of a required, non-empty string; nil, with a violation, if it is missing, empty or no string.
     private mutating func text(_ path: [String]) -> [UInt8]? {
         let value = path.reduce(Optional(document)) { $0?[$1] }
         guard let value else {
@@ -108,7 +109,7 @@ struct TodoCheck {
 
     private static let dot = [UInt8(ascii: ".")]
 
-    /// As JSON, so that it stays on one line; cut where it is long.
+    /// As JSON, so that it stays on one line; cut if it is long.
     private static func quoted(_ text: [UInt8]) -> String {
         let limit = 200
         let shown = String(decoding: text.prefix(limit), as: UTF8.self) + (text.count > limit ? "…" : "")

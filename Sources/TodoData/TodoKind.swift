@@ -1,14 +1,14 @@
-/// The kinds of documents of the training app's todo data.
+/// The kinds of documents in the training app's todo data.
 ///
-/// In a database with one collection a document says its kind in `type`. With a collection for each kind it says
-/// nothing: the collection does.
+/// In a database with a single collection, a document names its kind in `type`. With one collection per kind, the
+/// collection decides.
 ///
 /// - Note: Source: sync-gateway-config.json of couchbaselabs/mobile-training-todo; its collections are those of
 ///   docker/sg-setup/config/db.json.
 package enum TodoKind: String, CaseIterable, Sendable {
     /// Makes a user a moderator.
     case moderator
-    /// A list, which gives its owner access to what belongs to it.
+    /// A task list, which gives its owner access to its documents.
     case taskList = "task-list"
     /// A task of a list.
     case task
@@ -17,7 +17,8 @@ package enum TodoKind: String, CaseIterable, Sendable {
 
     /// The kind of all documents of a collection.
     ///
-    /// - Parameter collection: Its name alone, without database and scope. Nil for other collections, and for nil.
+    /// - Parameter collection: Its name without database and scope. The result is nil for other collections and for
+    ///   nil.
     package init?(collection: String?) {
         switch collection {
         case "lists": self = .taskList
@@ -38,8 +39,8 @@ package enum TodoKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Where documents of this kind come when many are written. Access is granted by lists and by moderators; what
-    /// needs it comes behind them.
+    /// The order in which documents are written. Lists and moderators grant access; what needs the access comes after
+    /// them.
     var order: Int {
         switch self {
         case .moderator: 0

@@ -1,17 +1,17 @@
 package import LosslessJSON
 
-/// What holds for all todo documents.
+/// The rules for all todo documents.
 ///
-/// What the sync function asks of a document that is new; and what the app needs beyond that of members that are there:
+/// They are those of the sync function for a new document, and what the app needs beyond them if a member is present:
 /// `complete` is a boolean, `createdAt` a time.
 package enum TodoSchema {
     /// What is wrong with a document; empty if nothing is.
     ///
-    /// A tombstone is right whatever it has. Any JSON is answered, however large or deep.
+    /// A tombstone is always valid. Accepts any JSON, however large or deep.
     ///
     /// - Parameters:
-    ///   - document: With its `_id`.
-    ///   - collection: The name of the collection that it is for, without database and scope; nil for the default one.
+    ///   - document: Including its `_id`.
+    ///   - collection: The name of its collection, without database and scope; nil for the default one.
     package static func check(_ document: JSONValue, collection: String? = nil) -> [TodoViolation] {
         guard document.kind == .object else {
             return [TodoViolation(pointer: JSONPointer(tokens: []), message: "must be an object")]
@@ -22,8 +22,8 @@ package enum TodoSchema {
         return check.violations
     }
 
-    /// Where a document comes when many are written, from 0: lists before their tasks, tasks before the users that
-    /// lists are shared with. Below ``orderCount``; what is no todo document, or a tombstone, comes last.
+    /// The position of a document when many are written, from 0: lists before their tasks, tasks before the users that
+    /// lists are shared with. Less than ``orderCount``; tombstones and other documents come last.
     package static func order(_ document: JSONValue, collection: String? = nil) -> Int {
         let last = orderCount - 1
         guard document.kind == .object, document["_deleted"]?.bool != true else { return last }

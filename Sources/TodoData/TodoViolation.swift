@@ -1,8 +1,8 @@
 package import LosslessJSON
 
-/// Something in a document that the training app, or its sync function, would not take.
+/// Something in a document that the training app or its sync function would refuse.
 package struct TodoViolation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The place that is wrong; of what is missing, the place where it should be.
+    /// The value that is wrong; for a missing one, where it should be.
     package let pointer: JSONPointer
     /// What is wrong there, on one line.
     package let message: String

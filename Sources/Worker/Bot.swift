@@ -5,11 +5,10 @@ package import Pipeline
 package import Rules
 internal import ServiceLifecycle
 
-/// `changebot run`: follows the feed of one keyspace and does what the rules say.
+/// `changebot run`: follows the feed of one keyspace and applies the rules.
 ///
-/// On graceful shutdown it stops reading, answers for what it has taken in, saves the checkpoint and returns; what waits
-/// for another attempt is left for the next run. When cancelled it drops what is under way; the checkpoint is where
-/// everything before it is finished.
+/// On graceful shutdown it stops reading, finishes what it has taken in, saves the checkpoint and returns; what waits
+/// for another attempt is left to the next run. Cancelling drops what is under way: the next run sees it again.
 package struct Bot: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
@@ -19,6 +18,7 @@ package struct Bot: Service {
     private let contact: FirstContact
     private let keeper: StateKeeper
 
+    /// - Parameter report: Follows the run, also beyond a reset of the database.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StateSource, settings: BotSettings, report: RunReport,
         logger: Logger
@@ -35,7 +35,7 @@ package struct Bot: Service {
             logger: logger)
     }
 
-    /// With a state that is there, whatever database it belongs to.
+    /// With a state that is already open, whatever database it belongs to. The caller closes it.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: BotSettings, report: RunReport, logger: Logger
     ) {
@@ -44,7 +44,9 @@ package struct Bot: Service {
             logger: logger)
     }
 
-    /// - Throws: ``RunFailure`` or ``StateError``. Returns after the end of a one-shot run or a graceful shutdown.
+    /// Returns at the end of a one-shot run, or after a graceful shutdown.
+    ///
+    /// - Throws: ``RunFailure`` or ``StateError``.
     package func run() async throws {
         var state: RunState?
         defer { state?.close() }
@@ -74,11 +76,11 @@ package struct Bot: Service {
         var ledger: Ledger { state.ledger }
     }
 
-    /// Finds out where to start, once the gateway answers: then which database it is, then the state of that.
+    /// Once the gateway answers, finds out which database it is, opens its state and decides where to start.
     ///
     /// - Parameters:
-    ///   - held: The state, if this run has it already. What is opened here is closed if this throws.
-    ///   - wasThere: This run has read from the database before: a daemon waits until it is there again.
+    ///   - held: The state, if this run has opened it already. A state that is opened here is closed on failure.
+    ///   - wasThere: Whether this run has read from the database before: a daemon then waits for it to come back.
     private func begin(_ held: RunState?, wasThere: Bool) async throws -> Beginning {
         let info = try await contact.make(wasThere: wasThere)
         try gateway.check(channels: settings.channels)
@@ -137,9 +139,9 @@ package struct Bot: Service {
         "changebot checkpoint \(action) \(settings.delivery.stateOptions)"
     }
 
-    /// Forgets the database that was.
+    /// Forgets the database that was reset.
     ///
-    /// - Returns: The state to go on with; nil if it is to be looked for.
+    /// - Returns: The state to continue with; nil if it must be looked up.
     private func beginAnew(_ reset: DatabaseReset, _ state: RunState) async throws -> RunState? {
         guard settings.onReset == .restart else {
             throw RunFailure(
@@ -152,7 +154,7 @@ package struct Bot: Service {
         }
     }
 
-    /// The checkpoint; else what was asked for; else the copy of a checkpoint of the same rules; else the beginning.
+    /// The checkpoint; else `--since`; else the copy of a checkpoint of the same rules; else the beginning.
     private func startSequence(
         _ info: DatabaseInfo, _ ledger: Ledger, copy: DatabaseMark?
     ) throws -> SequenceID {
@@ -208,7 +210,7 @@ package struct Bot: Service {
         await copyCheckpoint(beginning.watch)
     }
 
-    /// The run is at its end: a gateway in trouble must not hold it.
+    /// The run is ending: a gateway in trouble must not delay it.
     private func copyCheckpoint(_ watch: DatabaseWatch) async {
         do { try await watch.copyCheckpoint() } catch {
             logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])

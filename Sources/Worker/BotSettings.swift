@@ -2,8 +2,9 @@ package import DocumentFlow
 package import GatewayClient
 package import Pipeline
 
-/// What a `run` is to do. Every default is written here and nowhere else.
+/// The settings of `changebot run`. All defaults are set here and nowhere else.
 package struct BotSettings: Sendable {
+    /// Where a run without a checkpoint starts (`--since`).
     package enum Start: Sendable, Equatable {
         /// Everything: from the first change.
         case beginning
@@ -12,20 +13,25 @@ package struct BotSettings: Sendable {
         case sequence(SequenceID)
     }
 
-    /// Ends when what the feed holds at the start is worked off, instead of following it.
+    /// Ends once the changes that the feed holds at the start are processed (`--once`).
     package var isOneShot = false
     /// Where to start if there is no checkpoint. Nil: the beginning.
     package var since: Start?
-    /// Of the bot: what it keeps in the database is named after it.
+    /// The bot's name: part of the id of its `_local` document.
     package var name = "changebot"
+    /// How a daemon waits for changes.
     package var following = FeedReader.Following.longpoll
-    /// Only what is in these channels of a Sync Gateway. Nil: all that the user may see.
+    /// Only these channels of a Sync Gateway. Nil: all that the user may see.
     package var channels: [String]?
+    /// The guard against loops. Nil: none.
     package var effectLimits: EffectLimits? = EffectLimits()
+    /// What to do when the database was reset or restored.
     package var onReset = ResetPolicy.restart
-    /// How often a look is taken at the mark in the database.
+    /// How often the mark in the database is checked.
     package var lookInterval: Duration = .seconds(20)
+    /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 
+    /// A daemon that starts at the beginning.
     package init() {}
 }

@@ -5,20 +5,21 @@ package import Pipeline
 package import Rules
 internal import ServiceLifecycle
 
-/// `changebot dead-letters retry`: the rules over documents that were dead-lettered, as they are now.
+/// `changebot dead-letters retry`: applies the rules to dead-lettered documents as they are now.
 ///
-/// Works beside a run of the same name: what it writes is remembered in the same state, so the run does not decide it
-/// again. (It may see a write before that is on disk; it then finds the document as the rules want it.) A letter goes when its document is written, or needs nothing any more; it stays, with the new reason, if that
-/// fails again. Killed at any instant, it loses no letter whose document is not done with.
+/// It may run beside a `run` of the same name: its writes are recorded in the same state, so the run does not decide
+/// them again. If the run sees a write before it is recorded, it finds nothing left to do. A dead letter is dropped
+/// when its document is written or needs no change. It stays, with the new reason, if the document fails again. A kill
+/// at any instant loses no dead letter of an unfinished document.
 package struct DeadLetterRetry: Service {
-    /// The letters that are tried again.
+    /// Which dead letters are retried.
     package enum Letters: Sendable {
         /// Those with these numbers.
         case numbers([Int])
-        /// Those up to a number.
+        /// Those that match, up to a number.
         case matching(LetterFilter, upTo: Int)
 
-        /// How many of them there are now.
+        /// How many of them still exist.
         func count(in ledger: Ledger) throws(StateError) -> Int {
             switch self {
             case .matching(let filter, let last): return try ledger.deadLetterCount(filter, upTo: last)
@@ -30,7 +31,7 @@ package struct DeadLetterRetry: Service {
         }
     }
 
-    /// Documents that are asked for at once.
+    /// Documents per request.
     private static let batchSize = 100
 
     private let gateway: Gateway
@@ -44,8 +45,8 @@ package struct DeadLetterRetry: Service {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - name: Of the bot that set them aside.
-    ///   - choose: Which letters of its state are tried again.
+    ///   - name: The name of the bot that dead-lettered them.
+    ///   - choose: Selects the dead letters, once the state is open.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StateSource, name: String,
         choose: @escaping @Sendable (Ledger) throws -> Letters, outcome: RetryOutcome, settings: Delivery.Settings,
@@ -62,7 +63,9 @@ package struct DeadLetterRetry: Service {
         self.logger = logger
     }
 
-    /// - Throws: ``RunFailure`` or ``StateError``. Returns when all letters were tried or after a graceful shutdown.
+    /// Returns once all of them were tried, or after a graceful shutdown.
+    ///
+    /// - Throws: ``RunFailure`` or ``StateError``.
     package func run() async throws {
         do {
             let contact = FirstContact(

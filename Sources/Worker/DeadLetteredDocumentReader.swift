@@ -5,9 +5,9 @@ internal import LosslessJSON
 internal import Pipeline
 internal import Rules
 
-/// Reads documents that were dead-lettered, as they are now.
+/// Reads dead-lettered documents as they are now.
 struct DeadLetteredDocumentReader {
-    /// Answers about a deleted document that are no JSON, after which it is taken for unreadable.
+    /// Invalid answers about a deleted document after which it counts as unreadable.
     private static let failuresBeforeGivingUp = 3
 
     private let gateway: Gateway
@@ -16,7 +16,7 @@ struct DeadLetteredDocumentReader {
     private var reader: CurrentDocumentReader
     private var retrier: Retrier
 
-    /// - Parameter decider: Tells whether a rule cares for a deleted document.
+    /// - Parameter decider: Tells whether any rule may fire on a deleted document.
     init(gateway: Gateway, decider: Decider, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
         self.gateway = gateway
         self.decider = decider
@@ -27,7 +27,7 @@ struct DeadLetteredDocumentReader {
         retrier = Retrier(policy, logger: logger, noteRetry: noteRetry)
     }
 
-    /// Reads documents and hands them on, part by part as they come.
+    /// Reads documents and delivers them in parts as answers arrive.
     ///
     /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `take` throws.
     mutating func read(
@@ -59,7 +59,8 @@ struct DeadLetteredDocumentReader {
         }
     }
 
-    /// Sync Gateway says of a deleted document what it says of none. Where a rule may care, its leaves are asked for.
+    /// Sync Gateway gives the same answer for a deleted document as for one that never existed. If a rule may fire on
+    /// deletions, its leaves are requested.
     private mutating func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
         let tombstone = try? JSONText(RetriedDocument.tombstone(id, nil))
         guard let tombstone, decider.mayFire(on: tombstone.root, isDeleted: true) else { return .gone }
@@ -80,7 +81,7 @@ struct DeadLetteredDocumentReader {
         }
     }
 
-    /// Of deleted leaves the one with the most edits; among equals the one with the greater digest.
+    /// The winning revision of deleted leaves: the highest generation, then the greater digest.
     private static func winner(among leaves: [OpenRevision]) -> RevisionID? {
         let tombstones = leaves.compactMap { leaf -> RevisionID? in
             guard case .found(let text) = leaf, text.root["_deleted"]?.bool == true else { return nil }

@@ -2,7 +2,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Finds out whether there is a gateway, whether it lets this user in, and what it is.
+/// Finds out whether there is a gateway, whether it lets this user in, and which server it is.
 struct FirstContact {
     let gateway: Gateway
     let logger: Logger
@@ -15,8 +15,8 @@ struct FirstContact {
     }
 
     /// - Parameters:
-    ///   - needsNewest: The gateway's newest sequence must be known, or there is no place to start.
-    ///   - wasThere: It is no first contact: the database was there and went away.
+    ///   - needsNewest: Wait until the gateway reports its newest sequence: the run starts there.
+    ///   - wasThere: The database has answered this run before: retry as after a first contact.
     /// - Throws: ``RunFailure``, `CancellationError`.
     func make(needsNewest: Bool = false, wasThere: Bool = false) async throws -> DatabaseInfo {
         let look = {
@@ -28,14 +28,14 @@ struct FirstContact {
             return info
         }
         let info = wasThere ? try await contact.again(look) : try await contact.first(look)
-        // Proxies may hide what the answer says of the server, and the server's own page: nothing depends on that.
+        // A proxy may hide which server it is. Nothing depends on that.
         _ = try? await gateway.findDialect()
         logger.info(
             "connected", metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
         return info
     }
 
-    /// One more question, to a gateway that has answered already.
+    /// Another request, to a gateway that has answered already.
     func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
         try await contact.again(question)
     }

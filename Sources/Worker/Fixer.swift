@@ -5,13 +5,13 @@ package import Pipeline
 package import Rules
 internal import ServiceLifecycle
 
-/// `changebot fix`: the rules over every live document of a keyspace, once.
+/// `changebot fix`: applies the rules once to every live document of a keyspace.
 ///
-/// Documents are read in pages of `_all_docs`, each once and in the order of their ids, so that one which changes
-/// meanwhile is neither missed nor seen twice. Where a user may not read those, the feed is read until it is caught up.
+/// Reads pages of `_all_docs`, in the order of ids, so a document that changes meanwhile is neither missed nor seen
+/// twice. If the user may not read `_all_docs`, reads the feed until it is caught up.
 ///
-/// On graceful shutdown it stops reading, answers for what it has taken in, and returns. Killed at any instant and
-/// started again, it finds what is done and does the rest.
+/// On graceful shutdown it stops reading, finishes what it has taken in, and returns. A killed run can be started
+/// again: it finds what is done and does the rest.
 package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
@@ -21,7 +21,7 @@ package struct Fixer: Service {
     private let report: RunReport
     private let logger: Logger
 
-    /// - Parameter name: Of the state; what is kept in the database is named after it.
+    /// - Parameter name: The name of the state, and of the mark in the database.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StateSource, name: String = "fix-changebot",
         settings: Delivery.Settings, report: RunReport, logger: Logger
@@ -35,7 +35,7 @@ package struct Fixer: Service {
         self.logger = logger
     }
 
-    /// With a state that is there, whatever database it belongs to.
+    /// With a state that is already open, whatever database it belongs to. The caller closes it.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: Delivery.Settings, report: RunReport,
         logger: Logger
@@ -45,7 +45,9 @@ package struct Fixer: Service {
             logger: logger)
     }
 
-    /// - Throws: ``RunFailure`` or ``StateError``. Returns at the end of the pass or after a graceful shutdown.
+    /// Returns at the end of the pass, or after a graceful shutdown.
+    ///
+    /// - Throws: ``RunFailure`` or ``StateError``.
     package func run() async throws {
         do {
             let contact = FirstContact(
@@ -67,7 +69,7 @@ package struct Fixer: Service {
         }
     }
 
-    /// The state of this database. What is remembered of one that was reset counts no longer.
+    /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
     private func openState(_ contact: FirstContact) async throws -> RunState {
         let keeper = StateKeeper(
             source: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact, logger: logger)
@@ -79,7 +81,7 @@ package struct Fixer: Service {
                     logger: logger)
                 guard case .reset(let reset) = try await contact.ask(watch.look) else {
                     try await keeper.confirm(state, watch)
-                    // Sync Gateway forgets it otherwise, after 90 days.
+                    // Otherwise Sync Gateway drops it after 90 days.
                     try? await watch.copyCheckpoint()
                     return state
                 }
@@ -136,7 +138,7 @@ package struct Fixer: Service {
         }
     }
 
-    /// Documents that change meanwhile may come twice: the second decision finds nothing left to do.
+    /// A document that changes meanwhile may come twice: the second decision finds nothing left to do.
     private func readFeed(info: DatabaseInfo, into delivery: Delivery) async throws {
         let progress = delivery.progress
         let intake = delivery.makeIntake()

@@ -1,7 +1,7 @@
 internal import Locking
 internal import Pipeline
 
-/// How many letters a ``DeadLetterRetry`` had to try again, and how many of them are left.
+/// How many dead letters a ``DeadLetterRetry`` had to retry, and how many are left.
 package final class RetryOutcome: Sendable {
     private struct State {
         var before = 0
@@ -11,9 +11,12 @@ package final class RetryOutcome: Sendable {
 
     private let state = Locked(State())
 
+    /// Zero of both, until the retry has opened its state.
     package init() {}
 
+    /// Dead letters that were selected at the start.
     package var before: Int { state.withLock(\.before) }
+    /// Those that still exist; updated at the end of the retry, until then equal to ``before``.
     package var left: Int { state.withLock(\.left) }
 
     func begin(_ letters: DeadLetterRetry.Letters, _ ledger: Ledger) throws(StateError) {
@@ -21,12 +24,12 @@ package final class RetryOutcome: Sendable {
         state.withLock { $0 = State(before: count, left: count) }
     }
 
-    /// One that fails again keeps its number, whatever its reason is now.
+    /// A dead letter that fails again keeps its number, even if its reason changes.
     func note(_ documents: some Sequence<DeadLetteredDocument>) {
         state.withLock { $0.tried += documents.flatMap(\.letters) }
     }
 
-    /// What was not tried, and what can't be counted, counts as left.
+    /// Dead letters that were not tried count as left; so do all if the state can't be read.
     func end(_ ledger: Ledger) {
         let state = state.withLock { $0 }
         guard let kept = try? state.tried.count(where: { try ledger.deadLetter($0) != nil }) else { return }

@@ -2,18 +2,19 @@ package import DocumentFlow
 internal import GatewayClient
 internal import Pipeline
 
-/// What can be told of a run while it goes on and after it, whatever its end.
+/// Progress and result of a run, available during the run and after it, however it ends.
 package actor RunReport {
     private let began = ContinuousClock.now
     private var progress: RunProgress?
     private var hasSequence = true
     private var contactRetries = 0
-    /// How many documents a full pass will read, if the gateway tells.
+    /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
 
+    /// The run's duration counts from here.
     package init() {}
 
-    /// - Parameter hasSequence: Whether the run follows a feed, and so gets somewhere in it.
+    /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
     func watch(_ progress: RunProgress, hasSequence: Bool = true) {
         self.progress = progress
         self.hasSequence = hasSequence
@@ -23,15 +24,17 @@ package actor RunReport {
 
     func noteContactRetry() { contactRetries += 1 }
 
-    /// What the deliveries of this run have done; the next one counts on from there.
+    /// The counts of all deliveries of this run; the next delivery continues from them.
     func deliveredSoFar() async -> RunCounters { await progress?.counters ?? RunCounters() }
 
+    /// All counts so far, retries of the first contact included.
     package func counters() async -> RunCounters {
         var counters = await deliveredSoFar()
         counters.retries += contactRetries
         return counters
     }
 
+    /// The summary of the run so far; it has no `last_seq` if the run follows no feed.
     package func summary(exitCode: Int32, isDryRun: Bool = false) async -> RunSummary {
         RunSummary(
             counters: await counters(), lastSequence: hasSequence ? await progress?.safeSequence : nil,

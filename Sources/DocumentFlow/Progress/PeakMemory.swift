@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The largest resident set of this process so far.
 package enum PeakMemory {
-    /// In bytes; 0 where the kernel does not tell.
+    /// In bytes; 0 if the kernel does not report it.
     ///
     /// - Note: Source: proc(5), `VmHWM` of `/proc/self/status`, in kB.
     package static var bytes: Int {

@@ -1,10 +1,10 @@
-/// What a run has done so far. Byte counts are of bodies, not of heads.
+/// What a run has done so far. Byte counts cover bodies, not headers.
 package struct RunCounters: Sendable, Equatable {
     /// Rows of the feed, or documents of a full pass.
     package var changes = 0
-    /// Changes that at least one rule fired on, or would have but for a fault.
+    /// Changes on which at least one rule fired or failed.
     package var matched = 0
-    /// Documents that the gateway accepted: deletions and other documents that rules put included.
+    /// Documents that the gateway accepted, including deletions and documents that rules `put`.
     package var written = 0
     /// How many of these are tombstones.
     package var deleted = 0
@@ -14,18 +14,21 @@ package struct RunCounters: Sendable, Equatable {
     package var shownDeletions = 0
     /// Matching documents that were already as the rules want them.
     package var unchanged = 0
-    /// Writes that met another revision, each time.
+    /// Writes refused as conflicts; every attempt counts.
     package var conflicts = 0
     /// Documents that the gateway refused for good.
     package var rejected = 0
-    /// Changes dead-lettered, refused ones included.
+    /// Dead-lettered changes, including those whose write the gateway refused.
     package var deadLetters = 0
     /// Requests sent again.
     package var retries = 0
+    /// Bytes of the rows and documents that were read.
     package var bytesIn = 0
+    /// Bytes of the documents that the gateway accepted.
     package var bytesOut = 0
     /// How often each rule fired, by its name.
     package var rules: [String: Int] = [:]
 
+    /// All counters at zero.
     package init() {}
 }

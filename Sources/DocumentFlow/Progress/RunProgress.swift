@@ -2,6 +2,7 @@ package import GatewayClient
 
 /// Where a run stands: the safe sequence and the counters, in one place for all stages.
 package actor RunProgress {
+    /// All counts of the run so far.
     package private(set) var counters: RunCounters
     private var tracker: SafeSequenceTracker
     private var saved: SequenceID
@@ -9,20 +10,21 @@ package actor RunProgress {
     private var isOverLimit = false
     private var waiting: CheckedContinuation<Void, Never>?
 
-    /// - Parameter counters: What the run has done before.
+    /// - Parameter counters: Counts of the run so far, if it begins again after a reset of the database.
     package init(start: SequenceID, counters: RunCounters = RunCounters()) {
         self.counters = counters
         tracker = SafeSequenceTracker(start: start)
         saved = start
     }
 
+    /// Every change up to this sequence is finished: a checkpoint may be saved here.
     package var safeSequence: SequenceID { tracker.safeSequence }
 
-    /// Takes in a stretch of the feed: some changes that need work, each behind any number that need none.
+    /// Records a batch of the feed: some changes that need work, each after any number that need none.
     ///
     /// - Parameters:
-    ///   - openings: For each change that needs work, its sequence and that of the row before it (nil: the opening
-    ///     before, or what was passed last).
+    ///   - openings: For each change that needs work, its sequence and that of the row before it. A `preceding` of
+    ///     nil: the row before is the previous opening, or the position reached so far.
     ///   - end: The last row's sequence.
     /// - Returns: A ticket for each opening.
     package func advance(
@@ -39,16 +41,19 @@ package actor RunProgress {
         return tickets
     }
 
+    /// Every effect of these changes is settled. Each ticket is used once.
     package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
         for ticket in tickets { tracker.finish(ticket) }
         wake()
     }
 
+    /// Updates the counters.
     package func count(_ change: (inout RunCounters) -> Void) { change(&counters) }
 
-    /// Counts dead letters that are about to be kept.
+    /// Counts dead letters that are about to be saved.
     ///
-    /// - Returns: How many of them may be: with a limit, up to the first one beyond it. ``check(_:)`` ends the run then.
+    /// - Returns: How many of them may be saved: up to and including the first one over the limit. ``check(_:)`` then
+    ///   ends the run.
     package func admit(_ letters: Int, _ limit: ErrorLimit?) -> Int {
         var admitted = 0
         while admitted < letters, !isBeyond(limit) {
@@ -58,21 +63,23 @@ package actor RunProgress {
         return admitted
     }
 
-    /// - Throws: ``RunFailure`` with `.tooManyErrors` if more has gone wrong than is borne.
+    /// - Throws: ``RunFailure`` with `.tooManyErrors` if the limit was exceeded.
     package func check(_ limit: ErrorLimit?) throws {
         guard let limit, isBeyond(limit) else { return }
         throw RunFailure(limit, counters.failures)
     }
 
-    /// Once it is, it stays so: what was refused then must not be forgotten because a share has become smaller.
+    /// Stays true: the dead letters refused then must end the run, even if the percentage has fallen since.
     private func isBeyond(_ limit: ErrorLimit?) -> Bool {
         isOverLimit = isOverLimit || limit?.isExceeded(by: counters.failures) == true
         return isOverLimit
     }
 
-    // MARK: - For the one who saves
+    // MARK: - Saving checkpoints
 
-    /// The safe sequence, once it is another than the one saved last; nil when the run has ended.
+    /// Waits until the safe sequence differs from the one saved last; nil once the run has ended.
+    ///
+    /// For one caller at a time. Does not react to cancellation: ``end()`` ends the wait.
     package func nextUnsaved() async -> SequenceID? {
         while tracker.safeSequence == saved, !isEnded {
             await withCheckedContinuation { waiting = $0 }
@@ -80,11 +87,13 @@ package actor RunProgress {
         return isEnded ? nil : tracker.safeSequence
     }
 
-    /// The safe sequence if it is another than the one saved last.
+    /// The safe sequence; nil if it is already saved.
     package var unsaved: SequenceID? { tracker.safeSequence == saved ? nil : tracker.safeSequence }
 
+    /// A checkpoint with this sequence is on disk.
     package func noteSaved(_ sequence: SequenceID) { saved = sequence }
 
+    /// From now on ``nextUnsaved()`` returns nil.
     package func end() {
         isEnded = true
         wake()

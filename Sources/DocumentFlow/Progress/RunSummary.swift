@@ -1,16 +1,20 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// What a run leaves for scripts: one JSON object.
+/// The result of a run for scripts: one JSON object (`--summary`).
 package struct RunSummary: Sendable {
+    /// Final counts, one member each.
     package var counters: RunCounters
     /// Where the checkpoint stands, as the gateway sent it; nil if the run did not get that far.
     package var lastSequence: SequenceID?
+    /// Wall time: the member `seconds`.
     package var duration: Duration
+    /// The process's exit code: the member `exit`.
     package var exitCode: Int32
-    /// Then there are two members more: `would_write` and `would_delete`.
+    /// Adds the members `would_write` and `would_delete`.
     package var isDryRun: Bool
 
+    /// The remaining member, `peak_memory`, is read when ``json`` is made.
     package init(
         counters: RunCounters, lastSequence: SequenceID?, duration: Duration, exitCode: Int32, isDryRun: Bool = false
     ) {
@@ -54,7 +58,7 @@ package struct RunSummary: Sendable {
         return writer.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// With milliseconds.
+    /// With three decimal places.
     private static func seconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let milliseconds = String(attoseconds / 1_000_000_000_000_000)

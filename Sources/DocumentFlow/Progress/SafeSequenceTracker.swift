@@ -24,15 +24,16 @@ package struct SafeSequenceTracker: Sendable {
     private var entries: [Entry] = []
     /// The number of `entries[0]`.
     private var firstNumber = 0
-    /// Entries before it are finished and given up.
+    /// Entries before this index are finished.
     private var oldest = 0
 
+    /// `start` is safe until the feed moves on.
     package init(start: SequenceID) { position = start }
 
     /// Everything up to here is finished. Never moves backwards in the order of arrival.
     package var safeSequence: SequenceID { oldest < entries.count ? entries[oldest].preceding : position }
 
-    /// How many changes are open or wait behind one that is.
+    /// How many changes are open, or finished but behind an open one.
     package var heldBack: Int { entries.count - oldest }
 
     /// All changes up to `sequence` that were not opened need no work.
@@ -45,13 +46,13 @@ package struct SafeSequenceTracker: Sendable {
         return Ticket(number: firstNumber + entries.count - 1)
     }
 
-    /// Every effect of this change has been answered for. Each ticket is used once.
+    /// Every effect of this change is settled. Each ticket is used once.
     package mutating func finish(_ ticket: Ticket) {
         let index = ticket.number - firstNumber
         precondition(index >= oldest && !entries[index].isFinished, "a change finishes once")
         entries[index].isFinished = true
         while oldest < entries.count, entries[oldest].isFinished { oldest += 1 }
-        // Give up the finished front now and then, not at each step: removal is linear in what stays.
+        // Remove the finished front only now and then: each removal is linear in what remains.
         if oldest > 64, oldest * 2 > entries.count {
             entries.removeFirst(oldest)
             firstNumber += oldest

@@ -1,12 +1,12 @@
 package import GatewayClient
 package import Logging
 
-/// Reads documents as they are now: what may pass is tried again, what is too much at once is halved, and a document that
-/// can't be read is found so that the others can.
+/// Reads documents as they are now. Retries temporary failures, halves requests that are too large, and isolates a
+/// document that can't be read.
 package struct CurrentDocumentReader: Sendable {
-    /// Bytes of an answer that can be held.
+    /// The largest answer for a single document: 256 MiB.
     package static let answerLimit = 256 << 20
-    /// Bytes of an answer for several documents: more of them are asked for in parts.
+    /// The largest answer for several documents: 8 MiB. Above it they are requested in parts.
     package static let answerLimitForSeveral = 8 << 20
 
     private let gateway: Gateway
@@ -15,7 +15,7 @@ package struct CurrentDocumentReader: Sendable {
     private var retrier: Retrier
 
     /// - Parameters:
-    ///   - pace: Of the writes to this gateway: they slow down too when it asks for time.
+    ///   - pace: The write rate of this gateway. A 429 or 503 to a read lowers it, too.
     ///   - noteRetry: Called for each request that is sent again.
     package init(
         gateway: Gateway, policy: RetryPolicy, pauses: Pauses = Pauses(), pace: WritePace? = nil, logger: Logger,
@@ -27,12 +27,12 @@ package struct CurrentDocumentReader: Sendable {
         retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
     }
 
-    /// One lookup per id, in their order. A document that can't be read is `.refused`: its answer is too long to be held,
-    /// or never is JSON, while the gateway answers other questions.
+    /// One lookup per id, in the same order. A document that can't be read is `.refused`: its answer is too large or
+    /// never valid, although the gateway answers other requests.
     ///
     /// - Parameters:
-    ///   - includesBodies: If not, documents that are found have `{}`.
-    ///   - limit: Bytes of an answer for several documents.
+    ///   - includesBodies: If false, documents that are found have the body `{}`.
+    ///   - limit: The largest answer for several documents, in bytes.
     /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`.
     package mutating func read(
         _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = answerLimitForSeveral
@@ -42,7 +42,7 @@ package struct CurrentDocumentReader: Sendable {
         return found
     }
 
-    /// The same, part by part as the answers come.
+    /// The same, delivered in parts as answers arrive.
     ///
     /// - Throws: Also what `take` throws.
     package mutating func read(
@@ -60,7 +60,7 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    /// Nil if fewer must be asked for at once.
+    /// Nil if the request must be split.
     private mutating func answer(
         for ids: ArraySlice<DocumentID>, includesBodies: Bool, limit: Int
     ) async throws -> [DocumentLookup]? {
@@ -80,7 +80,7 @@ package struct CurrentDocumentReader: Sendable {
                 if error.code == .forbidden { isRefusal = await probe.isAnswered() }
                 if isRefusal || failures >= limit {
                     guard isSingle else { return nil }
-                    // Only if it is about this document: the gateway answers properly otherwise.
+                    // It is about this document only if the gateway answers other requests.
                     if await probe.isAnswered() { return [.refused(reason: error.message)] }
                 }
                 await pace?.noteRefusal(error)

@@ -1,14 +1,13 @@
 package import GatewayClient
 
-/// Tells whether a feed makes progress, and how long to wait where it does not.
+/// Tells whether a feed makes progress, and how long to wait if it does not.
 ///
-/// A healthy feed never comes back to a sequence, and never brings the same changes again and again. One that does is
-/// asked less and less often, until it brings something new. Memory is bounded: what is remembered is the newest thousand
-/// sequences and answers, a number for each.
+/// A healthy feed never returns to a sequence and never repeats the same changes. One that does is asked less and less
+/// often, until it brings something new. Memory is bounded: one hash for each of the last 1,024 sequences and answers.
 package struct FeedPace: Sendable {
-    /// Answers in a row without progress until it is worth telling.
+    /// Answers in a row without progress before a warning is logged.
     private static let tolerated = 3
-    /// Until a run that wants to come to an end does so.
+    /// Answers in a row without progress after which a one-shot run ends.
     private static let hopeless = 10
     private static let shortestPause: Duration = .milliseconds(500)
     private static let longestPause: Duration = .seconds(5)
@@ -26,9 +25,10 @@ package struct FeedPace: Sendable {
         var count: Int
     }
 
+    /// `start` counts as seen: an answer that returns to it is no progress.
     package init(start: SequenceID) { sequences.insert(start.hashValue) }
 
-    /// Takes notice of rows of the answer that is being read.
+    /// Records rows of the current answer.
     package mutating func add(_ rows: ChangesBatch.SubSequence) {
         guard let first = rows.first, let last = rows.last else { return }
         current = current ?? Rows(first: Self.number(of: first), last: 0, count: 0)
@@ -36,7 +36,7 @@ package struct FeedPace: Sendable {
         current?.count += rows.count
     }
 
-    /// Takes notice of an answer's end. One without rows says nothing: it is what a feed sends that has no news.
+    /// Records the end of an answer. One without rows does not count: a feed sends it when nothing has changed.
     package mutating func endAnswer(at reached: SequenceID) {
         let isNewSequence = sequences.insert(reached.hashValue)
         guard let rows = current else { return }
@@ -51,14 +51,14 @@ package struct FeedPace: Sendable {
         return min(Self.longestPause, Self.shortestPause * (1 << max(0, min(stalls - Self.tolerated + 1, 10))))
     }
 
-    /// It has just become clear that the feed makes no progress.
+    /// Whether the feed has just stalled long enough to be logged.
     package var isWorthTelling: Bool { stalls == Self.tolerated }
 
-    /// Not worth waiting for any longer, for a run that ends with the feed.
+    /// Whether a one-shot run should stop waiting.
     package var isHopeless: Bool { stalls >= Self.hopeless }
 
-    /// The same for the same revision of the same document, whatever its sequence. What has no revision is told apart by
-    /// its sequence.
+    /// A hash of the document and its revision, whatever the sequence; without a revision, of the document and the
+    /// sequence.
     private static func number(of change: Change) -> Int {
         var hasher = Hasher()
         hasher.combine(change.id)
@@ -67,7 +67,7 @@ package struct FeedPace: Sendable {
     }
 }
 
-/// The numbers that came last.
+/// The last 1,024 different numbers.
 struct RecentNumbers: Sendable {
     private static let capacity = 1024
 

@@ -1,48 +1,55 @@
 package import GatewayClient
 package import Logging
 
-/// Reads a changes feed from a sequence on: what there is in one streamed answer, then as it comes.
+/// Reads a changes feed from a sequence: the backlog in one streamed answer, then changes as they happen.
 ///
-/// Reconnects by itself, from the last row that was handed over. A cut answer costs nothing but the wait: rows that
-/// came before the cut are good.
+/// Reconnects by itself after the last row that was delivered. Rows before a cut are kept, so a cut costs only the
+/// wait.
 package struct FeedReader: Sendable {
-    /// How changes are waited for once the feed is caught up.
+    /// How to wait for changes once caught up.
     package enum Following: String, Sendable, CaseIterable {
         /// Request after request, each open until something changes, at most 50 s.
         case longpoll
-        /// Change after change over one connection, a new one every five minutes.
+        /// Many changes over one connection, which is renewed every five minutes.
         case continuous
     }
 
+    /// When reading ends.
     package enum End: Sendable {
         /// Goes on for ever.
         case never
-        /// At an answer with nothing in it, or once this sequence is passed: what the feed held at the start. Nil, it
-        /// is not known: at the end of the first answer.
+        /// At an empty answer, or once this sequence is passed: the newest one when the run started. Nil (unknown): at
+        /// the end of the first answer.
         case caughtUp(with: SequenceID?)
     }
 
-    /// A gateway that answers a longpoll at once with nothing must not be asked ten thousand times a second.
+    /// The shortest time between longpolls, for gateways that answer them at once with nothing.
     private static let shortestRequest: Duration = .milliseconds(500)
 
+    /// The keyspace whose feed is read.
     package let gateway: Gateway
+    /// Decides the kind of request, too: a one-shot run never waits for changes.
     package let end: End
+    /// How to wait for changes if ``end`` is `.never`. Default: longpoll.
     package var following = Following.longpoll
-    /// Only what is in these channels. Nil: all that this user may see.
+    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
     package var channels: [String]?
-    /// With each row the names of all its leaves, and no bodies.
+    /// Rows name all leaf revisions (`style=all_docs`) and have no bodies.
     package var listsLeaves = false
-    /// The keyspace was there before: if it is missing now it may come back.
+    /// The keyspace existed before: a 404 is retried.
     package var knowsKeyspace = false
-    /// Whether the end of the feed is told when it is reached, and again after trouble.
+    /// Whether `caught up` is logged at the end of the feed, also again after an outage.
     package var tellsCaughtUp = true
-    /// From here on a request on which nothing moves and that ends badly is one that a proxy has ended.
+    /// A request that fails after this long without traffic counts as ended by a proxy.
     package var idleAfter: Duration = .seconds(5)
+    /// How failed requests are retried. Its outage is shared with the other tasks of the run.
     package let retries: RetryPolicy.Settings
+    /// Logs retries, stalls and `caught up`.
     package let logger: Logger
     /// Called for each request that is sent again.
     package let noteRetry: @Sendable () async -> Void
 
+    /// - Parameter noteRetry: Called for each request that is sent again.
     package init(
         gateway: Gateway, end: End, retries: RetryPolicy.Settings, logger: Logger,
         noteRetry: @escaping @Sendable () async -> Void
@@ -54,15 +61,14 @@ package struct FeedReader: Sendable {
         self.noteRetry = noteRetry
     }
 
-    /// Takes the rows of a stretch, if it has any, and the sequence that the feed has reached with them.
+    /// Takes a batch of rows, nil if only the position moved, and the sequence that the feed has reached.
     package typealias Delivery = (_ rows: ChangesBatch.SubSequence?, _ reached: SequenceID) async throws -> Void
 
-    /// Hands over stretches of the feed, in order; one without rows only moves the position.
+    /// Delivers the feed in batches, in order; one without rows only moves the position.
     ///
-    /// Returns when the end is reached, throws `CancellationError` when cancelled: a waiting longpoll is aborted at
-    /// once, a stretch that is being handed over is handed over to its end.
+    /// Returns at ``end``. Cancelling aborts a waiting longpoll at once; a delivery in progress is completed first.
     ///
-    /// - Throws: ``RunFailure``, and whatever `deliver` throws.
+    /// - Throws: ``RunFailure``, `CancellationError`, and whatever `deliver` throws.
     package func read(from start: SequenceID, deliver: Delivery) async throws {
         var progress = Progress(
             position: start,
@@ -89,7 +95,7 @@ package struct FeedReader: Sendable {
                 if error.code == .cancelled { throw CancellationError() }
                 noteEnd(of: &progress)
                 if progress.hasRows, progress.pace.stalls == 0 { progress.retrier.succeed() }
-                // The database is there, this collection of it is not.
+                // The database exists, but this collection does not.
                 if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
                     throw RunFailure(.databaseMissing, error.description)
                 }
@@ -108,16 +114,16 @@ package struct FeedReader: Sendable {
     private struct Progress {
         var position: SequenceID
         var retrier: Retrier
-        /// The feed was read to its end once: what is new comes one by one.
+        /// The feed was read to its end once; from here on the reader waits for changes.
         var hasCaughtUp = false
-        /// There was a proper answer.
+        /// There was a valid answer.
         var hasAnswered = false
-        /// The answer that was read last brought something.
+        /// The last answer had rows.
         var hasRows = false
-        /// Where the answer that was read last began.
+        /// The `since` of the last request.
         var asked: SequenceID
         var pace: FeedPace
-        /// Requests in a row that were ended while nothing moved.
+        /// Consecutive requests that ended while idle.
         var idleEnds = 0
     }
 
@@ -130,11 +136,11 @@ package struct FeedReader: Sendable {
         while let batch = try await answer.next() {
             try await hand(over: batch, &progress, to: deliver)
             if isContinuous(progress) {
-                // Such an answer may go on for minutes: its lines are answers of their own.
+                // This answer may go on for minutes: treat each batch as an answer of its own.
                 noteEnd(of: &progress)
                 if let pause = progress.pace.pause { try await Task.sleep(for: pause) }
             }
-            // CouchDB's shards pass it one by one: only the end of its answer tells.
+            // CouchDB's shards pass the goal one by one: only the end of the answer is certain.
             guard gateway.dialect.hasOrderedFeed, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
         }
@@ -165,7 +171,7 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// Hands over the rows up to a `failure` row, and throws there.
+    /// Delivers the rows up to a `failure` row, and throws there.
     private func hand(
         over batch: ChangesBatch, _ progress: inout Progress, to deliver: Delivery
     ) async throws {
@@ -186,8 +192,8 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// An answer, or what came of it before it was cut, is read. A feed that brings the same again and again is told of
-    /// once, until it makes progress.
+    /// An answer, or its part before a cut, has been read. Logs once that the feed repeats itself, until it makes
+    /// progress.
     private func noteEnd(of progress: inout Progress) {
         let before = progress.pace.stalls
         progress.pace.endAnswer(at: progress.position)
@@ -210,16 +216,16 @@ package struct FeedReader: Sendable {
         return position.hasPassed(goal) == true
     }
 
-    /// Behind an answer that came to its proper end. A gateway in trouble may end one early: what it held is not all.
-    /// One that does not get on from where it was asked will not do so next time either.
+    /// Called after a complete answer. A gateway in trouble may end one early, so that alone is not the end. An answer
+    /// that did not move past its `since` will not do so next time either.
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
         return goal == nil || !progress.hasRows || progress.position == progress.asked || progress.pace.isHopeless
             || hasPassedGoal(progress.position)
     }
 
-    /// Proxies end requests on which nothing moves, some with an answer of their own, some without any. A request that
-    /// nobody has ended in time is another matter: the connection hangs.
+    /// Proxies end idle requests, some with an answer of their own, some without. A request that this client timed out
+    /// is different: its connection hangs.
     private func isIdleEnd(_ error: GatewayError, after span: Duration) -> Bool {
         guard span >= idleAfter else { return false }
         return switch error.code {
@@ -230,7 +236,7 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// A proxy before a dead gateway ends requests in the same way: now and then the gateway itself must answer.
+    /// A proxy before a dead gateway ends requests in the same way, so every third time the gateway itself must answer.
     private func checkAfterIdleEnd(_ progress: inout Progress) async throws {
         progress.idleEnds += 1
         guard progress.idleEnds.isMultiple(of: 3) else { return }
@@ -240,7 +246,7 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// What there is by then is asked for at once: so it shows soon whether the gateway is there again.
+    /// The next request does not wait for changes, so it shows soon whether the gateway is back.
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
         progress.hasCaughtUp = false
         try await progress.retrier.wait(

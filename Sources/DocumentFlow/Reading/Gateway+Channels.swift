@@ -1,7 +1,8 @@
 package import GatewayClient
 
 extension Gateway {
-    /// Refuses channels where the server has none. Ask once its first answer has told which server it is.
+    /// Throws if channels are given but the server has none. To be called after its first answer, which names the
+    /// server.
     ///
     /// - Throws: `.badConfiguration`.
     package func check(channels: [String]?) throws(RunFailure) {

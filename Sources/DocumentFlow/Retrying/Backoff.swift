@@ -2,14 +2,19 @@
 ///
 /// The wait before attempt *n* is drawn evenly from 0 to `base` · 2ⁿ, at most `cap`. A success starts over.
 package struct Backoff: Sendable {
+    /// The longest first wait.
     package var base: Duration = .milliseconds(250)
+    /// The longest wait, unless the gateway asks for a longer one.
     package var cap: Duration = .seconds(60)
+    /// Waits since the last reset.
     package private(set) var failures = 0
     private let random: @Sendable () -> Double
 
-    /// - Parameter random: Evenly from 0 up to 1.
+    /// - Parameter random: Returns a number in `0..<1`.
     package init(random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) { self.random = random }
 
+    /// The wait before the next attempt; the one after that may be twice as long.
+    ///
     /// - Parameter atLeast: What the gateway asked for (`Retry-After`).
     package mutating func next(atLeast: Duration? = nil) -> Duration {
         // Beyond 2^16 the cap decides anyway; the shift must not overflow on the hundredth failure.
@@ -18,5 +23,6 @@ package struct Backoff: Sendable {
         return max(ceiling * random(), atLeast ?? .zero)
     }
 
+    /// Starts over: to be called after a success.
     package mutating func reset() { failures = 0 }
 }

@@ -1,14 +1,14 @@
-/// How much may go wrong before a run is stopped: something is wrong wholesale then, not with single documents.
+/// How many documents may fail before a run is stopped (`--max-errors`): more are a sign of a general problem.
 package enum ErrorLimit: Sendable, Equatable {
     /// Documents that failed.
     case count(Int)
-    /// Documents that failed, of a hundred.
+    /// Failed documents in percent, 0 to 100.
     case percent(Double)
 
-    /// With fewer documents than this a share says nothing yet.
+    /// With fewer documents a percentage says nothing yet.
     private static let sample = 100
 
-    /// - Parameter isFinal: The run has come to its end: there is no larger sample to wait for.
+    /// - Parameter isFinal: Whether the run has ended: then a percentage counts, however few documents there were.
     package func isExceeded(by failures: Failures, isFinal: Bool = false) -> Bool {
         switch self {
         case .count(let limit): return failures.count > limit
@@ -20,7 +20,7 @@ package enum ErrorLimit: Sendable, Equatable {
 }
 
 extension ErrorLimit: CustomStringConvertible {
-    /// `N` or `N%`.
+    /// Reads `N` or `N%`; nil for anything else.
     package init?(_ text: String) {
         if text.hasSuffix("%") {
             guard let percent = Double(text.dropLast()), (0...100).contains(percent) else { return nil }
@@ -31,6 +31,7 @@ extension ErrorLimit: CustomStringConvertible {
         }
     }
 
+    /// `N` or `N%`, as ``init(_:)`` reads it.
     package var description: String {
         switch self {
         case .count(let limit): "\(limit)"
@@ -38,7 +39,7 @@ extension ErrorLimit: CustomStringConvertible {
         }
     }
 
-    /// To the tenth.
+    /// Rounded to one decimal place.
     static func text(percent: Double) -> String { percentage((percent * 10).rounded() / 10) }
 
     private static func percentage(_ number: Double) -> String {

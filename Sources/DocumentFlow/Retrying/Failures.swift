@@ -1,20 +1,24 @@
-/// How many documents of a run failed, and what became of them.
+/// How many documents of a run failed, and what happened to them.
 package struct Failures: Sendable, Equatable {
+    /// What happened to the documents.
     package enum Kind: Sendable {
         case deadLettered
-        /// By an import.
+        /// An import refused them.
         case rejected
         /// An export lacks them, or parts of them.
         case notExported
     }
 
+    /// How many failed.
     package let count: Int
-    /// All that could have failed.
+    /// How many could have failed.
     package let documents: Int
+    /// Decides the words of ``description``.
     package let kind: Kind
-    /// Whether nothing is written, and this is what would become of them.
+    /// A dry run: ``description`` says what would happen.
     package var isPreview: Bool
 
+    /// - Parameter documents: How many could have failed, the failed ones included.
     package init(_ kind: Kind, _ count: Int, of documents: Int, isPreview: Bool = false) {
         self.kind = kind
         self.count = count
@@ -22,10 +26,10 @@ package struct Failures: Sendable, Equatable {
         self.isPreview = isPreview
     }
 
-    /// In percent; 0 of nothing.
+    /// In percent; 0 if there are no documents.
     var share: Double { documents == 0 ? 0 : Double(count) * 100 / Double(documents) }
 
-    /// As part of all: `3 of 10 documents (30%) were rejected`.
+    /// With the share: `3 of 10 documents (30%) were rejected`.
     var shareDescription: String {
         "\(count) of \(documents.counted("document")) (\(ErrorLimit.text(percent: share))) \(predicate)"
     }
@@ -51,5 +55,6 @@ extension Failures: CustomStringConvertible {
 }
 
 extension RunCounters {
+    /// Dead letters among the matched documents. A document that is not JSON is dead-lettered without having matched.
     package var failures: Failures { Failures(.deadLettered, deadLetters, of: max(matched, deadLetters)) }
 }

@@ -2,12 +2,12 @@ package import GatewayClient
 package import Logging
 
 extension GatewayContact {
-    /// One of many requests of a kind, such as for an attachment. One that fails time after time, while the gateway answers
-    /// others, is given up alone. An outage is waited for.
+    /// Sends one of many requests of a kind, such as for attachments. One that keeps failing while the gateway answers
+    /// others is given up alone; an outage is waited out.
     ///
     /// - Parameters:
-    ///   - arrivals: How many requests of this kind have succeeded. The caller notes them.
-    ///   - isForGood: Errors that asking again would not change.
+    ///   - arrivals: How many requests of this kind have succeeded; the caller counts them.
+    ///   - isForGood: Errors that a retry would not change.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunFailure`, `CancellationError`.
     package func single<Answer: Sendable>(
@@ -22,7 +22,7 @@ extension GatewayContact {
             } catch let error as GatewayError {
                 try endIfHopeless(error)
                 if isForGood(error) { return .failure(error) }
-                // Of the keyspace, or of this request alone: that can't be told from the answer.
+                // The answer does not tell whether the keyspace fails or only this request.
                 guard try await isThere(gateway) else {
                     suspect.noteOutage()
                     continue

@@ -1,8 +1,9 @@
 package import GatewayClient
 package import Logging
 
-/// Asks a gateway single questions, again and again until there is an answer or the policy gives up.
+/// Sends single requests to a gateway and retries each until it is answered or the policy gives up.
 package struct GatewayContact: Sendable {
+    /// Also those of the retriers and readers made here.
     package let settings: RetryPolicy.Settings
     private let logger: Logger
     private let noteRetry: @Sendable () async -> Void
@@ -16,10 +17,10 @@ package struct GatewayContact: Sendable {
         self.noteRetry = noteRetry
     }
 
-    /// For requests to a gateway that has answered already.
+    /// Retries requests to a gateway that has answered before.
     package func makeRetrier() -> Retrier { retrier(RetryPolicy(settings, hasSucceeded: true)) }
 
-    /// For documents as they are now, of a gateway that has answered already.
+    /// Reads current documents from a gateway that has answered before.
     package func makeReader(of gateway: Gateway) -> CurrentDocumentReader {
         CurrentDocumentReader(
             gateway: gateway, policy: RetryPolicy(settings, hasSucceeded: true), logger: logger, noteRetry: noteRetry)
@@ -29,14 +30,14 @@ package struct GatewayContact: Sendable {
         Retrier(policy, logger: logger, noteRetry: noteRetry)
     }
 
-    /// The first question of a run: shows whether there is a gateway, and whether it lets this user in.
+    /// The first request of a run: shows whether there is a gateway and whether it lets this user in.
     ///
     /// - Throws: ``RunFailure``, `CancellationError`.
     package func first<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
         try await ask(RetryPolicy(settings), question)
     }
 
-    /// One more, to a gateway that has answered already.
+    /// A further request, to a gateway that has answered before.
     ///
     /// - Throws: ``RunFailure``, `CancellationError`.
     package func again<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
@@ -53,7 +54,7 @@ package struct GatewayContact: Sendable {
                 settings.outage.end(logger)
                 return answer
             } catch let error as GatewayError {
-                // What is no gateway is told of once, at the end.
+                // A server that is no gateway is reported once, at the end.
                 try await retrier.wait(
                     after: error, "no proper answer from the gateway; trying again",
                     level: error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)
@@ -61,8 +62,10 @@ package struct GatewayContact: Sendable {
         }
     }
 
-    /// Finds out which server this is, where its answers have not told yet. Proxies may hide that, and the server's own
-    /// page too: it is asked a few times, and nothing depends on it.
+    /// Finds out which server this is, if its answers have not shown it yet. A proxy may hide it: after three attempts
+    /// it stays unknown, and nothing depends on it.
+    ///
+    /// - Throws: `CancellationError`.
     package func findDialect(of gateway: Gateway) async throws {
         for attempt in 1...3 {
             do {
@@ -75,10 +78,10 @@ package struct GatewayContact: Sendable {
         }
     }
 
-    /// Whether the gateway answers, and its database is online. If not, returns once it does. Time that it has asked for
-    /// is no outage.
+    /// Whether the gateway answers and its database is online. If not, waits until it is and returns false. Waiting for
+    /// a `Retry-After` does not count as an outage.
     ///
-    /// - Throws: ``RunFailure`` if that takes too long, or it lets this user in no more; `CancellationError`.
+    /// - Throws: ``RunFailure`` if that takes too long, or if it no longer lets this user in; `CancellationError`.
     package func isThere(_ gateway: Gateway) async throws -> Bool {
         @Sendable func look() async throws {
             let info = try await gateway.databaseInfo()
@@ -100,13 +103,17 @@ package struct GatewayContact: Sendable {
         }
     }
 
-    /// - Throws: `CancellationError`, or ``RunFailure`` where this process can't go on.
+    /// Throws for errors after which a retry is pointless.
+    ///
+    /// - Throws: `CancellationError`, or ``RunFailure`` with `.outOfResources`.
     package func endIfHopeless(_ error: GatewayError) throws {
         if error.code == .cancelled { throw CancellationError() }
         if error.code == .outOfResources { throw RunFailure(.outOfResources, error.description) }
     }
 
-    /// Waits before the same request is sent again, for as long as the caller has decided.
+    /// Logs the error, counts a retry and waits `duration`, before the caller sends the request again.
+    ///
+    /// - Throws: `CancellationError`.
     package func pause(
         _ duration: Duration, after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata
     ) async throws {

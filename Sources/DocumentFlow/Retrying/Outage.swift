@@ -2,27 +2,28 @@ package import GatewayClient
 internal import Locking
 package import Logging
 
-/// A time in which the gateway could not be reached, or did not do what it was asked to: one for all tasks of a run, so
-/// that its beginning and its end are told once.
+/// A period in which the gateway could not be reached or could not serve. One object for all tasks of a run, so that
+/// its beginning and its end are logged once.
 package final class Outage: Sendable {
     private struct State {
         var began: ContinuousClock.Instant?
         var toldAt: ContinuousClock.Instant?
     }
 
-    /// A long outage is told again after this time.
+    /// A long outage is logged again after this time.
     private static let reminder: Duration = .seconds(60)
-    /// Among many requests, one that fails and succeeds sooner than this is not worth a line.
+    /// Among many requests, a single failure that is over sooner than this is not logged.
     package static let shortest: Duration = .seconds(1)
 
     private let state = Locked(State())
 
+    /// No outage yet.
     package init() {}
 
     /// A request failed and will be sent again.
     ///
     /// - Parameter stopsAll: The run can do nothing else until it succeeds: an outage, whatever the error.
-    /// - Returns: Whether to tell. False if the outage has been told already.
+    /// - Returns: Whether to log it. False if this outage was logged a short time ago.
     package func note(_ error: GatewayError, stopsAll: Bool = false, now: ContinuousClock.Instant = .now) -> Bool {
         guard stopsAll || error.isOfConnection else { return true }
         return state.withLock { state in
@@ -35,9 +36,9 @@ package final class Outage: Sendable {
         }
     }
 
-    /// A request succeeded.
+    /// A request succeeded: ends the outage and logs how long it was.
     ///
-    /// - Parameter span: An outage shorter than this ends without a word.
+    /// - Parameter span: A shorter outage is not logged.
     package func end(_ logger: Logger, tellingFrom span: Duration = .zero, now: ContinuousClock.Instant = .now) {
         let began = state.withLock { state in
             let began = state.began
@@ -56,7 +57,7 @@ package final class Outage: Sendable {
 }
 
 extension GatewayError {
-    /// The gateway was not reached, or answers nobody: it says nothing of this request.
+    /// The gateway was not reached, or serves nobody: the error says nothing about this request.
     fileprivate var isOfConnection: Bool {
         switch code {
         case .cannotConnect, .connectionLost, .timedOut, .unavailable: true

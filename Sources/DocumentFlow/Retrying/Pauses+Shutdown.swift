@@ -1,7 +1,7 @@
 internal import ServiceLifecycle
 
 extension Pauses {
-    /// Waits no longer once a graceful shutdown begins.
+    /// Every wait ends with ``RunIsStopping`` once a graceful shutdown begins.
     package static let endedByGracefulShutdown = Pauses { duration in
         do {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }

@@ -1,5 +1,6 @@
-/// Thrown by a pause that ends early because the run is to stop: whoever waits leaves what it has unfinished.
+/// Thrown by a pause that ends early because the run is to stop. The caller leaves its work unfinished.
 package struct RunIsStopping: Error {
+    /// Without details: whoever stopped the run has logged it.
     package init() {}
 }
 
@@ -12,11 +13,17 @@ package struct Pauses: Sendable {
         self.sleep = sleep
     }
 
+    /// Returns at once if `duration` is not positive.
+    ///
+    /// - Throws: `CancellationError`, ``RunIsStopping``.
     package func wait(_ duration: Duration) async throws {
         guard duration > .zero else { return }
         try await sleep(duration)
     }
 
+    /// Returns at once if `instant` is past.
+    ///
+    /// - Throws: `CancellationError`, ``RunIsStopping``.
     package func wait(until instant: ContinuousClock.Instant) async throws {
         try await wait(ContinuousClock.now.duration(to: instant))
     }

@@ -1,7 +1,7 @@
 package import GatewayClient
 package import Logging
 
-/// Repeats what failed: tells of each failure, counts it, and waits as the policy says. One per task that sends requests.
+/// Handles failed requests: logs and counts each, then waits as the policy says. One per task that sends requests.
 package struct Retrier: Sendable {
     private var policy: RetryPolicy
     private let pauses: Pauses
@@ -19,19 +19,19 @@ package struct Retrier: Sendable {
         self.noteRetry = noteRetry
     }
 
-    /// A proper answer came: failures before it count no more.
+    /// A valid answer arrived: earlier failures no longer count.
     package mutating func succeed() {
         policy.succeed()
         policy.settings.outage.end(logger, tellingFrom: Outage.shortest)
     }
 
-    /// Waits before the same is asked again.
+    /// Waits before the request is sent again.
     ///
     /// - Parameters:
-    ///   - message: What could not be done, for the log. The error and the wait are told with it.
-    ///   - metadata: More facts; a `reason` stands for the error.
+    ///   - message: What failed, for the log. The error and the wait are added.
+    ///   - metadata: More facts for the log; a `reason` replaces the error.
     ///   - stopsAll: The run can do nothing else until the request succeeds.
-    /// - Throws: ``RunFailure`` if the policy gives up, `CancellationError`, what the pauses throw.
+    /// - Throws: ``RunFailure`` if the policy gives up, `CancellationError`, ``RunIsStopping``.
     package mutating func wait(
         after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata = [:],
         level: Logger.Level = .warning, stopsAll: Bool = false

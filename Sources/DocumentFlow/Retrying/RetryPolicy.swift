@@ -2,22 +2,25 @@ package import GatewayClient
 
 /// Decides after each failed request whether to try again, when, or to end the run. One per task that sends requests.
 ///
-/// A daemon waits for whatever may pass. A one-shot job gives up at once if its first contact fails, and later when
-/// requests have failed for `retryFor`.
+/// A daemon retries every temporary failure for ever. A one-shot job gives up at once if its first contact fails, and
+/// later once requests have failed for `retryFor`.
 package struct RetryPolicy: Sendable {
+    /// How long to retry.
     package struct Settings: Sendable {
-        /// A daemon never gives up on what may pass.
+        /// A daemon never gives up on temporary failures.
         package var isDaemon = false
         /// How long a one-shot job retries. Counted from the last success.
         package var retryFor: Duration = .seconds(300)
-        /// Whether `retryFor` also holds for the first contact.
+        /// Whether `retryFor` also applies to the first contact.
         package var waitsForFirstContact = false
         /// Shared by all tasks of the run.
         package let outage = Outage()
 
+        /// A one-shot job that retries for five minutes.
         package init() {}
     }
 
+    /// What to do after a failure.
     package enum Verdict: Sendable {
         case retry(after: Duration)
         case end(RunFailure)
@@ -26,9 +29,10 @@ package struct RetryPolicy: Sendable {
     /// How long a daemon tolerates 401 after a successful login. The file and the gateway change one after the other,
     /// and CouchDB refuses everybody for about a second when an administrator's password is set.
     private static let longestRefusal: Duration = .seconds(10)
-    /// Asked again sooner, it would be refused for the same reason.
+    /// The wait after a 401: an earlier retry would be refused for the same reason.
     private static let waitAfterRefusal: Duration = .seconds(2)
 
+    /// Fixed for the life of the policy.
     package let settings: Settings
     private var backoff: Backoff
     private var hasSucceeded: Bool
@@ -37,14 +41,14 @@ package struct RetryPolicy: Sendable {
     private var sameCodeInARow = 0
     private var sameCodeSince: ContinuousClock.Instant?
 
-    /// - Parameter hasSucceeded: Another task has had a proper answer from this gateway already.
+    /// - Parameter hasSucceeded: Whether another task has already had a valid answer from this gateway.
     package init(_ settings: Settings, hasSucceeded: Bool = false, backoff: Backoff = Backoff()) {
         self.settings = settings
         self.hasSucceeded = hasSucceeded
         self.backoff = backoff
     }
 
-    /// A proper answer came.
+    /// A valid answer arrived: earlier failures no longer count.
     package mutating func succeed() {
         hasSucceeded = true
         troubleSince = nil
@@ -53,7 +57,7 @@ package struct RetryPolicy: Sendable {
         backoff.reset()
     }
 
-    /// What a refusal that nothing can change means for the run.
+    /// How a run ends after an error that no retry can change.
     private static func end(_ error: GatewayError) -> RunFailure.Code {
         switch error.code {
         case .outOfResources, .sourceFailed: .outOfResources
@@ -62,6 +66,8 @@ package struct RetryPolicy: Sendable {
         }
     }
 
+    /// Counts a failure and decides whether to retry. The wait is random up to a growing limit, and never shorter than
+    /// `Retry-After`.
     package mutating func verdict(on error: GatewayError, now: ContinuousClock.Instant = .now) -> Verdict {
         (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
         lastCode = error.code
@@ -69,9 +75,9 @@ package struct RetryPolicy: Sendable {
         troubleSince = since
 
         switch error.code {
-        // A password may have been changed a moment ago, or a session have ended: once more, then no.
+        // The password may just have changed, or the session may have expired: retry once, a daemon for ten seconds.
         case .unauthorized where hasSucceeded && (sameCodeInARow == 1 || mayBePassing(since: sameCodeSince, now)): break
-        // So Sync Gateway says of a database that is gone, and one that is made anew was gone for a while.
+        // Sync Gateway's answer when the database is gone, which it is for a while when it is created anew.
         case .unauthorized where hasSucceeded && settings.isDaemon && error.cause == .unknownDatabaseOrLogin: break
         case .forbidden where hasSucceeded && settings.isDaemon && sameCodeInARow < 3: break
         case .unauthorized, .forbidden: return .end(RunFailure(.notAllowed, error.description))
@@ -85,7 +91,7 @@ package struct RetryPolicy: Sendable {
             return .end(RunFailure(.unreachable, "\(error); to wait for it, add --retry-for 5m"))
         case .tlsFailed: break
         case .invalidRequest: return .end(RunFailure(.badConfiguration, error.description))
-        // What was answered properly before will be again: a stray status ends no daemon.
+        // Requests succeeded before: a stray status must not end a daemon.
         case _ where !error.isRetryable && !(settings.isDaemon && hasSucceeded && error.cause != .badSequence):
             return .end(RunFailure(Self.end(error), error.description))
         default: break
@@ -101,7 +107,7 @@ package struct RetryPolicy: Sendable {
         let shortest = error.code == .unauthorized ? Self.waitAfterRefusal : nil
         let wait = backoff.next(atLeast: error.retryAfter ?? shortest)
         guard !settings.isDaemon else { return .retry(after: wait) }
-        // The last attempt is made when the time is over, not after it.
+        // The last attempt is made when the time is up, not later.
         return .retry(after: min(wait, left))
     }
 

@@ -1,35 +1,40 @@
-/// Why a run ended before its work was done. The checkpoint stays at what was finished.
+/// Why a run ended before its work was done. The checkpoint covers what was finished.
 package struct RunFailure: Error, Sendable, CustomStringConvertible {
+    /// Decides the exit code of the process.
     package enum Code: Sendable, Equatable {
         /// The first contact was refused, or the gateway's name is unknown.
         case unreachable
         /// Credentials were refused, or this user may not see the database.
         case notAllowed
         case databaseMissing
-        /// What answers is no gateway, three times in a row.
+        /// The answers are not those of a gateway, three times in a row.
         case notAGateway
-        /// Trouble that may pass, for longer than a one-shot job waits.
+        /// A temporary failure lasted longer than a one-shot job retries.
         case gaveUp
         /// The gateway does not know the sequence to start from.
         case sequenceRefused
         /// More documents failed than ``ErrorLimit`` allows.
         case tooManyErrors
-        /// This process can't have another thread, pipe or connection.
+        /// This process can't get another thread, pipe or connection.
         case outOfResources
-        /// The database was reset or restored, and the run is not to start again.
+        /// The database was reset or restored, and the run must not start again.
         case databaseReset
         /// An address or credentials that can't be sent.
         case badConfiguration
     }
 
+    /// What kind of failure it is.
     package let code: Code
+    /// For the user: what happened and what to do. Without credentials or document bodies.
     package let description: String
 
+    /// - Parameter description: Without credentials or document bodies: it is logged.
     package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }
 
+    /// More documents failed than the limit allows.
     package init(_ limit: ErrorLimit, _ failures: Failures) {
         let found = if case .percent = limit { failures.shareDescription } else { failures.description }
         self.init(.tooManyErrors, "stopped: \(found), more than --max-errors \(limit) allows")

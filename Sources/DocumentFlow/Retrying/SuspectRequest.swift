@@ -1,33 +1,35 @@
 package import GatewayClient
 
-/// Decides whether a request that fails time after time is given up, while the gateway answers others.
+/// Decides whether a request that keeps failing is given up, while the gateway answers others.
 ///
-/// An answer that says no is asked for three times. What may pass, such as a 500 or a cut, is given more time, and the
-/// more so as long as no other request of its kind has succeeded. Where the gateway itself asks for time (429, 503),
-/// it gets all that `--retry-for` allows.
+/// A refusal is final after three attempts. A temporary failure, such as a 500 or a cut, gets ten, and up to 30 s while
+/// no other request of its kind succeeds either. If the gateway asks for time (429, 503), it gets all that
+/// `--retry-for` allows.
 package struct SuspectRequest: Sendable {
     private static let refusals = 3
     private static let failures = 10
-    /// For what may pass, while nothing else of its kind comes either.
+    /// The limit for a temporary failure while no other request of its kind succeeds either.
     private static let longestSilence: Duration = .seconds(30)
     private static let longestWait: Duration = .seconds(3)
 
     private let retryFor: Duration
     private var backoff = Backoff()
     private var attempts = 0
-    /// With the gateway gone in between.
+    /// How often the gateway was gone when it was checked after a failure.
     private var outages = 0
     private var since: ContinuousClock.Instant?
-    /// Other requests of its kind that had succeeded when this one failed first.
+    /// How many other requests of its kind had succeeded when this one first failed.
     private var successesBefore = 0
+    /// Whether to give the request up.
     package private(set) var isToBlame = false
 
+    /// - Parameter retryFor: `--retry-for`: also the longest wait between two attempts.
     package init(retryFor: Duration) {
         self.retryFor = retryFor
         backoff.cap = Self.longestWait
     }
 
-    /// The gateway was gone: no failure of this request, unless the gateway goes each time that it is asked.
+    /// The gateway was gone: not a failure of this request, unless it happens ten times.
     package mutating func noteOutage() {
         outages += 1
         guard outages < Self.failures else { return }
@@ -35,6 +37,8 @@ package struct SuspectRequest: Sendable {
         backoff.reset()
     }
 
+    /// Counts a failure and updates ``isToBlame``.
+    ///
     /// - Parameter successes: How many other requests of its kind have succeeded by now.
     package mutating func noteFailure(
         _ error: GatewayError, successes: Int, now: ContinuousClock.Instant = .now
@@ -53,6 +57,7 @@ package struct SuspectRequest: Sendable {
             }
     }
 
+    /// How long to wait before the next attempt: up to 3 s, longer only for a `Retry-After`.
     package mutating func wait(after error: GatewayError) -> Duration {
         min(backoff.next(atLeast: error.retryAfter), max(retryFor, .milliseconds(100)))
     }
@@ -65,7 +70,7 @@ extension GatewayError {
         switch code {
         case .tooManyRequests: .asksForTime
         case .unavailable where status == 503 || retryAfter != nil: .asksForTime
-        // What this one can't do now, it can't do later.
+        // What this server does not support now, it will not support later.
         case .serverError where status == 501 || status == 505: .refused
         case .malformedAnswer, .digestMismatch: .refused
         default: isRetryable ? .mayPass : .refused

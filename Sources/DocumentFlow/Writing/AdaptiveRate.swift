@@ -1,36 +1,38 @@
 internal import GatewayClient
 
-/// How many documents a second the gateway can bear, found out from what it refuses (429, 503).
+/// How many documents a second the gateway can take, learned from its refusals (429, 503).
 ///
-/// There is no limit until the first refusal. Then it is half of what was written lately. A further refusal halves it
-/// again if anything was written in between: else it says nothing of the rate. Each second without one adds a quarter, and
-/// once it has grown to four times the rate that was refused last there is none any more. Because of the rate nobody waits
-/// longer than ten seconds for a turn; a time that the gateway sets (`Retry-After`) holds for every writer.
+/// There is no limit until the first refusal; then it is half of the recent rate. A further refusal halves it again if
+/// anything was written in between. Each second without a refusal adds a quarter. Above four times the rate that was
+/// refused last, the limit is lifted. The limit alone delays a write by at most ten seconds. A `Retry-After` holds for
+/// all writers.
 package struct AdaptiveRate: Sendable {
+    /// Passed in by the caller: there is no clock in here.
     package typealias Instant = ContinuousClock.Instant
 
-    /// The least there is, in documents a second.
+    /// The lowest limit, in documents a second.
     static let least = 10.0
-    /// What is taken for the rate if nothing was written yet.
+    /// The assumed rate if nothing was written yet.
     private static let assumed = 1000.0
     private static let longestTurn: Duration = .seconds(10)
     private static let window: Duration = .seconds(5)
 
-    /// Documents a second; nil: as fast as it goes.
+    /// Documents a second; nil: no limit.
     package private(set) var limit: Double?
     private var refusedAt = 0.0
     private var lastRefusal: Instant?
     private var hasWrittenSince = true
     private var lastGrowth: Instant?
-    /// When the next write may begin, as far as the rate goes.
+    /// The earliest time for the next write under ``limit``.
     private var nextTurn: Instant?
-    /// What the gateway asked for: nobody writes before.
+    /// The end of a `Retry-After`: nobody writes before.
     private var heldUntil: Instant?
     private var written: [(at: Instant, documents: Int)] = []
 
+    /// No limit yet.
     package init() {}
 
-    /// When a write of so many documents may begin. It counts as begun then.
+    /// When a write of this many documents may begin. The time is then taken.
     package mutating func turn(for documents: Int, now: Instant) -> Instant {
         let earliest = max(now, heldUntil ?? now)
         let turn = max(earliest, nextTurn ?? earliest)
@@ -38,9 +40,10 @@ package struct AdaptiveRate: Sendable {
         return turn
     }
 
-    /// The gateway says that it is too much. Refusals within a second of each other are one: all of them were under way.
+    /// The gateway refused a write as too much. Refusals within a second count once: those requests were under way
+    /// together.
     ///
-    /// - Parameter retryAfter: Nothing begins before.
+    /// - Parameter retryAfter: No write begins before it has passed.
     package mutating func noteRefusal(retryAfter: Duration? = nil, now: Instant) {
         if let retryAfter { heldUntil = max(heldUntil ?? now, now + retryAfter) }
         if let lastRefusal, lastRefusal.duration(to: now) < .seconds(1) { return }
@@ -53,6 +56,7 @@ package struct AdaptiveRate: Sendable {
         nextTurn = max(nextTurn ?? now, now + .seconds(1))
     }
 
+    /// The gateway accepted a write: the limit may grow or be lifted.
     package mutating func noteWritten(_ documents: Int, now: Instant) {
         written.removeAll { $0.at.duration(to: now) > Self.window }
         written.append((now, documents))
@@ -78,15 +82,16 @@ package struct AdaptiveRate: Sendable {
     }
 }
 
-/// The one rate of all who write to a gateway.
+/// The rate that all writers to one gateway share.
 package actor WritePace {
     private var rate = AdaptiveRate()
 
+    /// No limit yet.
     package init() {}
 
     func turn(for documents: Int) -> ContinuousClock.Instant { rate.turn(for: documents, now: .now) }
 
-    /// Slows down if the gateway asks for it: 429, 503.
+    /// Slows down on 429 and 503; ignores other errors.
     func noteRefusal(_ error: GatewayError) {
         guard error.code == .tooManyRequests || error.code == .unavailable else { return }
         rate.noteRefusal(retryAfter: error.retryAfter, now: .now)

@@ -1,10 +1,10 @@
 package import GatewayClient
 package import Logging
 
-/// Sends the requests of one writer: what may pass is tried again, what is too much at once is halved, and a document
-/// that can't be written is found so that the others can.
+/// Sends the writes of one writer. Retries temporary failures, halves requests that are too large, and isolates a
+/// document that can't be written.
 ///
-/// What a failure means is decided by ``WriteSuspicion`` and ``DocumentFailures``; here is what talks and waits.
+/// ``WriteSuspicion`` and ``DocumentFailures`` decide what a failure means; this type sends and waits.
 package struct BulkSender {
     private struct Part {
         let documents: ArraySlice<BulkDocument>
@@ -25,11 +25,12 @@ package struct BulkSender {
     private let pauses: Pauses
     private var failures = DocumentFailures()
     private var retrier: Retrier
-    /// With documents that the gateway does not decide about, although it answers.
+    /// For documents that the gateway leaves undecided although it answers.
     private var rowRetrier: Retrier
     /// Reads the documents of the same keyspace.
     package var reader: CurrentDocumentReader
 
+    /// - Parameter policy: Copied: writes, undecided documents and ``reader`` count their failures separately.
     package init(
         gateway: Gateway, progress: RunProgress, pace: WritePace, pauses: Pauses, policy: RetryPolicy, logger: Logger
     ) {
@@ -45,11 +46,11 @@ package struct BulkSender {
             gateway: gateway, policy: policy, pauses: pauses, pace: pace, logger: logger, noteRetry: noteRetry)
     }
 
-    /// Writes documents. Each is answered for exactly once, part by part as answers come.
+    /// Writes documents and reports the outcome of each exactly once, in parts as answers arrive.
     ///
-    /// - Parameter answered: Takes the indices of consecutive documents, and the outcome of each.
-    /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes that
-    ///   were not answered for by then may or may not have been made.
+    /// - Parameter answered: Takes writes and their outcomes.
+    /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes
+    ///   that were not reported by then may or may not have been made.
     package mutating func send(
         _ documents: ArraySlice<BulkDocument>, answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
@@ -59,9 +60,9 @@ package struct BulkSender {
             answered: answered)
     }
 
-    /// The same for what is not written by `_bulk_docs` as it stands.
+    /// The same with another request than `_bulk_docs`.
     ///
-    /// - Parameter write: One request for consecutive documents; gives the outcome of each.
+    /// - Parameter write: Sends one request; returns an outcome for each of its writes.
     package mutating func send(
         _ documents: ArraySlice<BulkDocument>,
         by write: (ArraySlice<BulkDocument>) async throws(GatewayError) -> [BulkOutcome],
@@ -82,7 +83,7 @@ package struct BulkSender {
                 switch try await advice(after: error, &part) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
                 case .reject: try await answered(part.documents.indices, [Self.rejection(error)])
-                // Behind the others: they need not wait for it, and show whether it is to blame.
+                // Last: the others need not wait for it, and show whether it is the cause.
                 case .wait, .ask: parts.insert(part, at: 0)
                 }
                 continue
@@ -94,7 +95,7 @@ package struct BulkSender {
         }
     }
 
-    /// - Throws: The failure that all rows together tell of.
+    /// - Throws: The error of the whole answer, if that is what its rows show.
     private mutating func judge(
         _ outcomes: [BulkOutcome], _ documents: ArraySlice<BulkDocument>
     ) async throws(GatewayError) -> [BulkOutcome] {
@@ -111,7 +112,7 @@ package struct BulkSender {
         .rejected(status: error.status ?? 0, reason: error.message)
     }
 
-    /// What is to be done about a part that failed, once it has been waited for as long as is good.
+    /// What to do with a part that failed. If it is to be retried, the wait is over on return.
     private mutating func advice(
         after error: GatewayError, _ part: inout Part
     ) async throws -> WriteSuspicion.Advice {
@@ -122,7 +123,7 @@ package struct BulkSender {
         }
         guard advice == .wait else { return advice }
         do { try await wait(after: error) } catch let failure as RunFailure {
-            // Others passed, and the gateway is there: it is this one that can't be written.
+            // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
             guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),
                 await answer(to: .doesGatewayAnswer)
@@ -142,9 +143,9 @@ package struct BulkSender {
 
     // MARK: - Waiting
 
-    /// Waits before documents are written again that the gateway could not decide about; longer each time in a row.
+    /// Waits before undecided documents are written again; longer each time in a row.
     ///
-    /// - Throws: ``RunFailure`` once a one-shot job has waited long enough: a disk that is full does not heal by itself.
+    /// - Throws: ``RunFailure`` once a one-shot job has waited long enough: a full disk does not heal by itself.
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
         let reasons = outcomes.compactMap { outcome -> String? in
             switch outcome {

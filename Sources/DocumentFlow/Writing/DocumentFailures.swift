@@ -1,28 +1,28 @@
 internal import GatewayClient
 
-/// Documents over which the gateway fails while it writes others: how often, and when they are given up.
+/// Counts how often the gateway fails to write a document while it writes others, and gives such documents up.
 ///
-/// A value, one for each writer: it is told of answers, row by row, and says what they mean.
+/// A value, one per writer: it is given the rows of answers and says what they mean.
 struct DocumentFailures: Sendable {
     /// A document's part of a `_bulk_docs` answer.
     struct Row {
         let id: DocumentID
-        /// Of the document.
+        /// Size of the document.
         let bytes: Int
         let outcome: BulkOutcome
     }
 
-    /// How often the gateway failed over a document while it wrote others.
+    /// Failures of one document while others were written.
     private struct Failures {
         var count = 0
-        /// Bytes of the run that had got through by the last time.
+        /// Bytes that the run had written at the last of them.
         var bytes = 0
         var last: ContinuousClock.Instant
     }
 
-    /// Failures of a document where the gateway's words tell that it is the document, after which it is given up.
+    /// Failures after which a document is given up, if the gateway's message shows that it is the cause.
     private static let ownFailuresBeforeRejecting = 3
-    /// Documents in a row that a firewall may refuse. After that, it is taken to refuse all writes.
+    /// Documents in a row that a firewall may refuse. After that it is assumed to refuse all writes.
     private static let mostFirewalled = 20
     private static let mostRemembered = 1000
 
@@ -31,23 +31,22 @@ struct DocumentFailures: Sendable {
 
     // MARK: - A firewall
 
-    /// Whether documents that are refused one by one are still taken for the doing of a firewall before the gateway.
+    /// Whether documents that are refused one by one still count as blocked by a firewall before the gateway.
     var mayBeFirewall: Bool { firewalled < Self.mostFirewalled }
 
-    /// A single document was refused while other writes pass.
+    /// A single document was refused while other writes succeed.
     mutating func noteFirewalled() { firewalled += 1 }
 
     // MARK: - The gateway
 
-    /// Whether the gateway failed over the document not long ago, while it wrote others.
+    /// Whether the gateway recently failed to write the document while it wrote others.
     func hasFailed(_ id: DocumentID, now: ContinuousClock.Instant = .now) -> Bool { recent(id, now) != nil }
 
-    /// The failure of a whole answer; nil if it is none.
+    /// The error of a whole answer; nil if only single rows failed.
     ///
-    /// Rows that all tell of a gateway that failed over them are no better than an answer that does, unless it is known
-    /// that it fails over these documents only.
+    /// If all rows failed, the request counts as failed, unless these documents are known to be the cause.
     ///
-    /// - Parameter bytes: Of the run, that had got through before.
+    /// - Parameter bytes: Bytes that the run had written before.
     func outage(in rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> GatewayError? {
         var words: String?
         for row in rows {
@@ -59,10 +58,10 @@ struct DocumentFailures: Sendable {
         return isOwn ? nil : words.map { GatewayError(.serverError, $0, status: 500) }
     }
 
-    /// The outcomes of an answer that is no outage's. Documents over which the gateway fails again and again, while it
-    /// writes others, are given up.
+    /// The outcomes of an answer that is no outage. Documents that keep failing while others are written become
+    /// `.rejected`.
     ///
-    /// - Parameter bytes: Of the run, that had got through before.
+    /// - Parameter bytes: Bytes that the run had written before.
     mutating func judge(_ rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> [BulkOutcome] {
         let written = rows.writtenBytes
         var counted: Set<DocumentID> = []
@@ -73,7 +72,7 @@ struct DocumentFailures: Sendable {
             }
             var failure = recent(row.id, now) ?? Failures(last: now)
             guard written > 0 || row.outcome.isOwnFailure || failure.count > 0 && failure.bytes < bytes else {
-                // Beside failures that are the documents' own there may be those of an outage.
+                // Besides failures of single documents, there may be failures of an outage.
                 return rows.contains { $0.outcome.isOwnFailure } ? .undecided(reason: reason) : row.outcome
             }
             if counted.insert(row.id).inserted { failure.count += 1 }
@@ -86,12 +85,12 @@ struct DocumentFailures: Sendable {
         }
     }
 
-    /// Nil if that is long ago.
+    /// Nil if the last failure is long ago.
     private func recent(_ id: DocumentID, _ now: ContinuousClock.Instant) -> Failures? {
         failures[id].flatMap { $0.last.duration(to: now) < WriteSuspicion.longestDoubt ? $0 : nil }
     }
 
-    /// Documents may be done with in other ways: what is old goes.
+    /// Old entries are dropped: their documents may have been settled in other ways.
     private mutating func remember(_ failure: Failures?, _ id: DocumentID, _ now: ContinuousClock.Instant) {
         failures[id] = failure
         guard failures.count > Self.mostRemembered else { return }
@@ -100,7 +99,7 @@ struct DocumentFailures: Sendable {
 }
 
 extension [DocumentFailures.Row] {
-    /// Of the documents that were written.
+    /// Bytes of the documents that were written.
     var writtenBytes: Int { reduce(0) { $0 + ($1.outcome.isWritten ? $1.bytes : 0) } }
 }
 

@@ -1,15 +1,15 @@
 internal import GatewayClient
 
-/// Decides what becomes of writes whose request failed: sent again, sent in halves, or given up.
+/// Decides what to do with writes whose request failed: send again, send in halves, or give up.
 ///
-/// One for each request, and for each half of one. It asks nobody and waits for nothing: it is told what happened, and
-/// says what to do or what it must know first.
+/// One per request, and per half of one. It does no I/O: it is told what happened, and says what to do or what it needs
+/// to know first.
 struct WriteSuspicion: Sendable {
-    /// What only the gateway can tell.
+    /// What only another request to the gateway can tell.
     enum Question: Equatable {
-        /// Does it let this user write at all, now? Asked with a write of no documents.
+        /// May this user write at all, now? Asked with a write of no documents.
         case doWritesPass
-        /// Does it answer other questions?
+        /// Does it answer other requests?
         case doesGatewayAnswer
     }
 
@@ -18,35 +18,36 @@ struct WriteSuspicion: Sendable {
         case wait
         /// Send them again in halves: one of them may be the cause.
         case halve
-        /// Give the one document up.
+        /// Give up the document, the only one of the request.
         case reject
         case ask(Question)
     }
 
-    /// Failures of one request after which it goes on in halves.
+    /// Failures of a request after which it is sent in halves.
     static let failuresBeforeHalving = 3
-    /// Failures of a single document that speak against it, after which it is given up.
+    /// Failures held against a single document after which it is given up.
     static let failuresBeforeRejecting = 10
-    /// For how long a document may hold up a writer where nothing tells whether it is to blame.
+    /// How long a document may hold up a writer if nothing shows whether it is the cause.
     static let longestDoubt: Duration = .seconds(600)
 
     /// How many documents the request writes.
     let documents: Int
-    /// Failures in a row that may be of its documents.
+    /// Consecutive failures that its documents may have caused.
     private(set) var failures = 0
-    /// Those between which others got through, or the gateway answered other questions.
+    /// How many of them count against its documents: other writes succeeded in between, or the gateway answered a
+    /// probe.
     private(set) var blame = 0
     private var begun: ContinuousClock.Instant?
-    /// Bytes of the run that had got through at the last failure.
+    /// Bytes that the run had written at the last failure.
     private var bytesBefore: Int?
-    /// Whether others got through since this request, or the one that it is a half of, failed first.
+    /// Whether other writes succeeded since this request, or the one that it is half of, first failed.
     private(set) var othersPass = false
-    /// Answers in a row that it can't be written now: the gateway's, or those of a proxy that lost it.
+    /// Consecutive answers of "unavailable", from the gateway or from a proxy that can't reach it.
     private var refusedForNow = 0
 
     init(documents: Int) { self.documents = documents }
 
-    /// Of a part of the request.
+    /// For a part of the request.
     func part(documents: Int) -> WriteSuspicion {
         var part = WriteSuspicion(documents: documents)
         (part.bytesBefore, part.othersPass) = (bytesBefore, othersPass)
@@ -55,21 +56,21 @@ struct WriteSuspicion: Sendable {
 
     private var isSingle: Bool { documents == 1 }
 
-    /// Whether it is time to see if the gateway can't write now, or only this request. If writes pass, it is halved.
+    /// Whether to check if the gateway can't write now or only this request fails. If writes pass, it is halved.
     var isDoubtful: Bool { documents > 1 && refusedForNow >= Self.failuresBeforeHalving }
 
-    /// A gateway, or a proxy, that fails over a document may just hang up.
+    /// Whether documents may have caused the error: a gateway or proxy may simply hang up on one.
     static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
         [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
     }
 
-    /// The request failed. An outage says nothing of its documents.
+    /// The request failed. An outage says nothing about its documents.
     ///
-    /// - Parameter bytes: Of the run, that have got through by now.
+    /// - Parameter bytes: Bytes that the run has written by now.
     mutating func note(_ error: GatewayError, bytes: Int, now: ContinuousClock.Instant = .now) {
         refusedForNow = error.code == .unavailable ? refusedForNow + 1 : 0
         if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
-            // Others are written meanwhile: it is no outage.
+            // Other writes succeed meanwhile: it is no outage.
         } else if !Self.mayBeOfDocuments(error) {
             (failures, blame, begun) = (0, 0, nil)
             bytesBefore = error.code == .unavailable ? bytesBefore ?? bytes : nil
@@ -85,29 +86,30 @@ struct WriteSuspicion: Sendable {
 
     /// What to do after a failure that has been noted.
     ///
-    /// - Parameter mayBeFirewall: Whether documents that are refused one by one are still taken for the doing of a
-    ///   firewall before the gateway.
+    /// - Parameter mayBeFirewall: Whether documents that are refused one by one still count as blocked by a firewall
+    ///   before the gateway.
     func advice(after error: GatewayError, mayBeFirewall: Bool, now: ContinuousClock.Instant = .now) -> Advice {
         switch error.code {
-        // 413; and 400, 409, 412 of the whole call: CouchDB refuses all for one bad document.
+        // 413; and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document.
         case .tooLarge, .badRequest, .conflict: return isSingle ? .reject : .halve
         case _ where Self.mayBeOfDocuments(error):
             guard isSingle else { return failures >= Self.failuresBeforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
-            // One that hangs up on this document only. What fails to write may well answer other questions.
+            // A gateway may hang up on this document only. No probe after a 500: one that can't write may still answer.
             if error.code != .serverError, blame < failures - 1 { return .ask(.doesGatewayAnswer) }
             if blame >= Self.failuresBeforeRejecting { return .reject }
             return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
-        // Other writes succeed while it keeps failing. An overloaded gateway answers 503 to any document: that needs more.
+        // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway answers it to any
+        // document.
         case .unavailable where isSingle && blame >= Self.failuresBeforeRejecting * (error.status == 503 ? 3 : 1):
             return .reject
-        // A firewall before the gateway does not let one of these documents pass; others, or none, it does.
+        // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
         case .forbidden, .notFound, .notOffered: return mayBeFirewall ? .ask(.doWritesPass) : .wait
         default: return .wait
         }
     }
 
-    /// What to do once the question is answered that ``advice(after:mayBeFirewall:now:)`` asked.
+    /// What to do after the answer to a question of ``advice(after:mayBeFirewall:now:)``.
     mutating func advice(
         given answer: Bool, to question: Question, now: ContinuousClock.Instant = .now
     ) -> Advice {
@@ -122,9 +124,10 @@ struct WriteSuspicion: Sendable {
         }
     }
 
-    /// Whether it may still be the document, and no outage, when the retry policy gives up. Then the gateway is asked.
+    /// Whether the document may be the cause, not an outage, when the retry policy gives up. The caller then probes the
+    /// gateway.
     ///
-    /// - Parameter hasFailedBefore: Whether the gateway has failed over this document while it wrote others.
+    /// - Parameter hasFailedBefore: Whether the gateway has failed to write this document while it wrote others.
     func isAlone(after error: GatewayError, hasFailedBefore: Bool) -> Bool {
         isSingle && (othersPass || hasFailedBefore) && (Self.mayBeOfDocuments(error) || error.code == .unavailable)
     }

@@ -3,10 +3,10 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Finds in a stretch of the feed, or of a full pass, the documents that some rule may fire on. All others cost a
-/// look and no more.
+/// Finds the documents, in a batch of the feed or of a full pass, on which some rule may fire. All others cost one
+/// look.
 struct ChangeFilter {
-    /// A document that needs work; of a feed, with the sequence of the row before it if that one needs none.
+    /// A document that needs work. From a feed: with the sequence of the row before it, if that one needs none.
     struct Match {
         var preceding: SequenceID?
         var sequence: SequenceID?
@@ -29,12 +29,13 @@ struct ChangeFilter {
     }
 
     let decider: Decider
-    /// A pass looks at live documents only, also where it has to read them from a feed.
+    /// False for a full pass: it decides live documents only, even if it reads them from a feed.
     var decidesTombstones = true
-    /// Documents with letters are decided also where no rule cares for them any more: they may be mended.
+    /// Documents with dead letters are decided even if no rule fires on them any more: their dead letters may be
+    /// obsolete.
     var lettered = DocumentsWithLetters()
     var interruptions = InterruptedDecisions()
-    /// Says which document is being looked at, should the process die over it.
+    /// Records which document is being read, in case the process dies over it.
     var note = InterruptedDecisions().makeNote(0)
 
     /// Whether the document must be decided.
@@ -84,8 +85,8 @@ struct ChangeFilter {
         return result
     }
 
-    /// A document whose body did not come along: changed again already, or the gateway could not read it just then. In
-    /// the second case no other row will bring it.
+    /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the
+    /// second case no other row will bring it.
     private func isToBeRead(_ change: Change) -> Bool { change.kind == .withoutBody && !change.id.text.isEmpty }
 
     private func document(toDecide change: Change) -> JSONValue? {

@@ -2,21 +2,25 @@ package import GatewayClient
 package import LosslessJSON
 internal import Rules
 
-/// A document that was dead-lettered, as it is now.
+/// A dead-lettered document as it is now.
 package struct RetriedDocument: Sendable {
+    /// What the gateway has of it.
     package enum Content: Sendable {
         case document(RevisionID, JSONText)
         case tombstone(RevisionID)
-        /// There is no such document, nor anything left of it.
+        /// There is no such document, nor a tombstone of it.
         case gone
         case unreadable(reason: String)
-        /// Its letters don't say which document it is. Nothing can be done: they stay as they are.
+        /// Its dead letters don't name the document (its id is empty): they stay as they are.
         case unknown
     }
 
+    /// The document's id and its dead letters.
     package let document: DeadLetteredDocument
+    /// What was read.
     package let content: Content
 
+    /// Without I/O: the caller has read the document.
     package init(_ document: DeadLetteredDocument, _ content: Content) {
         self.document = document
         self.content = content
@@ -26,7 +30,7 @@ package struct RetriedDocument: Sendable {
         if case .document(_, let text) = content { text.bytes.count } else { 0 }
     }
 
-    /// What a feed shows of a deleted document.
+    /// The body of a deleted document as a feed shows it.
     package static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -41,11 +45,11 @@ package struct RetriedDocument: Sendable {
 extension ChangeFilter {
     struct RetryResult {
         var candidates: [Candidate] = []
-        /// Of documents that can't be read.
+        /// New dead letters of documents that can't be read.
         var deadLetters: [DeadLetter] = []
-        /// Letters that are done with: their documents are gone, or no rule cares for them as they are now.
+        /// Dead letters to drop: the document is gone, or no rule fires on it as it is now.
         var settled: [Int] = []
-        /// How many documents' letters stay as they are.
+        /// Documents whose dead letters stay as they are.
         var untouched = 0
     }
 

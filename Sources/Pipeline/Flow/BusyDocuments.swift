@@ -1,9 +1,9 @@
 internal import GatewayClient
 
-/// Slows down the writes to a document that is written all the time, and to no other: a token bucket for each.
+/// Slows down writes to a document that is written all the time: one token bucket per document.
 ///
-/// A value without a clock: whoever asks says what time it is. Memory is that of the documents written within the last
-/// seconds: a bucket that is full again is forgotten.
+/// A value without a clock: the caller passes the time. Memory is that of recently written documents: full buckets are
+/// forgotten.
 struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -34,7 +34,7 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     private var firstWrite: Instant?
 
     /// - Parameters:
-    ///   - capacity: Writes that may follow one another at once.
+    ///   - capacity: Writes that may follow at once.
     ///   - perMinute: Writes a minute from then on.
     init(capacity: Int, perMinute: Int) {
         rate = Rate(capacity: Double(capacity), perSecond: Double(perMinute) / 60)
@@ -56,7 +56,7 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
         sweep(now)
     }
 
-    /// Whether this is the first time that the document has to wait, since it was busy last.
+    /// Whether this is the first wait of the document since it became busy.
     mutating func noteWait(_ place: Place) -> Bool {
         guard let bucket = buckets[place], !bucket.isTold else { return false }
         buckets[place]?.isTold = true
@@ -77,9 +77,9 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     }
 }
 
-/// A document of this run's keyspace or of another one that its rules write to.
+/// A document of the keyspace that this run follows, or of another one to which its rules write.
 struct DocumentPlace: Hashable, Sendable {
-    /// Nil: the one that is followed.
+    /// Nil: the followed keyspace.
     let keyspace: String?
     let id: DocumentID
 }
@@ -93,7 +93,7 @@ actor BusyDocuments {
         buckets = limit.map { WriteBuckets(capacity: $0.burst, perMinute: $0.perMinute) }
     }
 
-    /// When these may be written again; those that may now are left out.
+    /// When these documents may be written again; those that may be written now are left out.
     func due(_ places: [DocumentPlace], now: ContinuousClock.Instant = .now) -> [DocumentPlace: ContinuousClock.Instant]
     {
         guard let buckets else { return [:] }
@@ -106,7 +106,7 @@ actor BusyDocuments {
         for place in places { buckets?.noteWrite(place, now: now) }
     }
 
-    /// Those of them that nobody was told of yet.
+    /// Those that have not been logged as busy yet.
     func untold(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
         places.filter { buckets?.noteWait($0) ?? false }
     }

@@ -1,52 +1,55 @@
 package import DocumentFlow
 package import GatewayClient
 
-/// A document that a rule may fire on, on its way from where it was read to its last answer.
+/// A document on which a rule may fire, from reading it to its last outcome.
 ///
-/// It may stand for several changes of one document: those that came while an earlier one was being worked on are
-/// merged, and the newest content is decided.
+/// It may stand for several changes of one document: changes that arrive while an earlier one is in work are merged,
+/// and the newest content is decided.
 package struct Candidate: Sendable {
-    /// Hold the safe sequence back, one for each change of the feed. Empty if it did not come from a feed.
+    /// Hold the safe sequence back, one per change of the feed. Empty if it is not from a feed.
     package private(set) var tickets: [SafeSequenceTracker.Ticket]
-    /// Of the newest of its changes.
+    /// The sequence of its newest change; nil if it is not from a feed.
     package private(set) var sequence: SequenceID?
+    /// Candidates with the same id are merged.
     package let id: DocumentID
-    /// Of the document below: the change's, or what was read again.
+    /// The revision of ``document``: from the change, or from reading it again.
     package var revision: RevisionID?
+    /// Whether ``document`` is a tombstone.
     package var isDeleted: Bool
-    /// The body's own bytes. Empty: it must be read first.
+    /// The body, as the gateway sent it, without `_cv`. Empty: it must be read first.
     package var document: [UInt8]
     private var mustBeRead = false
-    /// Writes that were tried.
+    /// How many writes were tried.
     package var attempts = 0
-    /// Writes of the revision above that were refused as conflicts although no other revision was found.
+    /// Writes refused as conflicts although no revision other than ``revision`` was found.
     var refusals = 0
-    /// The names of the rules that fired, once there was a decision.
+    /// The names of the rules that fired, after a decision.
     var rules: [String] = []
-    /// Rules that failed and were skipped. Their letters are kept once the effects of the others are written.
+    /// Rules that failed and were skipped. Their dead letters are saved once the effects of the other rules are
+    /// written.
     var skippedRules: [SkippedRule] = []
-    /// How many of their letters are counted.
+    /// How many of their dead letters are counted already.
     var countedSkips = 0
-    /// Whether the counters know of it: a second decision is not counted.
+    /// Whether it is counted already: a second decision is not.
     var isCounted = false
     /// Whether its write is a deletion.
     var isDeletion = false
-    /// The newest dead letter of all when it was decided.
+    /// The highest number of any dead letter when it was decided.
     var newestLetter = Int.max
-    /// Decisions in a row whose document had changed before the other documents were written.
+    /// Consecutive decisions whose document changed before the other documents were written.
     var moves = 0
-    /// What the content was that led to its write.
+    /// The content that led to its write.
     var content: ContentFingerprint?
-    /// The rules whose `put` led to it, where that is known without asking the ledger.
+    /// The rules whose `put` led to it, if that is known without asking the ledger.
     var chain: RuleChain?
-    /// The letters that are done with once it is written, or found to need nothing; replaced if it is dead-lettered again.
+    /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     package var letters: [Int] = []
 
-    /// Of the document as it came, or is expected to.
+    /// Bytes of the document as it arrived, or as it is expected to be.
     package let byteCount: Int
 
-    /// Bytes of the memory budget that it holds, from the feed to the end: as it was read, as the rules see it (without
-    /// `_cv`), and as it is written.
+    /// Its share of the memory budget, in bytes, until it is settled: the document as it was read, as the rules see it
+    /// (without `_cv`), and as it is written.
     private(set) var cost: Int
 
     /// A rule that failed for this document and was skipped (`on_error: skip`).
@@ -55,7 +58,7 @@ package struct Candidate: Sendable {
         let reason: String
     }
 
-    /// - Parameter expectedBytes: Of a document that is still to be read, as far as they are known.
+    /// - Parameter expectedBytes: The size of a document that is still to be read, as far as it is known.
     package init(
         ticket: SafeSequenceTracker.Ticket? = nil, sequence: SequenceID? = nil, id: DocumentID,
         revision: RevisionID?, isDeleted: Bool = false, document: [UInt8], expectedBytes: Int = 0
@@ -70,15 +73,15 @@ package struct Candidate: Sendable {
         cost = 3 * byteCount
     }
 
-    /// Whether the document is yet to be read: the feed did not bring it, or it may have changed since.
+    /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
-    /// Whether someone asked for another decision: then a revision of this bot's own is decided, too.
+    /// Whether a retry was asked for: then this bot's own revisions are decided, too.
     var isRetried: Bool { !letters.isEmpty }
 
-    /// The newer change of the same document takes over what this one stands for.
+    /// Merges this candidate into a newer change of the same document.
     ///
-    /// If one of them must be read first, so must the result: nobody knows which content is newer.
+    /// If one of them must be read first, so must the result: it is not known which content is newer.
     func merged(into newer: Candidate) -> Candidate {
         var merged = newer
         if isUnread, !newer.isDeleted { merged.letGoOfContent() }
@@ -86,7 +89,7 @@ package struct Candidate: Sendable {
         return merged
     }
 
-    /// Takes over what an other change of the same document stands for. Its content does not count any more.
+    /// Adds the tickets and dead letters of another change of the same document. Its content is dropped.
     mutating func absorb(_ other: Candidate) {
         tickets += other.tickets
         letters += other.letters
@@ -94,13 +97,13 @@ package struct Candidate: Sendable {
         sequence = sequence ?? other.sequence
     }
 
-    /// The content that it has does not count any more: it is read before it is decided.
+    /// Drops the content: it is read again before it is decided.
     mutating func letGoOfContent() {
         mustBeRead = true
         if !isDeleted { document = [] }
     }
 
-    /// Takes the document as it is now.
+    /// Sets the document as it is now.
     mutating func take(_ revision: RevisionID, _ document: [UInt8], isDeleted: Bool = false) {
         self.revision = revision
         self.document = document
@@ -109,7 +112,7 @@ package struct Candidate: Sendable {
         chain = nil
     }
 
-    /// - Returns: The bytes of the memory budget that it does not hold any longer.
+    /// - Returns: The bytes of the memory budget that it no longer holds.
     mutating func giveUpBudget() -> Int {
         defer { cost = 0 }
         return cost
@@ -123,7 +126,7 @@ package struct Candidate: Sendable {
         return letter
     }
 
-    /// One letter for each rule that was skipped.
+    /// One dead letter per skipped rule.
     var lettersOfSkippedRules: [DeadLetter] {
         skippedRules.map { skipped in
             var letter = deadLetter(rule: skipped.rule, reason: skipped.reason)

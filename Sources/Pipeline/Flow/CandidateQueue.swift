@@ -1,18 +1,18 @@
 internal import GatewayClient
 
-/// Candidates on their way from where they were read to the writers: those of one document one at a time, all others as
-/// they come.
+/// Passes candidates from readers to writers: one at a time per document, otherwise in order of arrival.
 ///
-/// Changes of a document that is being worked on are merged into one candidate, the newest content counts. There is no
-/// minimum and no delay: a writer with nothing to do takes what is there, be it one candidate; while all writers are
-/// busy, candidates gather. So an idle bot answers at once and a busy one writes in bulk.
+/// Changes of a document in work are merged into one candidate with the newest content. There is no minimum and no
+/// delay: an idle writer takes what there is, even a single candidate; while all writers are busy, candidates
+/// accumulate. So an idle bot reacts at once and a busy one writes in bulk.
 package actor CandidateQueue {
+    /// When a postponed candidate is due.
     package typealias Instant = ContinuousClock.Instant
 
     private var ready: [Candidate] = []
-    /// Documents that somebody works on: by how many candidates, ready, postponed or taken, and holds.
+    /// Documents in work: the number of candidates (ready, postponed or taken) and holds.
     private var busy: [DocumentID: Int] = [:]
-    /// For each busy document, what came meanwhile.
+    /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]
     private var postponed: [(due: Instant, candidate: Candidate)] = []
     private var isFinished = false
@@ -21,17 +21,20 @@ package actor CandidateQueue {
     private var idleWriters: [CheckedContinuation<Void, Never>] = []
     private var idleTimer: CheckedContinuation<Void, Never>?
 
+    /// Empty and open.
     package init() {}
 
-    /// What the queue holds no longer, of the memory budget.
+    /// The part of the memory budget that the queue has released.
     package struct Freed: Sendable, Equatable {
+        /// The sum of ``Candidate/cost``.
         package var bytes = 0
+        /// Candidates that were merged into others.
         package var documents = 0
     }
 
-    /// Takes candidates in, in the order in which they came.
+    /// Adds candidates, in order of arrival.
     ///
-    /// - Returns: What of the budget became free because changes of one document were merged.
+    /// - Returns: What became free of the budget because changes of one document were merged.
     @discardableResult
     package func submit(_ candidates: [Candidate]) -> Freed {
         var freed = Freed()
@@ -52,15 +55,15 @@ package actor CandidateQueue {
         return freed
     }
 
-    /// Up to `limit` candidates, no two of one document; empty once the queue is finished and nothing is left, or when
-    /// it was aborted. Cancelling a task that waits here aborts the queue for all.
+    /// Takes up to `limit` candidates, no two of one document; waits for the first one. Empty once the queue is
+    /// finished and nothing is left, or when it is aborted. Cancelling a task that waits here aborts the queue for all.
     package func take(limit: Int, byteLimit: Int) async -> [Candidate] {
         while ready.isEmpty, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { idleWriters.append($0) }
             } onCancel: {
-                // Runs after this actor has taken the continuation in: until then it is not free.
+                // Runs after this actor has stored the continuation: the actor is not free before.
                 Task { await abort() }
             }
         }
@@ -71,17 +74,17 @@ package actor CandidateQueue {
                 defer { bytes += candidate.byteCount }
                 return bytes < byteLimit
             })
-        // The budget bounds what is behind them.
+        // Linear in what remains, which the budget bounds.
         ready.removeFirst(taken.count)
         return taken
     }
 
-    /// Takes over what came for this candidate's document meanwhile. To be called before the document is read again:
-    /// what is read then is at least as new.
+    /// Merges what arrived for this candidate's document meanwhile. To be called before the document is read again:
+    /// that content is at least as new.
     ///
-    /// A tombstone stays: it is a change of its own, and reading does not bring it back.
+    /// A tombstone is left: it is a change of its own, and reading the document does not bring it back.
     ///
-    /// - Returns: What of the budget became free.
+    /// - Returns: What became free of the budget.
     func absorbWaiting(into candidate: inout Candidate) -> Freed {
         guard let newer = waiting[candidate.id], !newer.isDeleted else { return Freed() }
         waiting[candidate.id] = nil
@@ -89,11 +92,11 @@ package actor CandidateQueue {
         return Freed(bytes: newer.cost, documents: 1)
     }
 
-    /// These candidates are done with; the next of each document may go.
+    /// These candidates are settled; the next one of each document becomes ready.
     package func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
 
-    /// Keeps candidates of these documents from being taken until they are released: they are being written
-    /// for other documents' sake, and what is to be remembered of that is not on disk yet.
+    /// Keeps candidates of these documents from being taken until they are released. They are being written because of
+    /// other documents, and the ledger does not have that on disk yet.
     func hold(_ documents: some Collection<DocumentID>) {
         for document in documents { busy[document, default: 0] += 1 }
     }
@@ -113,13 +116,13 @@ package actor CandidateQueue {
         wake()
     }
 
-    /// Nothing more will be submitted. What is there is still worked off.
+    /// Nothing more will be submitted. What is queued is still processed.
     package func finish() {
         isFinished = true
         wake()
     }
 
-    /// Nothing more will be handed out. What is not finished yet will be seen again by a later run.
+    /// No more candidates are taken. A later run sees again what is not finished.
     package func abort() {
         isAborted = true
         wake()
@@ -133,18 +136,18 @@ package actor CandidateQueue {
         for continuation in woken { continuation.resume() }
     }
 
-    // MARK: - Documents whose turn comes later
+    // MARK: - Postponed candidates
 
-    /// Puts candidates back until their time has come. Others of the same documents wait behind them.
+    /// Puts candidates back until they are due. Others of the same documents wait behind them.
     ///
-    /// - Parameter candidates: Without their content: it is read anew then.
+    /// - Parameter candidates: Without their content: the documents are read again then.
     func postpone(_ candidates: [(due: Instant, candidate: Candidate)]) {
         guard !isStopping else { return release(candidates.map(\.candidate)) }
         postponed += candidates
         wakeTimer()
     }
 
-    /// Returns when the earliest of the postponed candidates is due; nil once the queue is aborted.
+    /// When the earliest postponed candidate is due; waits if there is none. Nil once the queue is aborted.
     func nextDue() async -> Instant? {
         while !isAborted {
             if let due = postponed.lazy.map(\.due).min() { return due }
@@ -157,7 +160,7 @@ package actor CandidateQueue {
         return nil
     }
 
-    /// Makes candidates ready whose time has come.
+    /// Makes the candidates ready that are due by `now`.
     func resume(dueBy now: Instant) {
         let due = postponed.filter { $0.due <= now }
         postponed.removeAll { $0.due <= now }
@@ -165,7 +168,7 @@ package actor CandidateQueue {
         wake()
     }
 
-    /// Lets go of all that is postponed, now and later: the run is to stop, and the next one sees them again.
+    /// Drops all postponed candidates, now and from now on: the run is to stop, and the next one sees them again.
     func stopPostponing() {
         isStopping = true
         let given = postponed.map(\.candidate)

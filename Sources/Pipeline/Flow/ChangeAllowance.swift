@@ -1,13 +1,14 @@
-/// How many documents a run may still change.
+/// How many documents a run may still change (`--limit`).
 package actor ChangeAllowance {
     private var left: Int?
 
-    /// - Parameter limit: Nil for any number.
+    /// - Parameter limit: Nil: any number.
     package init(limit: Int?) { left = limit }
 
+    /// Never true without a limit.
     package var isExhausted: Bool { left == 0 }
 
-    /// Takes as many as there are of what is asked for.
+    /// Takes up to `count` of what is left, and returns how many.
     func take(_ count: Int) -> Int {
         guard let available = left else { return count }
         let taken = min(available, count)

@@ -1,33 +1,33 @@
 internal import Foundation
 internal import Locking
 
-/// The places between two effects of a run: whatever is lost when the process dies there must be found again.
+/// The places between two effects of a run. Whatever is lost when the process dies there must be found again.
 ///
-/// In debug builds, and only there, the process kills itself (SIGKILL) at the place that `CHANGEBOT_CRASH_AT` names:
-/// `PLACE`, or `PLACE:N` for the Nth time it is passed. That is how tests see that the promise holds at each of them. A
-/// test in the same process observes the places that its own tasks pass.
+/// In debug builds only, the process kills itself (SIGKILL) at the place that `CHANGEBOT_CRASH_AT` names: `PLACE`, or
+/// `PLACE:N` for the Nth time it passes. Tests use this to check each place. A test in the same process can observe the
+/// places that its own tasks pass.
 package enum CrashPoint: String, CaseIterable, Sendable {
     /// Decided; nothing is written yet.
     case decided
-    /// The other documents of a decision are accepted, and it is not remembered who wrote them.
+    /// The other documents of a decision are accepted; their rule chains are not recorded.
     case othersWritten
-    /// It is; the changed documents themselves are not written.
+    /// The rule chains are recorded; the changed documents themselves are not written.
     case othersRemembered
-    /// The gateway has accepted documents, and nothing of that is remembered.
+    /// The gateway has accepted documents; nothing of that is recorded.
     case written
     case deadLettersSaved
     case ownRevisionsSaved
-    /// Finished; the checkpoint does not say so yet.
+    /// Finished, but not covered by a checkpoint yet.
     case finished
     case checkpointSaved
-    /// The database has its nonce, the state does not.
+    /// The database has its mark; the state does not know it yet.
     case databaseMarked
     /// The copy of the checkpoint is in the database.
     case checkpointCopied
-    /// The state has forgotten the database that was, the new one has no mark yet.
+    /// The state has forgotten the old database; the new one has no mark yet.
     case stateForgotten
 
-    /// Ends the process if this is the place.
+    /// Kills the process if it was told to crash at this place. Does nothing in release builds.
     package func pass() {
         #if DEBUG
             Self.observer?(self)
@@ -41,7 +41,7 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     }
 
     #if DEBUG
-        /// Called by the task that passes a place.
+        /// Called with each place that a task passes.
         @TaskLocal package static var observer: (@Sendable (CrashPoint) -> Void)?
 
         private static let passed = Locked(0)

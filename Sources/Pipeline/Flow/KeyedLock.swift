@@ -1,11 +1,11 @@
-/// Lets tasks work on the same things one after the other, and on different things at the same time.
+/// Lets tasks work on the same things one after the other, and on different things concurrently.
 ///
-/// A task takes all that it needs at once, so no two wait for each other. Those that want the same come in order.
+/// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same thing get it in order.
 actor KeyedLock<Thing: Hashable & Sendable> {
     private var taken: Set<Thing> = []
     private var waiting: [(things: Set<Thing>, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Returns once nobody else has any of these. Does not heed cancellation: whoever has them unlocks them soon.
+    /// Returns once nobody else holds any of these. Ignores cancellation: whoever holds them unlocks them soon.
     func lock(_ things: Set<Thing>) async {
         guard !isFree(things) || waiting.contains(where: { !$0.things.isDisjoint(with: things) }) else {
             return taken.formUnion(things)

@@ -1,7 +1,7 @@
-/// How many documents, and how many bytes of them, may be on their way at once.
+/// Limits the documents in the pipeline, by number and by bytes.
 ///
-/// What has been read is always admitted; reading on waits until there is room. So a document larger than the whole
-/// budget passes, alone, and the budget is overrun by at most one batch.
+/// What has been read is always admitted; further reading waits for room. So a document larger than the whole budget
+/// passes, alone, and the budget is exceeded by at most one batch.
 package actor MemoryBudget {
     private let byteLimit: Int
     private let documentLimit: Int
@@ -9,16 +9,19 @@ package actor MemoryBudget {
     private var documents = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
+    /// Both limits apply.
     package init(bytes: Int, documents: Int) {
         byteLimit = bytes
         documentLimit = documents
     }
 
+    /// Takes room, even if there is none; never waits.
     package func take(bytes: Int, documents: Int) {
         self.bytes += bytes
         self.documents += documents
     }
 
+    /// Returns what was taken, and wakes readers if there is room again.
     package func giveBack(bytes: Int, documents: Int) {
         self.bytes -= bytes
         self.documents -= documents
@@ -27,9 +30,9 @@ package actor MemoryBudget {
 
     private var hasRoom: Bool { bytes < byteLimit && documents < documentLimit }
 
-    /// Returns once less than both limits is taken.
+    /// Returns once both limits have room.
     ///
-    /// - Throws: `CancellationError`, also if the task is cancelled while it waits.
+    /// - Throws: `CancellationError` if the task is cancelled before there is room.
     package func room() async throws {
         while !hasRoom {
             try Task.checkCancellation()

@@ -2,16 +2,16 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 
-/// Tells of dead letters: the first ones of each rule one by one, then how many more there were.
+/// Logs dead letters: the first ones of each rule one by one, then only their number.
 ///
-/// A thousand documents over which one rule fails are one thing to tell, not a thousand.
+/// If one rule fails on a thousand documents, that is one fact to report, not a thousand.
 final class DeadLetterLog: Sendable {
-    /// So many letters of one rule are told of one by one.
+    /// How many dead letters of one rule are logged one by one.
     private static let shown = 20
-    /// Between two lines that say how many more there were.
+    /// The time between two lines with the number of further ones.
     private static let interval: Duration = .seconds(60)
 
-    /// After so long without one, the next letters of a rule are told of one by one again.
+    /// After this time without one, the next dead letters of a rule are logged one by one again.
     private static let quietSpan: Duration = .seconds(3600)
 
     private struct Count: Sendable {
@@ -26,9 +26,7 @@ final class DeadLetterLog: Sendable {
     private let stateOptions: String
     private let counts = Locked<[String: Count]>([:])
 
-    /// - Parameters:
-    ///   - isDryRun: Nothing is kept.
-    ///   - stateOptions: With which `dead-letters list` finds the letters.
+    /// - Parameter isDryRun: Dead letters are not saved: the messages say "would".
     init(_ logger: Logger, isDryRun: Bool, stateOptions: String = "") {
         self.logger = logger
         self.isDryRun = isDryRun
@@ -51,14 +49,14 @@ final class DeadLetterLog: Sendable {
         }
     }
 
-    /// Tells of what was not told one by one, once a minute, until it is cancelled.
+    /// Logs the number of further dead letters once a minute, until it is cancelled.
     func keepReporting() async {
         while (try? await Task.sleep(for: Self.interval)) != nil {
             reportMore { $0.toldAt.duration(to: .now) >= Self.interval }
         }
     }
 
-    /// The run is at its end: tells of what was not told one by one.
+    /// The run is ending: logs the number of the remaining ones.
     func finish() { reportMore { _ in true } }
 
     private func report(_ letter: DeadLetter) {

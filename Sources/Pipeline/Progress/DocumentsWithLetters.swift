@@ -1,11 +1,12 @@
 internal import GatewayClient
 internal import Locking
 
-/// Knows which documents may have dead letters, so that a change of any other costs nothing.
+/// Knows which documents may have dead letters, so that a change of any other document costs nothing.
 ///
-/// Keeps a number for each document, not its id: two documents may share one, and the ledger decides then.
+/// Keeps a hash per document, not its id. Two documents may share one; the ledger then decides.
 final class DocumentsWithLetters: Sendable {
-    /// Beyond it, letters leave only when one of their documents is decided, or by `changebot dead-letters`.
+    /// The most documents that are remembered. Dead letters of others go only when a document of theirs is decided, or
+    /// by `changebot dead-letters`.
     static let limit = 100_000
 
     private struct State {
@@ -15,21 +16,21 @@ final class DocumentsWithLetters: Sendable {
 
     private let state: Locked<State>
 
-    /// - Parameter newest: The highest number of a letter.
+    /// - Parameter newest: The highest number of a dead letter.
     init(_ ids: [DocumentID] = [], newest: Int = 0) {
         state = Locked(State(hashes: Set(ids.map(\.hashValue)), newest: newest))
     }
 
     var isEmpty: Bool { state.withLock(\.hashes.isEmpty) }
 
-    /// The highest number of a letter up to now.
+    /// The highest number of a dead letter so far.
     var newest: Int { state.withLock(\.newest) }
 
     func mayContain(_ id: DocumentID) -> Bool {
         state.withLock { !$0.hashes.isEmpty && $0.hashes.contains(id.hashValue) }
     }
 
-    /// - Parameter numbers: Of these letters.
+    /// - Parameter numbers: The numbers of these dead letters.
     func insert(_ letters: [DeadLetter], numbers: [Int]) {
         state.withLock { state in
             state.newest = max(state.newest, numbers.max() ?? 0)

@@ -1,37 +1,38 @@
 package import GatewayClient
 
-/// A checkpoint as it was saved, or that there is none any more.
+/// One entry of the history: a checkpoint, or its removal.
 package struct CheckpointEntry: Sendable, Equatable {
+    /// Grows with every entry and is never used again.
     package let number: Int
-    /// Nil: the checkpoint was taken away.
+    /// Nil: the checkpoint was removed.
     package let sequence: SequenceID?
-    /// The rules that were in force then, or at the checkpoint before if none were; empty if none ever were.
+    /// The hash of the rules in force then, or else of those of the entry before; empty if there never were any.
     package let ruleSetHash: String
     /// UTC (RFC 3339).
     package let savedAt: String
-    /// Nil: work went on.
+    /// Why it was set or removed; nil: saved by a run as it went on.
     package let reason: String?
 }
 
-/// Which old checkpoints are worth keeping. A run saves one every second.
+/// Decides which old checkpoints are kept: a run saves one every second.
 enum CheckpointHistory {
-    /// What the choice depends on.
+    /// The facts that the choice depends on.
     struct Item {
         let number: Int
         let savedAt: String
-        /// What tells one run from another.
+        /// Distinguishes runs.
         let run: String
         let hasReason: Bool
     }
 
-    /// At most so many are kept of each kind; together with the newest, 101.
+    /// The most entries that are kept of each kind; with the newest one, 101 in all.
     private static let reasons = 40
     private static let runEnds = 20
     private static let hours = 20
     private static let days = 20
 
-    /// The numbers of those that can go. Kept are the newest, those with a reason, the first and the last of each run,
-    /// and the last of each hour and of each day.
+    /// The numbers of the entries to delete. Kept are the newest, those with a reason, the first and the last of each
+    /// run, and the last of each hour and of each day.
     ///
     /// - Parameter items: Newest first.
     static func superfluous(_ items: [Item]) -> [Int] {
@@ -52,7 +53,7 @@ enum CheckpointHistory {
         return items.map(\.number).filter { !kept.contains($0) }
     }
 
-    /// The newest of those whose times begin alike.
+    /// The newest item of each group whose times share a prefix of this length.
     private static func newest(_ items: [Item], ofEach length: Int) -> [Item] {
         items.indices.filter { index in
             index == 0 || items[index - 1].savedAt.prefix(length) != items[index].savedAt.prefix(length)

@@ -1,33 +1,38 @@
 package import GatewayClient
 
-/// A change that was dead-lettered, so that the feed could go on.
+/// A change that could not be processed and was recorded instead, so that the feed could go on.
 package struct DeadLetter: Sendable, Equatable {
+    /// Where the feed had it; nil if the document did not come from a feed.
     package var sequence: SequenceID?
+    /// Empty if the row did not say.
     package var id: DocumentID
+    /// The revision that failed; nil if it is not known.
     package var revision: RevisionID?
-    /// The rule that failed; nil if none did (the gateway refused the write, the body was not JSON).
+    /// The rule that failed; nil if none did (the gateway refused the write, the body is not JSON).
     package var rule: String?
+    /// For the user: what is wrong.
     package var reason: String
-    /// How often a write was tried.
+    /// How many writes were tried, added up over earlier dead letters that this one replaces.
     package var attempts: Int
-    /// The letters that this one takes the place of: those of a document that was tried again.
+    /// The numbers of the dead letters that this one replaces: those of a document that was retried.
     package var replaced: [Int] = []
-    /// Whether only the rule failed, and the effects of the others were written (`on_error: skip`). There is one such
-    /// letter of each document and rule.
+    /// Whether only this rule failed, and the effects of the others were written (`on_error: skip`). There is at most
+    /// one per document and rule.
     package var isOfRuleAlone = false
-    /// What the state adds; nil until it has the letter.
+    /// Set by the ledger; nil before the dead letter is saved.
     package var filing: Filing?
 
-    /// What is known of a letter that lies in the state.
+    /// What the ledger adds to a dead letter.
     package struct Filing: Sendable, Equatable {
-        /// Stays the same as long as the letter is there, and is not given again.
+        /// Identifies it as long as it exists; never used again.
         package let number: Int
         /// UTC (RFC 3339).
         package let deadLetteredAt: String
-        /// The rules that were in force; empty if that is not known.
+        /// The hash of the rules in force; empty if it is not known.
         package let ruleSetHash: String
     }
 
+    /// - Parameter rule: Nil if no rule failed.
     package init(
         sequence: SequenceID?, id: DocumentID, revision: RevisionID?, rule: String? = nil, reason: String,
         attempts: Int = 0

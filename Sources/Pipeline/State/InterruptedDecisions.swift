@@ -2,14 +2,14 @@ internal import Foundation
 internal import GatewayClient
 internal import Locking
 
-/// Knows the documents over whose decisions the process died, whatever killed it: a document that does so again and
-/// again must not keep the ones behind it from being decided.
+/// Knows the revisions whose decision the process did not survive, for whatever reason. A document that keeps killing
+/// it must not block the documents behind it.
 ///
-/// Each task that decides has a slot in a small file beside the state, mapped into memory: it writes there which revision
-/// it is looking at, which costs a copy of its id. What a process leaves there when it dies is found by the next one. An
-/// ordinary kill at that very moment counts, too; three times over the same revision is no coincidence.
+/// Each deciding task has a slot in a small memory-mapped file beside the state, and writes there which revision it is
+/// working on; that costs a copy of the id. The next process finds what a dead one left. A kill by chance at that
+/// moment counts, too, but three for the same revision are no coincidence.
 package final class InterruptedDecisions: Sendable {
-    /// Deaths over one revision after which it is not decided any more.
+    /// Deaths over one revision after which it is no longer decided.
     static let limit = 3
 
     static let reason =
@@ -25,14 +25,14 @@ package final class InterruptedDecisions: Sendable {
     private let suspects: Set<DocumentID>
     private let file: DecisionNoteFile?
 
-    /// For a run that keeps no notes.
+    /// For a run that records nothing.
     package init() {
         poisonous = []
         suspects = []
         file = nil
     }
 
-    /// Takes over what the process before left, and begins anew.
+    /// Reads what the previous process left, then starts with an empty file.
     ///
     /// - Throws: ``StateError``.
     init(ledger: Ledger, path: String) async throws(StateError) {
@@ -44,7 +44,7 @@ package final class InterruptedDecisions: Sendable {
         file = DecisionNoteFile(path)
     }
 
-    /// Whether a revision must not be decided. Names of documents are made only if there are any such.
+    /// Whether a revision must not be decided. The arguments are evaluated only if there is any such revision.
     func isPoisonous(_ id: @autoclosure () -> DocumentID, _ revision: @autoclosure () -> RevisionID?) -> Bool {
         guard !poisonous.isEmpty else { return false }
         return poisonous.contains(Key(id: id(), revision: revision()?.text ?? ""))
@@ -53,14 +53,16 @@ package final class InterruptedDecisions: Sendable {
     /// Whether the process has died over a revision of this document.
     func isSuspect(_ id: DocumentID) -> Bool { !suspects.isEmpty && suspects.contains(id) }
 
-    /// A note for the task with this number, from 0 to ``DecisionNoteFile/slots`` - 1.
+    /// The slot of one task.
+    ///
+    /// - Parameter number: From 0 to ``DecisionNoteFile/slots`` - 1.
     func makeNote(_ number: Int) -> DecisionNote { DecisionNote(file: file, slot: number) }
 
-    /// The run came to its end in good order.
+    /// The run ended normally: deletes the file.
     package func close() { file?.remove() }
 }
 
-/// Says which document one task is deciding.
+/// Records which document one task is deciding.
 package struct DecisionNote: Sendable {
     fileprivate let file: DecisionNoteFile?
     fileprivate let slot: Int
@@ -70,24 +72,24 @@ package struct DecisionNote: Sendable {
     func end() { file?.clear(slot) }
 }
 
-/// A file of fixed slots that outlives the process that writes it.
+/// A file of fixed slots that survives the process.
 final class DecisionNoteFile: @unchecked Sendable {
     static let slots = 16
     private static let slotSize = 4096
     private static var size: Int { slots * slotSize }
-    /// The length of the text, before it.
+    /// Bytes of the length before the text.
     private static let headSize = 4
 
     private let path: String
     private let memory: UnsafeMutableRawPointer
 
-    /// Nil if it can't be had: nothing is noted then.
+    /// Nil if the file can't be created: then nothing is recorded.
     init?(_ path: String) {
         self.path = path
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // What is behind the end of a file can't be mapped; what was in it is done with.
+        // Mapped memory must not reach beyond the end of the file. The old content has been read.
         guard ftruncate(descriptor, 0) == 0, posix_fallocate(descriptor, 0, Self.size) == 0,
             let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
         else { return nil }
@@ -98,7 +100,7 @@ final class DecisionNoteFile: @unchecked Sendable {
 
     func remove() { unlink(path) }
 
-    /// `LENGTH REVISION NUL ID`. The length is written last: a note that is only begun is none.
+    /// `LENGTH REVISION NUL ID`. The length is written last, so an incomplete note does not count.
     func write(_ id: DocumentID, _ revision: RevisionID?, to slot: Int) {
         let revision = revision?.text ?? ""
         let count = revision.utf8.count + 1 + id.text.utf8.count
@@ -125,7 +127,7 @@ final class DecisionNoteFile: @unchecked Sendable {
         (memory + slot * Self.slotSize).storeBytes(of: UInt32(0), as: UInt32.self)
     }
 
-    /// What a process left that died.
+    /// The notes of a process that died.
     static func read(_ path: String) -> [(id: DocumentID, revision: RevisionID)] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return [] }

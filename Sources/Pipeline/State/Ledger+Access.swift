@@ -1,6 +1,6 @@
 internal import GRDB
 
-// How the rest of the ledger reads and writes.
+// Access to the database for the rest of the ledger.
 extension Ledger {
     func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
         do { return try database.read(body) } catch { throw .reading(path, error) }
@@ -12,7 +12,7 @@ extension Ledger {
         do { return try await shielded { try await $0.read(body) } } catch { throw .reading(path, error) }
     }
 
-    /// Nil in a preview, where nothing is remembered.
+    /// Nil in a preview, where nothing is written.
     @discardableResult
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
@@ -21,7 +21,7 @@ extension Ledger {
         do { return try await shielded { try await $0.write(body) } } catch { throw .writing(path, error) }
     }
 
-    /// What is to be remembered is remembered even if the run is being cancelled: a task of its own, waited for.
+    /// Runs in a task of its own, so that cancelling the run does not cancel a write.
     private func shielded<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseQueue) async throws -> Value
     ) async throws -> Value {

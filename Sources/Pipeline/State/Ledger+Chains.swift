@@ -1,15 +1,19 @@
 internal import GRDB
 package import GatewayClient
 
-// Which rules led to a revision that a `put` wrote. Such a revision is decided like any other; the chain tells how far
-// it is from a change that somebody made.
+// Which rules led to a revision that a `put` wrote. Such a revision is decided like any other; its chain tells how many
+// rules lie between it and a change made by somebody else.
 extension Ledger {
     /// A revision that a `put` wrote.
     package struct CausedRevision: Sendable {
+        /// The document that was written.
         package let id: DocumentID
+        /// As the gateway answered it.
         package let revision: RevisionID
+        /// The rules that led to it, the last one included.
         package let chain: RuleChain
 
+        /// For ``recordCausedRevisions(_:)``.
         package init(id: DocumentID, revision: RevisionID, chain: RuleChain) {
             self.id = id
             self.revision = revision
@@ -17,6 +21,9 @@ extension Ledger {
         }
     }
 
+    /// Records revisions that `put`s wrote. One transaction; the oldest beyond 200,000 are forgotten.
+    ///
+    /// - Throws: ``StateError``: nothing was written.
     package func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
         guard !revisions.isEmpty else { return }
         try await write { database in
@@ -33,7 +40,7 @@ extension Ledger {
         }
     }
 
-    /// The rules that led to each of these revisions; none for those that somebody else wrote.
+    /// For each revision the rules that led to it; an empty chain if it was written by somebody else.
     package func chains(
         of revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [RuleChain] {

@@ -4,32 +4,30 @@ internal import GRDB
 package import GatewayClient
 
 extension Ledger {
-    /// The checkpoint saved last, and the hash of the rules that were in force; nil if there is none, or it was taken
-    /// away.
+    /// The newest checkpoint, and the hash of the rules then in force; nil if there is none or it was removed.
     package func checkpoint() throws(StateError) -> (sequence: SequenceID, ruleSetHash: String)? {
         guard let newest = try checkpoints(limit: 1).first, let sequence = newest.sequence else { return nil }
         return (sequence, newest.ruleSetHash)
     }
 
-    /// Whether the checkpoint was taken away: then no copy of it may stand in for it.
+    /// Whether the checkpoint was removed: then no copy of it may replace it.
     package func isCheckpointReset() throws(StateError) -> Bool {
         guard let newest = try checkpoints(limit: 1).first else { return false }
         return newest.sequence == nil
     }
 
-    /// The checkpoint and its predecessors, newest first. Thinned out: about a hundred, some from each run, hour and
-    /// day.
+    /// The checkpoint and its predecessors, newest first: about a hundred, from each run, hour and day.
     package func checkpointHistory() throws(StateError) -> [CheckpointEntry] { try checkpoints(limit: nil) }
 
-    /// Saves the safe sequence. To be called after everything up to it is finished, never before.
+    /// Saves the safe sequence. To be called only after everything up to it is finished.
     ///
-    /// - Parameter reason: Why, if not because work went on.
+    /// - Parameter reason: Why it was set; nil: the run went on.
     package func saveCheckpoint(_ sequence: SequenceID, reason: String? = nil) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)
         try await write { try Self.append(checkpoint, $0) }
     }
 
-    /// Takes the checkpoint away. Its history stays.
+    /// Removes the checkpoint. Its history stays.
     package func resetCheckpoint(reason: String) async throws(StateError) {
         let checkpoint = newCheckpoint(nil, reason: reason)
         try await write { try Self.append(checkpoint, $0) }
@@ -58,7 +56,7 @@ extension Ledger {
 
     // MARK: - Saving
 
-    /// A checkpoint that is to be saved.
+    /// A checkpoint to save.
     struct NewCheckpoint {
         let sequence: SequenceID?
         let ruleSetHash: String
@@ -72,7 +70,7 @@ extension Ledger {
 
     private static let ruleSetBefore = "(SELECT rule_set FROM checkpoint ORDER BY number DESC LIMIT 1)"
 
-    /// Thins out the history while it is there. Where no rules are in force, those of the checkpoint before still count.
+    /// Also thins out the history. Without rules, the entry keeps the rule set of the one before.
     static func append(_ checkpoint: NewCheckpoint, _ database: Database) throws {
         try database.execute(
             sql: """

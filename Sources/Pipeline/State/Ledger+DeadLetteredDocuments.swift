@@ -1,17 +1,18 @@
 internal import GRDB
 package import GatewayClient
 
-/// A document that letters are about.
+/// A document with dead letters.
 package struct DeadLetteredDocument: Sendable, Equatable {
+    /// Empty for dead letters that don't name their document.
     package let id: DocumentID
-    /// Their numbers.
+    /// The numbers of its dead letters, ascending.
     package let letters: [Int]
-    /// Of the newest of them.
+    /// The sequence of the newest of them; nil if it has none.
     package let sequence: SequenceID?
 }
 
 extension Ledger {
-    /// The documents of these letters, each once; letters that are not there are left out.
+    /// The documents of these dead letters, each once; numbers that don't exist are ignored.
     package func deadLetteredDocuments(_ numbers: [Int]) throws(StateError) -> [DeadLetteredDocument] {
         var order: [DocumentID] = []
         var letters: [DocumentID: [DeadLetter]] = [:]
@@ -27,13 +28,13 @@ extension Ledger {
         }
     }
 
-    /// Documents with all their letters, each once, in the order of their first letters.
+    /// Documents with all their dead letters, each once, in the order of their first ones.
     ///
     /// - Parameters:
-    ///   - number: Only documents whose first letter has a higher number.
-    ///   - last: Letters with higher numbers don't count.
-    ///   - limit: At most so many.
-    ///   - filter: Letters that it holds back don't count.
+    ///   - number: Only documents whose first dead letter has a higher number.
+    ///   - last: Dead letters with higher numbers are ignored.
+    ///   - limit: The most documents to return.
+    ///   - filter: Dead letters that do not match are ignored.
     package func deadLetteredDocuments(
         after number: Int, upTo last: Int, limit: Int, filter: LetterFilter = LetterFilter()
     ) throws(StateError) -> [DeadLetteredDocument] {
@@ -63,7 +64,7 @@ extension Ledger {
         }
     }
 
-    /// The highest number of a letter; 0 if there is none.
+    /// The highest number of a dead letter; 0 if there is none.
     package func newestDeadLetter() throws(StateError) -> Int {
         try read { try Int.fetchOne($0, sql: "SELECT MAX(number) FROM dead_letter") ?? 0 }
     }

@@ -4,10 +4,10 @@ internal import GRDB
 package import GatewayClient
 
 extension Ledger {
-    /// Keeps letters. One for a change that was dead-lettered before takes the other's place and number; its attempts are
-    /// added up. The same goes for the letters that it says it replaces.
+    /// Saves dead letters. One for a change that was dead-lettered before takes over the old one's number and adds its
+    /// attempts. The same goes for those that it replaces.
     ///
-    /// - Returns: Their numbers.
+    /// - Returns: Their numbers; none in a preview.
     @discardableResult
     package func keep(_ letters: [DeadLetter]) async throws(StateError) -> [Int] {
         guard !letters.isEmpty else { return [] }
@@ -17,11 +17,11 @@ extension Ledger {
         return numbers ?? []
     }
 
-    /// The letters, oldest number first.
+    /// Dead letters by ascending number.
     ///
     /// - Parameters:
     ///   - number: Only those with higher numbers.
-    ///   - limit: At most so many. There may be any number of letters: read them in pages.
+    ///   - limit: The most to return. There may be any number of dead letters: read them in pages.
     package func deadLetters(
         after number: Int = 0, limit: Int = .max, filter: LetterFilter = LetterFilter()
     ) throws(StateError) -> [DeadLetter] {
@@ -31,11 +31,12 @@ extension Ledger {
             [number] + condition.arguments + [limit])
     }
 
-    /// All letters of one document, oldest number first.
+    /// All dead letters of one document, by ascending number.
     package func deadLetters(of id: DocumentID) throws(StateError) -> [DeadLetter] {
         try letters(where: "id = ? ORDER BY number", [WholeText(id.text)])
     }
 
+    /// Nil if there is none with this number.
     package func deadLetter(_ number: Int) throws(StateError) -> DeadLetter? {
         try letters(where: "number = ?", [number]).first
     }
@@ -52,9 +53,9 @@ extension Ledger {
         }
     }
 
-    /// Throws letters away.
+    /// Deletes dead letters.
     ///
-    /// - Returns: How many of them were there.
+    /// - Returns: How many of them existed.
     @discardableResult
     package func drop(_ numbers: [Int]) async throws(StateError) -> Int {
         guard !numbers.isEmpty else { return 0 }
@@ -66,16 +67,17 @@ extension Ledger {
         return dropped ?? 0
     }
 
-    /// A document whose decision came to its end: what stood in its letters is mended.
+    /// A document whose decision was completed, so that its dead letters are obsolete.
     package struct MendedDocument: Sendable {
         let id: DocumentID
-        /// Only their letters go; nil: those of any rule, and of none.
+        /// Only dead letters of these rules go; nil: those of any rule, and of none.
         let rules: Set<String>?
-        /// Their letters stay.
+        /// Rules that failed again: their dead letters stay.
         let failedRules: Set<String>
-        /// The newest letter that there was when it was decided: later ones may be of newer content.
+        /// The highest number when it was decided: later dead letters may be about newer content.
         let newestLetter: Int
 
+        /// By default all dead letters of the document are obsolete.
         package init(
             id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [], newestLetter: Int = .max
         ) {
@@ -92,9 +94,9 @@ extension Ledger {
         }
     }
 
-    /// Drops the letters of documents that are mended.
+    /// Deletes the obsolete dead letters of documents.
     ///
-    /// - Returns: The documents that had some, and how many.
+    /// - Returns: The documents that had any, and how many.
     package func dropDeadLetters(
         of documents: [MendedDocument]
     ) async throws(StateError) -> [(id: DocumentID, count: Int)] {
@@ -117,7 +119,7 @@ extension Ledger {
         return dropped ?? []
     }
 
-    /// The ids of up to `limit` documents with letters, each once.
+    /// The ids of up to `limit` documents with dead letters, each once.
     package func documentsWithDeadLetters(limit: Int) throws(StateError) -> [DocumentID] {
         try read { database in
             try WholeText.fetchAll(
@@ -137,7 +139,7 @@ extension Ledger {
     }
 
     private static func keep(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
-        // Seen again after a crash, or tried again. A change without a revision is known by its sequence alone.
+        // Seen again after a crash, or retried. A change without a revision is identified by its sequence.
         let known = try Row.fetchAll(
             database,
             sql: """

@@ -1,23 +1,23 @@
 internal import GRDB
 package import GatewayClient
 
-// Which database the state belongs to, and where that is reached.
+// Which database the state belongs to, and at which addresses it is reached.
 extension Ledger {
-    /// Where the database was reached last; nil before the first run.
+    /// The URL at which the database was last reached; nil before the first run.
     package func gateway() throws(StateError) -> String? { try addresses().first }
 
-    /// All places where the database was reached, the last one first.
+    /// All URLs at which the database was reached, the last one first.
     package func addresses() throws(StateError) -> [String] {
         try read { try String.fetchAll($0, sql: "SELECT url FROM address ORDER BY used DESC, url") }
     }
 
-    /// Remembers that the database is reached where this run reaches it.
+    /// Records the address at which this run reaches the database.
     package func noteAddress() async throws(StateError) {
         guard let address else { return }
         try await write { try Self.note(address, $0) }
     }
 
-    /// The nonce of the database that the state belongs to; nil if none is known yet.
+    /// The nonce of the state's database; nil if none is known yet.
     package func databaseIdentity() throws(StateError) -> String? { try fact("database") }
 
     /// From now on the state belongs to the database with this nonce.
@@ -25,15 +25,16 @@ extension Ledger {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// The database was reset or restored: forgets own revisions, own writes and other addresses, where the database
-    /// that was may live on, and keeps the new nonce. One transaction. Checkpoints and dead letters stay.
+    /// After a reset or restore of the database: deletes own revisions, effects, chains, interrupted decisions and the
+    /// other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
+    /// and dead letters stay.
     ///
-    /// - Parameter identity: Nil: none is known.
+    /// - Parameter identity: The new nonce; nil if it is not known.
     package func forgetDatabase(identity: String?) async throws(StateError) {
         try await write { [address] in try Self.forgetDatabase(identity: identity, address, $0) }
     }
 
-    /// The same, and goes on at `sequence`, still in one transaction.
+    /// The same, and sets the checkpoint to `sequence`, in the same transaction.
     ///
     /// - Parameter reason: For the checkpoint's history.
     package func beginAnew(
@@ -46,9 +47,10 @@ extension Ledger {
         }
     }
 
-    /// How often the mark in the database had been written when it was seen last; 0 if that is not known.
+    /// How often the mark in the database had been written when it was last seen; 0 if that is not known.
     package func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
 
+    /// Records how often the mark has been written. No write if that is known already.
     package func noteMark(generation: Int) async throws(StateError) {
         guard try markGeneration() != generation else { return }
         try await write { database in
@@ -57,7 +59,7 @@ extension Ledger {
         }
     }
 
-    /// Says in a state that is being opened which database it belongs to, before anybody else can look.
+    /// Records in a state that is being opened which database it belongs to, before another process can look.
     func bind(to address: StateFacts.Address, _ claim: Claim, _ identity: String?) throws(StateError) {
         do {
             try database.write { database in

@@ -2,15 +2,15 @@ internal import GRDB
 internal import GatewayClient
 
 extension Ledger {
-    /// What the run before died over, for a run that has the state alone; others take no notes.
+    /// The decisions that the previous run did not survive, if this run holds the lock; others record nothing.
     func interruptedDecisions() async throws(StateError) -> InterruptedDecisions {
         guard access == .alone else { return InterruptedDecisions() }
         return try await InterruptedDecisions(ledger: self, path: path + ".deciding")
     }
 
-    /// Notes that the process died while it decided these revisions.
+    /// Records that the process died while it decided these revisions.
     ///
-    /// - Returns: All revisions over which it has died, and how often.
+    /// - Returns: All revisions that it did not survive, and how often.
     func noteInterruptions(
         _ revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID, deaths: Int)] {
@@ -38,7 +38,7 @@ extension Ledger {
         }
     }
 
-    /// These documents were decided to their end.
+    /// Forgets the deaths over these documents: their decision was completed.
     func forgetInterruptions(of documents: [DocumentID]) async throws(StateError) {
         try await write { database in
             for id in documents {

@@ -5,22 +5,25 @@ internal import GRDB
 package import GatewayClient
 
 extension Ledger {
-    /// How many of its own revisions, and of the effects that led to them, a bot remembers.
+    /// How many own revisions, effects and caused revisions are kept, each.
     static let ownRevisionLimit = 200_000
 
     /// A content of a document that led to a write.
     package struct Effect: Sendable {
+        /// The document that was decided, whichever was written.
         package let id: DocumentID
+        /// Its content before the write.
         package let content: ContentFingerprint
 
+        /// For ``recordOwnRevisions(_:effects:)`` and ``effectCounts(of:window:)``.
         package init(id: DocumentID, content: ContentFingerprint) {
             self.id = id
             self.content = content
         }
     }
 
-    /// Remembers that this rule set decided these documents to their ends and wrote these revisions, and what led to
-    /// that. One transaction.
+    /// Records that this rule set completed the decisions about these documents and wrote these revisions, and the
+    /// contents that led to it. One transaction.
     package func recordOwnRevisions(
         _ revisions: [(id: DocumentID, revision: RevisionID)], effects: [Effect] = []
     ) async throws(StateError) {
@@ -53,10 +56,10 @@ extension Ledger {
             arguments: [ownRevisionLimit])
     }
 
-    /// Which of these did this very rule set write? Their positions in `revisions`.
+    /// Finds the revisions that this very rule set wrote: their indexes in `revisions`.
     ///
-    /// - Parameter seconds: What was written before this point in time (since 1970) does not count. Given one, what a
-    ///   clock that was ahead wrote in the future does not count either.
+    /// - Parameter seconds: Only revisions written since this time (since 1970), and none in the future: a clock may
+    ///   have been ahead.
     package func ownRevisions(
         among revisions: [(id: DocumentID, revision: RevisionID)], since seconds: Int? = nil
     ) async throws(StateError) -> Set<Int> {
@@ -81,14 +84,14 @@ extension Ledger {
 
     /// How often a content led to a write.
     package struct EffectCount: Sendable, Equatable {
-        /// Whatever other contents of the document did in between.
+        /// In total, whatever other contents of the document did in between.
         package let all: Int
-        /// Since another content of the document did.
+        /// Since another content of the document last led to a write.
         package let inARow: Int
     }
 
-    /// How often each of these contents led to a write within the last `window` seconds, by whatever rules. Only what is
-    /// remembered counts, and nothing that a clock which was ahead noted in the future.
+    /// How often each of these contents led to a write within the last `window` seconds, by any rules. Older effects
+    /// may have been forgotten; those with a time in the future, from a clock that was ahead, do not count.
     package func effectCounts(of effects: [Effect], window: Int) async throws(StateError) -> [EffectCount] {
         guard !effects.isEmpty else { return [] }
         return try await read { database in

@@ -3,37 +3,38 @@ internal import GRDB
 
 /// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
 ///
-/// Belongs to one database, wherever that is reached. The file is 0600; a directory that has to be made is 0700. Every
-/// write is a transaction that is on disk (WAL, `synchronous=FULL`) when the call returns; killing the process between
-/// two calls loses neither. A disk that is full fails the call and leaves everything as it was.
+/// It belongs to one database, at whatever address that is reached. The file is 0600; a directory that must be created
+/// is 0700. Every write is a transaction that is on disk (WAL, `synchronous=FULL`) when the call returns. A full disk
+/// fails the call and changes nothing.
 package final class Ledger: Sendable {
-    /// What another process may be doing with the state meanwhile.
+    /// What other processes may do with the state meanwhile.
     package enum Access: Sendable {
-        /// Nothing: this one holds the lock.
+        /// Nothing: this process holds the lock.
         case alone
-        /// A run may be at work, as far as the two don't get into each other's way.
+        /// A run may hold the lock and write. The two do not disturb each other.
         case beside
-        /// Anything. What is to be remembered is forgotten.
+        /// Anything. This is a copy for a dry run: writes are discarded.
         case preview
     }
 
-    /// What a run that opens a state knows of it.
+    /// Why a run may use the state that it opens.
     enum Claim {
-        /// It is the one, or is made for this database.
+        /// It belongs to the database, or was created for it.
         case goOn
-        /// The same, for a database that was reached elsewhere before. The new address is not remembered yet.
+        /// The same, but the database was reached elsewhere before. The new address is not recorded yet.
         case goOnElsewhere
-        /// It belongs to none.
+        /// It belongs to no database yet.
         case takeOver
     }
 
     let database: DatabaseQueue
     let files: StateFiles
+    /// Decides whether writes are kept.
     package let access: Access
     let ruleSetHash: String
-    /// Where this run reaches the database; nil if it does not.
+    /// The address at which this run reaches the database; nil if it does not.
     let address: StateFacts.Address?
-    /// What tells this run from others in the history of checkpoints.
+    /// Distinguishes this run from others in the history of checkpoints.
     let run = StateLock.thisProcess
     private let lock: StateLock?
 
@@ -41,7 +42,7 @@ package final class Ledger: Sendable {
 
     /// Opens or creates a state, and holds its lock until ``close()`` or the end of the process.
     ///
-    /// - Parameter identity: The mark of the database, if it is known. A state that knows another keeps that.
+    /// - Parameter identity: The nonce of the database, if it is known. A state that already has one keeps it.
     /// - Throws: ``StateError``: `.locked` if another run has it.
     init(
         _ files: StateFiles, at address: StateFacts.Address, _ claim: Claim = .goOn, _ identity: String? = nil,
@@ -62,9 +63,9 @@ package final class Ledger: Sendable {
         try bind(to: address, claim, identity)
     }
 
-    /// Opens or creates the first state `NAME` in `directory`, whatever database it belongs to.
+    /// Opens or creates the first state `NAME` in `directory`, whatever database it belongs to, and locks it.
     ///
-    /// - Parameter gateway: Where the database is reached.
+    /// - Parameter gateway: The URL at which the database is reached.
     /// - Throws: ``StateError``: `.locked` if another run has it.
     package convenience init(
         directory: String, name: String, gateway: String, ruleSetHash: String
@@ -77,10 +78,10 @@ package final class Ledger: Sendable {
     /// Opens a state if there is one; nil if not.
     ///
     /// - Parameters:
-    ///   - ruleSetHash: Needed for what is remembered of rules. Empty: of none.
+    ///   - ruleSetHash: The rules that own revisions and dead letters belong to. Empty: none.
     ///   - access: `.beside` or `.alone`.
-    /// - Throws: ``StateError``: `.locked` if a run has it and it is to be had alone; also if it is of an older form,
-    ///   which nobody can change below a run.
+    /// - Throws: ``StateError``: `.locked` if a run has it and `.alone` is wanted, or if it has an older schema, which
+    ///   can't be migrated while a run uses it.
     init?(existing files: StateFiles, ruleSetHash: String, access: Access) throws(StateError) {
         guard try files.exists() else { return nil }
         self.files = files
@@ -110,9 +111,9 @@ package final class Ledger: Sendable {
             existing: StateFiles(directory: directory, name: name), ruleSetHash: ruleSetHash, access: access)
     }
 
-    /// A state for a dry run, in which what is to be remembered is forgotten.
+    /// A state for a dry run: writes are discarded.
     ///
-    /// - Parameter copy: Of the state. Nil: there is none.
+    /// - Parameter copy: A copy of the state. Nil: there is none.
     init(previewing files: StateFiles, copy: DatabaseQueue?, _ ruleSetHash: String) throws(StateError) {
         lock = nil
         self.files = files
@@ -122,8 +123,8 @@ package final class Ledger: Sendable {
         do { database = try copy ?? Self.inMemory() } catch { throw .reading(files.database, error) }
     }
 
-    /// Reads the first state `NAME` for a dry run, beside the run that may have it. Where there is no state, there is an
-    /// empty one. Neither makes nor changes any file.
+    /// Copies the first state `NAME` for a dry run, even while a run holds it. If there is none, starts with an empty
+    /// one. Neither creates nor changes any file of the state.
     package convenience init(previewing directory: String, name: String, ruleSetHash: String) throws(StateError) {
         let files = StateFiles(directory: directory, name: name)
         var copy: DatabaseQueue?
@@ -133,21 +134,22 @@ package final class Ledger: Sendable {
         try self.init(previewing: files, copy: copy, ruleSetHash)
     }
 
-    /// Gives the state free. Tasks that ended a moment ago may still hold the ledger; nothing may use it any more.
+    /// Closes the file and releases the lock. Nothing may use the ledger afterwards, even if a task still references
+    /// it.
     package func close() {
         try? database.close()
         lock?.release()
     }
 
-    /// What the run that has this state says of itself: process, host, since when. Nil if none has it.
+    /// How the run that holds this state describes itself: process, host, start time. Nil if none holds it.
     package var holder: String? { StateLock.holder(path: files.lock) }
 
-    /// The same of the first state `NAME`.
+    /// The same for the first state `NAME`.
     package static func holder(directory: String, name: String) -> String? {
         StateLock.holder(path: StateFiles(directory: directory, name: name).lock)
     }
 
-    /// Whether anybody on this machine may put files into `directory`, as where a container's volume is 0777.
+    /// Whether every user of this machine may create files in `directory`, as in a container volume with mode 0777.
     package static func isOpenToAll(directory: String) -> Bool {
         var information = stat()
         guard stat(directory, &information) == 0 else { return false }
@@ -158,7 +160,7 @@ package final class Ledger: Sendable {
 // MARK: - Opening
 
 extension Ledger {
-    /// How long to wait for another process that writes to the file. Each does so for milliseconds.
+    /// Seconds to wait for another process that is writing to the file; each does so for milliseconds.
     static let busyTimeout = 10.0
 
     private static func open(_ path: String) throws -> DatabaseQueue {

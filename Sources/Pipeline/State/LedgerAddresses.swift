@@ -1,6 +1,6 @@
-/// The fourth form of the state file.
+/// The fourth version of the schema.
 enum LedgerAddresses {
-    /// A state belongs to a database, which may be reached at several addresses; before, it was bound to one.
+    /// A state belongs to a database, which may be reached at several addresses. Before, it was bound to one address.
     static let migration = """
         -- Where the database was reached. `used` grows with every run of any state of this name: the highest is where
         -- it was reached last.

@@ -1,8 +1,8 @@
 internal import GRDB
 
-/// The state file's tables, one migration per released form.
+/// The tables of the state file, with one migration per released version.
 enum LedgerSchema {
-    /// Brings a file to today's form.
+    /// Migrates a file to the current version.
     ///
     /// - Throws: ``SupersededSchema`` if a newer changebot wrote it.
     static func migrate(_ database: DatabaseQueue) throws {
@@ -64,7 +64,7 @@ enum LedgerSchema {
         return migrator
     }
 
-    /// Checkpoints with their reasons, own writes with their times, and texts that may contain U+0000 as blobs.
+    /// Version 2: checkpoints with reasons, own revisions with times, and strings that may contain U+0000 as blobs.
     private static let reasonsAndWholeText = """
         -- A row without a sequence says that there is no checkpoint any more. `run` tells the runs apart.
         CREATE TABLE new_checkpoint (
@@ -112,7 +112,7 @@ enum LedgerSchema {
         CREATE INDEX dead_letter_id ON dead_letter (id);
         """
 
-    /// What guards against loops: contents that led to writes, and the rules that led to a `put`.
+    /// Version 3, against loops: contents that led to writes, and the rules that led to a `put`.
     private static let effectsAndChains = """
         -- In the order of writing, by rowid. `content` tells one content of a document from another.
         CREATE TABLE effect (
@@ -142,7 +142,7 @@ enum LedgerSchema {
         """
 }
 
-/// The file was written by a changebot that is newer than this one.
+/// The file was written by a newer changebot.
 struct SupersededSchema: Error, CustomStringConvertible {
     var description: String { "it was written by a newer changebot; use that one, or another --name" }
 }

@@ -1,15 +1,16 @@
 internal import Foundation
 internal import GRDB
 
-/// Copies of a state for a dry run, which must not touch the state: even opening a file to read it makes SQLite put
-/// others beside it.
+/// Copies a state for a dry run, which must not touch it: even opening a file to read it makes SQLite create others
+/// beside it.
 enum LedgerSnapshot {
     private static let tries = 5
 
-    /// A copy of the state as it is, in today's form. SQLite keeps it in a temporary file of its own once it is large.
+    /// A copy of the current state, migrated. SQLite moves it to a temporary file of its own when it grows large.
     static func take(_ files: StateFiles) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(path: "")
-        // The files of a run that goes on can't be copied: its memory is part of them. They are there already, though.
+        // While a run is active its files can't be copied, since part of the data is in shared memory. But the files
+        // that SQLite would create exist already.
         if StateLock.holder(path: files.lock) != nil {
             try readLive(files.database, into: copy)
         } else if try !readCopied(files.database, into: copy) {
@@ -28,7 +29,7 @@ enum LedgerSnapshot {
         try live.backup(to: copy)
     }
 
-    /// - Returns: False if somebody writes to the files all the time.
+    /// - Returns: False if the files keep changing.
     private static func readCopied(_ path: String, into copy: DatabaseQueue) throws -> Bool {
         let folder = NSTemporaryDirectory() + "changebot-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
@@ -40,7 +41,7 @@ enum LedgerSnapshot {
             for suffix in ["", "-wal"] {
                 try? FileManager.default.removeItem(atPath: target + suffix)
                 guard try StateFiles.isRegularFile(path + suffix) else { continue }
-                // Gone meanwhile: it has changed.
+                // If it is gone now, it has changed.
                 do { try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix) } catch {
                     if try StateFiles.isRegularFile(path + suffix) { throw error }
                 }
@@ -54,7 +55,7 @@ enum LedgerSnapshot {
         return false
     }
 
-    /// Another one if the file was written to.
+    /// Differs if the file was written to.
     private struct Version: Equatable {
         private var size: off_t = 0
         private var seconds = 0

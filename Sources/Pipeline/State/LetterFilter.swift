@@ -2,32 +2,35 @@ internal import DocumentFlow
 internal import Encodings
 internal import GRDB
 
-/// Which dead letters somebody wants to see.
+/// Selects dead letters by rule, reason and time.
 package struct LetterFilter: Sendable, Equatable {
+    /// The rule that a dead letter must name.
     package enum RuleName: Sendable, Equatable {
         case named(String)
-        /// Of letters that are no rule's fault: the gateway refused the write, the body was not JSON.
+        /// Only dead letters without a rule: the gateway refused the write, the body is not JSON.
         case none
     }
 
-    /// Nil: of any.
+    /// Nil: any rule, or none.
     package var rule: RuleName?
-    /// What the reason contains, byte for byte.
+    /// A part of the reason, byte for byte.
     package var reason: String?
-    /// Only those that were dead-lettered then or later: seconds since 1970.
+    /// Only dead letters from this time on, in seconds since 1970.
     package var since: Int?
 
+    /// By default all dead letters match.
     package init(rule: RuleName? = nil, reason: String? = nil, since: Int? = nil) {
         self.rule = rule
         self.reason = reason
         self.since = since
     }
 
+    /// Whether all dead letters match.
     package var isEmpty: Bool { self == LetterFilter() }
 
     /// A condition on the rows of `dead_letter`.
     ///
-    /// - Parameter table: The name under which it stands in the statement.
+    /// - Parameter table: The table's name or alias in the statement.
     func condition(on table: String = "dead_letter") -> (sql: String, arguments: StatementArguments) {
         var parts: [String] = ["1"]
         var arguments = StatementArguments()
@@ -51,7 +54,7 @@ package struct LetterFilter: Sendable, Equatable {
 }
 
 extension Ledger {
-    /// How many letters there are of each rule, the most first. Nil: no rule's.
+    /// How many matching dead letters each rule has, the most first. A nil rule: those without one.
     package func deadLetterCounts(_ filter: LetterFilter = LetterFilter()) throws(StateError) -> [(
         rule: String?, count: Int
     )] {
@@ -67,7 +70,7 @@ extension Ledger {
         }
     }
 
-    /// Throws all letters away that the filter lets through.
+    /// Deletes all matching dead letters.
     ///
     /// - Returns: How many there were.
     package func dropDeadLetters(_ filter: LetterFilter) async throws(StateError) -> Int {

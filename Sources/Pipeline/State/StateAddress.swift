@@ -1,8 +1,8 @@
-/// Where a database was reached: a gateway's URL, or `embedded:FILE`. Compared as a URL is meant, not as it is spelled.
+/// The address of a database: a gateway's URL, or `embedded:FILE`. Equivalent spellings of a URL compare as equal.
 struct StateAddress {
-    /// `http://127.0.0.1:4985`, in lower case and without a port that goes without saying.
+    /// `http://127.0.0.1:4985`: in lower case, without the default port.
     private let server: String
-    /// Nil if it names no host.
+    /// Nil if there is none.
     private let host: Substring?
     private let path: Substring
 
@@ -22,17 +22,17 @@ struct StateAddress {
         path = rest[authority.endIndex...]
     }
 
-    /// Both name the same scheme, host, port and path.
+    /// Whether both have the same scheme, host, port and path.
     func isSame(as other: StateAddress) -> Bool { server == other.server && path == other.path }
 
-    /// The same, or the same but for the name of this machine: `localhost`, `127.0.0.1`, `[::1]`.
+    /// Whether they are the same, or differ only in the name of this machine: `localhost`, `127.0.0.1`, `[::1]`.
     func mayBeSame(as other: StateAddress) -> Bool {
         if isSame(as: other) { return true }
         guard let local = withoutLoopback, path == other.path else { return false }
         return local == other.withoutLoopback
     }
 
-    /// The server without its host's name, if that is this machine.
+    /// The server without its host name, if that is a loopback name; else nil.
     private var withoutLoopback: String? {
         guard let host, let place = server.firstRange(of: host), ["localhost", "127.0.0.1", "[::1"].contains(host)
         else {

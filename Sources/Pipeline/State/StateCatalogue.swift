@@ -4,37 +4,43 @@ internal import GatewayClient
 
 /// The states of one bot, one for each database that it works on.
 ///
-/// Several processes may choose at once: they wait for each other.
+/// Several processes may open states at the same time: they wait for each other.
 package struct StateCatalogue: Sendable {
-    /// What a state is opened for.
+    /// Why a state is opened.
     package enum Purpose: Sendable, Equatable {
-        /// To be had alone. Made if there is none.
+        /// For a run: locks it, and creates it if there is none.
         case run
-        /// Beside a run, if there is one.
+        /// For a command that may work beside a run. The state must exist.
         case beside
-        /// To be looked at: nothing is made, locked or changed.
+        /// For a dry run: nothing is created, locked or changed.
         case preview
-        /// The same, of a state that must be there.
+        /// The same for a state that must exist.
         case previewOfExisting
     }
 
+    /// A state, and what to tell the user about it.
     package struct Opened: Sendable {
+        /// To be closed by the caller.
         package let ledger: Ledger
-        /// Where the database was reached before, if it is reached at a new address now.
+        /// The earlier address of the database, if it is reached at a new one now.
         package var formerAddress: String?
-        /// Where the other databases of this bot were reached, if this one is new.
+        /// The addresses of this bot's other databases, if this one is new.
         package var others: [String] = []
     }
 
+    /// The folder of all state files (`--state`); it need not exist.
     package let directory: String
+    /// The bot's name (`--name`).
     package let name: String
 
+    /// Touches no files.
     package init(directory: String, name: String) {
         self.directory = directory
         self.name = name
     }
 
-    /// Makes sure that a state can be made, without making any: a run must not wait for a gateway first.
+    /// Checks that a state can be created, without creating it, so that a wrong `--state` fails before the gateway
+    /// answers.
     ///
     /// - Throws: ``StateError``: `.cannotCreate`, `.unreadable`.
     package func check() throws(StateError) {
@@ -53,11 +59,11 @@ package struct StateCatalogue: Sendable {
         for number in try numbers() { _ = try files(number).exists() }
     }
 
-    /// Whether this bot has states of several databases: then a command must say which it means.
+    /// Whether this bot has states of several databases, so that a command must name one. False if they can't be read.
     package var hasSeveral: Bool { ((try? states()) ?? []).count > 1 }
 
-    /// Whether a state is there that belongs to the database at `address`, as far as the address tells, and knows its
-    /// mark.
+    /// Whether there is a state for the database at `address`, as far as the address tells, and that state knows the
+    /// database's mark.
     package func knowsDatabase(at address: String) throws(StateError) -> Bool {
         DatabaseSighting.unmarked.choose(among: try states(), at: address)?.identity != nil
     }
@@ -67,9 +73,10 @@ package struct StateCatalogue: Sendable {
         try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
     }
 
-    /// Opens the state of the database that is reached at `address`.
+    /// Opens the state of the database at `address`.
     ///
-    /// - Throws: ``StateError``: `.locked` if another run has it, `.missing` if there is none and none is to be made.
+    /// - Throws: ``StateError``: `.locked` if another run holds it, `.missing` if there is none and `purpose` needs
+    ///   one.
     package func open(
         address: String, _ sighting: DatabaseSighting, ruleSetHash: String, for purpose: Purpose
     ) throws(StateError) -> Opened {
@@ -102,7 +109,7 @@ package struct StateCatalogue: Sendable {
         let others = states.filter { !$0.isBlank }.compactMap(\.lastAddress)
         for state in states where state.isBlank {
             do throws(StateError) { return Opened(ledger: try open(state.number, .takeOver), others: others) } catch {
-                // A run that has just begun.
+                // It belongs to a run that has just started.
                 guard case .locked = error else { throw error }
             }
         }
@@ -146,7 +153,7 @@ package struct StateCatalogue: Sendable {
             others: state == nil ? states.filter { !$0.isBlank }.compactMap(\.lastAddress) : [])
     }
 
-    /// Nil if the database was reached at `address` before.
+    /// Nil if `address` is known.
     private static func formerAddress(
         _ state: StateFacts, _ sighting: DatabaseSighting, _ address: String
     ) -> String? {
@@ -157,14 +164,14 @@ package struct StateCatalogue: Sendable {
     }
 }
 
-// MARK: - What there is
+// MARK: - Existing states
 
 extension StateCatalogue {
     func files(_ number: Int) -> StateFiles { StateFiles(directory: directory, name: name, number: number) }
 
     private func numbers() throws(StateError) -> [Int] { try StateFiles.numbers(directory: directory, name: name) }
 
-    /// - Throws: ``StateError``: `.unreadable`, also for state that a newer changebot wrote.
+    /// - Throws: ``StateError``: `.unreadable`, also if a newer changebot wrote a state.
     func states() throws(StateError) -> [StateFacts] {
         var states: [StateFacts] = []
         for number in try numbers() {
@@ -215,13 +222,13 @@ extension StateCatalogue {
         guard try !numbers().isEmpty else { throw noState }
     }
 
-    /// Opens the state of the database that was reached at `address`, for commands that don't ask the gateway.
+    /// Opens the state of the database at `address`, for commands that don't contact the gateway.
     ///
     /// - Parameters:
-    ///   - address: Nil: the only one there is.
-    ///   - isHint: `address` only helps to choose among several.
+    ///   - address: Nil: there must be only one.
+    ///   - isHint: `address` matters only if there are several states.
     ///   - access: `.beside` or `.alone`.
-    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run has it and it is to be had alone.
+    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.alone` is wanted.
     package func openExisting(
         address: String?, isHint: Bool = false, access: Ledger.Access
     ) throws(StateError) -> Ledger {

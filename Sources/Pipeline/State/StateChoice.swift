@@ -1,10 +1,10 @@
-/// What a gateway shows of the database that it serves.
+/// What the gateway's database shows about its identity.
 package enum DatabaseSighting: Sendable, Equatable {
-    /// It has the mark of this bot, with this nonce.
+    /// It has this bot's mark, with this nonce.
     case marked(String)
-    /// It has none.
+    /// It has no mark.
     case unmarked
-    /// This user may keep no mark.
+    /// This user may not read or write the mark.
     case unknowable
 
     var identity: String? {
@@ -13,11 +13,11 @@ package enum DatabaseSighting: Sendable, Equatable {
 }
 
 extension DatabaseSighting {
-    /// Which state belongs to the database that is reached at `address`; nil if none does yet.
+    /// Which state belongs to the database at `address`; nil if none does yet.
     ///
-    /// The mark decides: the same mark is the same database, wherever it is reached. Otherwise the address decides: what
-    /// is found where a known database was, is this database, reset or restored. Who sees the state compare the marks
-    /// (``Ledger/databaseIdentity()``) finds that out. Everything else is another database.
+    /// The mark decides: the same mark is the same database, at whatever address. Otherwise the address decides: a
+    /// database at a known address is the known one, perhaps reset or restored. Whoever opens the state finds that out
+    /// by comparing the marks (``Ledger/databaseIdentity()``). Anything else is another database.
     func choose(among states: [StateFacts], at address: String) -> StateFacts? {
         func latest(_ uses: (StateFacts) -> Int?) -> StateFacts? {
             states.compactMap { state in uses(state).map { (state, $0) } }.max { $0.1 < $1.1 }?.0
@@ -28,7 +28,7 @@ extension DatabaseSighting {
         }
         if let state = latest({ $0.lastUse(of: address) }) { return state }
         guard self == .unmarked else { return nil }
-        // A database that was reset and is reached at another name of this machine.
+        // A reset database that is reached by another loopback name.
         return latest { state in
             state.identity == nil ? nil : state.lastUse(of: address) { $0.mayBeSame(as: $1) }
         }

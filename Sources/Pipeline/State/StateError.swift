@@ -1,19 +1,20 @@
 internal import GRDB
 
-/// Why a run can't have its state.
+/// Why a state can't be used.
 package enum StateError: Error, Sendable, CustomStringConvertible {
-    /// Another run has it now.
+    /// Another run holds it.
     case locked(holder: String)
-    /// There is none, or none of this database.
+    /// There is no state, or none of this database.
     case missing(String)
-    /// There are several, and nothing tells which one is meant.
+    /// There are several, and nothing tells which one to use.
     case ambiguous(String)
     case cannotCreate(path: String, reason: String)
     /// Written by a newer changebot, or no state file at all.
     case unreadable(path: String, reason: String)
-    /// Nothing of it was written. A full disk, most often.
+    /// The write failed as a whole, most often because the disk is full.
     case cannotWrite(path: String, reason: String)
 
+    /// One line for the user: what is wrong and what to do.
     package var description: String {
         switch self {
         case .locked(let holder):
@@ -41,7 +42,7 @@ extension StateError {
         common(path, error) ?? .cannotWrite(path: path, reason: reason(error))
     }
 
-    /// What means the same whatever was being done.
+    /// Errors that mean the same whatever was being done.
     private static func common(_ path: String, _ error: any Error) -> StateError? {
         if let error = error as? StateError { return error }
         guard let error = error as? DatabaseError else { return nil }
@@ -55,7 +56,7 @@ extension StateError {
         }
     }
 
-    /// Without the statement: that tells a user nothing.
+    /// Without the SQL statement, which tells a user nothing.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error)" }
         let message = error.message ?? "\(error.resultCode)"

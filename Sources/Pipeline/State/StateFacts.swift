@@ -4,7 +4,7 @@ internal import GRDB
 struct StateFacts: Sendable, Equatable {
     struct Address: Sendable, Equatable {
         let url: String
-        /// The highest is where a database was reached last.
+        /// Grows with every run: the highest is the address used last.
         let used: Int
     }
 
@@ -12,17 +12,17 @@ struct StateFacts: Sendable, Equatable {
     var number = 1
     /// The mark of its database; nil if none is known.
     var identity: String?
-    /// Where that was reached.
+    /// The addresses at which it was reached.
     var addresses: [Address] = []
-    /// Of the newest checkpoint, as JSON text.
+    /// The sequence of the newest checkpoint, as JSON text.
     var checkpoint: String?
-    /// It remembers nothing: no database, checkpoint, own revision or dead letter.
+    /// Whether it is empty: no database, checkpoint, own revision or dead letter.
     var isBlank = true
 
-    /// Where the database was reached last.
+    /// The address used last.
     var lastAddress: String? { addresses.max { $0.used < $1.used }?.url }
 
-    /// When the database was reached last at an address; nil if it never was.
+    /// When an address was last used, as ``Address/used``; nil if it never was.
     func lastUse(of address: String, _ isMatch: (StateAddress, StateAddress) -> Bool = { $0.isSame(as: $1) }) -> Int? {
         let address = StateAddress(address)
         return addresses.filter { isMatch(StateAddress($0.url), address) }.map(\.used).max()
@@ -30,7 +30,7 @@ struct StateFacts: Sendable, Equatable {
 }
 
 extension StateFacts {
-    /// Reads them from a state of any form.
+    /// Reads the facts from a state of any schema version.
     init(number: Int, _ database: Database) throws {
         self.number = number
         guard try database.tableExists("identity") else { return }

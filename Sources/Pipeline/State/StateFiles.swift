@@ -1,14 +1,15 @@
 internal import Foundation
 
-/// The files of one state: `NAME.sqlite` with what SQLite puts beside it, and `NAME.lock`.
+/// The files of one state: `NAME.sqlite`, what SQLite puts beside it, and `NAME.lock`.
 ///
-/// A bot that works on several databases has a state for each: the second is `NAME@2.sqlite`. No name contains "@".
+/// A bot that works on several databases has one state for each: the second is `NAME@2.sqlite`. Names can't contain
+/// "@".
 struct StateFiles: Sendable {
     let directory: String
     let database: String
     let lock: String
 
-    /// - Parameter number: Which of the states of this name; the first is 1.
+    /// - Parameter number: Which of the states with this name, from 1.
     init(directory: String, name: String, number: Int = 1) {
         self.directory = directory
         let base = "\(directory)/\(name)" + (number == 1 ? "" : "@\(number)")
@@ -16,7 +17,7 @@ struct StateFiles: Sendable {
         lock = base + ".lock"
     }
 
-    /// The numbers of all states of this name, lowest first. None if there is no directory.
+    /// The numbers of all states of this name, ascending. None if the directory is missing.
     ///
     /// - Throws: ``StateError``: `.unreadable`.
     static func numbers(directory: String, name: String) throws(StateError) -> [Int] {
@@ -31,7 +32,7 @@ struct StateFiles: Sendable {
         return (names.contains(name + ".sqlite") ? [1] : []) + others.sorted()
     }
 
-    /// The names of all bots that have state in `directory`, in order.
+    /// The names of all bots with state in `directory`, sorted.
     ///
     /// - Throws: ``StateError``: `.unreadable`.
     static func names(directory: String) throws(StateError) -> [String] {
@@ -48,13 +49,13 @@ struct StateFiles: Sendable {
         }
     }
 
-    /// Makes the database file (0600) if it is missing.
+    /// Creates the database file (0600) if it is missing.
     ///
-    /// - Returns: Whether the file was there before.
+    /// - Returns: Whether the file existed before.
     /// - Throws: ``StateError``: `.cannotCreate`, also for a file that is a symbolic link.
     func create() throws(StateError) -> Bool {
         let exists = try exists()
-        // SQLite creates files with 0644 less the umask; it keeps the mode of one that is there, and gives it to the
+        // SQLite creates files with 0644 less the umask. It keeps the mode of an existing file and gives it to the
         // files beside it.
         let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: database, reason: String(cString: strerror(errno))) }
@@ -63,7 +64,7 @@ struct StateFiles: Sendable {
         return exists
     }
 
-    /// Makes the directory (0700) if it is missing.
+    /// Creates the directory (0700) if it is missing.
     ///
     /// - Throws: ``StateError``: `.cannotCreate`.
     func createDirectory() throws(StateError) {
@@ -81,8 +82,7 @@ struct StateFiles: Sendable {
 
     /// Whether there is a state.
     ///
-    /// - Throws: ``StateError``: `.unreadable` if what is there is no file of its own. Whoever may write beside the
-    ///   state must not be able to aim it at another file.
+    /// - Throws: ``StateError``: `.unreadable` if it is not a regular file. A link could point at another user's file.
     func exists() throws(StateError) -> Bool { try Self.isRegularFile(database) }
 
     static func isRegularFile(_ path: String) throws(StateError) -> Bool {

@@ -2,19 +2,22 @@ internal import DocumentFlow
 internal import Encodings
 internal import Foundation
 
-/// Holds a state file for one run: a second one with the same name finds it taken.
+/// Locks a state for one run, so that a second run with the same name fails.
 ///
-/// An advisory lock (`flock`) on a file beside the state. The kernel drops it with the process, however that ends.
+/// An advisory lock (`flock`) on a file beside the state. The kernel releases it when the process ends, however it
+/// ends.
 package final class StateLock: Sendable {
-    /// Who only looks whether the lock is held has it for a moment: that must not turn a run away.
+    /// A process that only looks whether the lock is held has it for a moment: that must not fail a run.
     private static let tries = 5
     private static let microsecondsBetweenTries: UInt32 = 20_000
 
     private let descriptor: Int32
 
-    /// - Throws: ``StateError/locked(holder:)`` if another run has it, with what that run wrote about itself.
+    /// - Parameter holder: Written into the file, for those who find it locked.
+    /// - Throws: ``StateError/locked(holder:)`` with the other run's `holder`;
+    ///   ``StateError/cannotCreate(path:reason:)``.
     package init(path: String, holder: String) throws(StateError) {
-        // O_NOFOLLOW: whoever may write beside the state must not be able to aim this at another file.
+        // O_NOFOLLOW: a link planted beside the state must not redirect this to another file.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
         var triesLeft = Self.tries
@@ -34,10 +37,10 @@ package final class StateLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets the next run have the state, whoever still holds this object.
+    /// Releases the lock, even if something still references this object.
     func release() { flock(descriptor, LOCK_UN) }
 
-    /// What the run that has the lock wrote about itself; nil if none has it.
+    /// What the run that holds the lock wrote into the file; nil if none holds it.
     static func holder(path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
@@ -51,9 +54,9 @@ package final class StateLock: Sendable {
         return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// What another run is told about this one.
+    /// How this process describes itself to others.
     static var thisProcess: String {
-        // Not Foundation's host name, which asks the DNS.
+        // Foundation's host name would ask the DNS.
         var name = [CChar](repeating: 0, count: 256)
         let isKnown = gethostname(&name, name.count) == 0
         let host = isKnown ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"

@@ -1,8 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Text that a database column keeps whole, as a blob of UTF-8: GRDB binds text only up to its first U+0000, which ids
-/// may contain.
+/// A string stored as a blob of UTF-8: GRDB binds text only up to its first U+0000, which ids may contain.
 struct WholeText: DatabaseValueConvertible {
     let text: String
 

@@ -4,19 +4,19 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-// What comes before a changed document is written: the decision, and the other documents that it led to.
+// What happens before a changed document is written: the decision, and the other documents that it wants.
 extension BulkWriter {
     /// What a decision leads to.
     struct Decided {
-        /// The writes of the changed documents themselves, once everything that comes before them is done.
+        /// The writes of the changed documents themselves; everything that must come before them is done.
         var writes: [Planner.Write] = []
-        /// To be settled again: read anew, or in a dry run what would have been put.
+        /// To be settled again: documents to be read again, or in a dry run those that would have been `put`.
         var again: [Candidate] = []
     }
 
     /// - Parameters:
-    ///   - open: Emptied.
-    ///   - undecided: Takes those that could not be decided now.
+    ///   - open: Emptied, so that the memory of what was read is free during the requests.
+    ///   - undecided: Receives candidates that can't be decided now.
     func decide(
         _ open: inout [Candidate], _ context: inout WriterContext, _ undecided: inout [Candidate]
     ) async throws -> Decided {
@@ -24,7 +24,7 @@ extension BulkWriter {
         open = []
         CrashPoint.decided.pass()
         if settings.preview != nil || settings.changeLimit != nil {
-            // What stands behind the last document that may be changed is not looked at.
+            // Documents after the last one that may be changed are not processed.
             plans = try await allowed(try await withoutIdle(plans, &context))
         }
         await count(&plans)
@@ -38,7 +38,7 @@ extension BulkWriter {
         return try await writeOthers(for: plans, &context)
     }
 
-    /// The plans with something to write, or to complain of. All others are answered for, but for those that could not be
+    /// The plans with something to write or to report. All other candidates are settled, except those that can't be
     /// decided now.
     private func plan(
         _ candidates: [Candidate], _ planner: Planner, _ undecided: inout [Candidate]
@@ -46,7 +46,7 @@ extension BulkWriter {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
         let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
-        // A program that was stopped because the run is, is no fault of the document.
+        // If a program stopped because the run stops, the document is not at fault.
         try Task.checkCancellation()
         var idle: [Planner.Plan] = []
         for plan in decided {
@@ -64,15 +64,15 @@ extension BulkWriter {
         return plans
     }
 
-    /// Counts the letters of rules that were skipped. Plans whose letters would be beyond the limit of errors are left
-    /// out: they are not done with, and the run ends.
+    /// Counts the dead letters of skipped rules. Leaves out plans whose dead letters would exceed the error limit: they
+    /// are not settled, and the run ends.
     private func admitted(_ plans: [Planner.Plan]) async -> [Planner.Plan] {
         guard plans.contains(where: { !$0.candidate.skippedRules.isEmpty }) else { return plans }
         var admitted: [Planner.Plan] = []
         for var plan in plans {
             let letters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
             if letters > 0 {
-                // All of a document's letters are kept, or none.
+                // Either all dead letters of a document are saved, or none.
                 guard await progress.admit(1, settings.errorLimit) == 1 else { continue }
                 await progress.count { $0.deadLetters += letters - 1 }
                 plan.candidate.countedSkips += letters
@@ -82,13 +82,13 @@ extension BulkWriter {
         return admitted
     }
 
-    /// A plan that needs no write.
+    /// Settles a plan that needs no write.
     func end(_ plan: Planner.Plan, _ settled: inout Settlement) {
         settled.end(plan.candidate, isWrite: false)
         if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
     }
 
-    /// Counts what rules fired on, each candidate once.
+    /// Counts matches and fired rules, each candidate once.
     private func count(_ plans: inout [Planner.Plan]) async {
         var fired: [[Int]] = []
         for index in plans.indices where !plans[index].candidate.isCounted {
@@ -105,14 +105,14 @@ extension BulkWriter {
         }
     }
 
-    /// How long what a pass over documents wrote counts as its own: as long as a pass, and the rest of one that was
-    /// killed, may take. In seconds.
+    /// For how many seconds a pass over documents skips revisions that a pass has written: as long as a pass may take,
+    /// or the rest of a killed one.
     private static let passSpan = 3600
 
-    /// A revision that this rule set decided to its end and wrote is not decided again, also after a restart.
+    /// Leaves out revisions that this rule set wrote after a completed decision, also after a restart.
     private func withoutOwnRevisions(_ candidates: [Candidate]) async throws -> [Candidate] {
         let revisions = candidates.map { (id: $0.id, revision: $0.revision ?? RevisionID("")) }
-        // A pass over documents looks again at what an earlier one wrote: time has gone on.
+        // A later pass looks again at what an earlier one wrote: time has passed.
         let since = settings.isPass ? Timestamp.secondsNow - Self.passSpan : nil
         let own = try await ledger.ownRevisions(among: revisions, since: since)
         guard !own.isEmpty else { return candidates }
@@ -129,7 +129,7 @@ extension BulkWriter {
         return rest
     }
 
-    /// Without plans that want nothing but other documents which are as they should be already.
+    /// Leaves out plans that want nothing but other documents which need no change.
     private func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
         let wanted = try await context.others.wanted(try await orders(of: plans))
         var settled = Settlement()
@@ -144,14 +144,14 @@ extension BulkWriter {
                 idle.append(plan)
             }
         }
-        // Where what is changed is limited, only that counts.
+        // Under a limit of changes, only documents that are changed count.
         if settings.changeLimit == nil { await count(&idle) }
         for plan in await admitted(idle) { end(plan, &settled) }
         try await finish(settled)
         return rest
     }
 
-    /// As many plans as may still be carried out, and nothing that stands behind them. A second attempt does not count.
+    /// Leaves out all plans beyond the limit of changes. A second attempt at the same document is free.
     private func allowed(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
         guard settings.changeLimit != nil else { return plans }
         func isNew(_ plan: Planner.Plan) -> Bool {
@@ -193,7 +193,7 @@ extension BulkWriter {
         return rest
     }
 
-    /// Other documents that rules want, with the rules that led to them.
+    /// The other documents that rules want, with the rules that led to them.
     func orders(of plans: [Planner.Plan]) async throws -> [PutOrder] {
         let putting = plans.indices.filter { !plans[$0].decision.puts.isEmpty }
         guard !putting.isEmpty else { return [] }
@@ -210,8 +210,8 @@ extension BulkWriter {
         }
     }
 
-    /// The writes of the changed documents themselves, once the other documents that they led to are there. If one of
-    /// those can't be written, the change is dead-lettered whole.
+    /// Writes the other documents, then returns the writes of the changed documents themselves. If another document
+    /// can't be written, the change is dead-lettered as a whole.
     private func writeOthers(for plans: [Planner.Plan], _ context: inout WriterContext) async throws -> Decided {
         var decided = Decided()
         let result = try await settleOthers(for: plans, &context)
@@ -243,8 +243,8 @@ extension BulkWriter {
         return decided
     }
 
-    /// Decisions in a row that may be outdated at once, because others change the document all the time. After that, a
-    /// change of the feed is carried out all the same: its successor follows. Others are decided later.
+    /// How many consecutive decisions may be outdated at once because the document keeps changing. After that, a change
+    /// from the feed is carried out anyway, since the feed will bring its successor. Others are postponed.
     private static let movesBeforeInsisting = 5
     private static let waitAfterManyMoves: Duration = .seconds(1)
 
@@ -261,12 +261,13 @@ extension BulkWriter {
         let orders = try await orders(of: plans)
         guard !orders.isEmpty else { return OtherDocuments.Result() }
         let triggers = plans.map(trigger)
-        // The feed may show the documents before it is on disk which rules led to them: until then nobody decides.
+        // The feed may show these documents before the ledger has their rule chains on disk: nobody may decide them
+        // until then.
         let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         await queue.hold(held)
         do {
             var result = try await context.others.settle(orders, triggers: triggers)
-            // Its own write would show that a document has changed meanwhile. Where there is none, it is looked at.
+            // The own write would show that a document has changed meanwhile. Without one, it must be checked.
             let unwritten = result.wrote.subtracting(result.ended).filter { !plans[$0].decision.isChanged }
             result.moved.formUnion(try await context.others.moved(among: unwritten, triggers))
             for write in result.written { logWritten(write) }
@@ -279,7 +280,7 @@ extension BulkWriter {
         }
     }
 
-    /// A run that ends does not wait for the feed to bring what was put: it is decided in the same run.
+    /// A run that ends does not wait for the feed to bring what was `put`: it decides that itself.
     private func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
         guard settings.decidesPuts else { return }
         let candidates = written.filter { planner.decider.mayFire(on: $0.document.root, isDeleted: false) }

@@ -2,9 +2,9 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-// What ends loops, and slows down what is written again and again.
+// Guards that end loops and slow down repeated writes.
 extension BulkWriter {
-    /// Without documents whose content has led to the same write too often: somebody undoes it each time.
+    /// Dead-letters documents whose content has led to a write too often: somebody undoes it each time.
     func withoutUndone(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
         guard let limits = settings.effectLimits else { return plans }
         let effects = plans.map { plan in
@@ -18,7 +18,7 @@ extension BulkWriter {
         }
     }
 
-    /// Without documents that rules led to which led to each other for too long.
+    /// Dead-letters documents whose rules would continue too long a chain of `put`s.
     func withoutLongChains(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
         let long = try await orders(of: plans).filter(\.chain.isTooLong)
         guard !long.isEmpty else { return plans }
@@ -30,14 +30,14 @@ extension BulkWriter {
         }
     }
 
-    /// A plan by its place among those that are decided together.
+    /// A plan, with its index among those that are decided together.
     struct Suspect {
         let index: Int
         let plan: Planner.Plan
         var candidate: Candidate { plan.candidate }
     }
 
-    /// Dead-letters those of the plans that would write something; the others have nothing to do.
+    /// Dead-letters those of the plans that would write something; the others have nothing to do anyway.
     private func without(
         _ suspects: Set<Int>, _ plans: [Planner.Plan], _ context: inout WriterContext, letter: (Suspect) -> DeadLetter
     ) async throws -> [Planner.Plan] {
@@ -56,8 +56,7 @@ extension BulkWriter {
         return rest
     }
 
-    /// Without documents that are written so often that they have to wait for their turn. The latest content is decided
-    /// then.
+    /// Postpones documents that are written too often. Their latest content is decided later.
     func withoutBusy(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
         func place(_ plan: Planner.Plan) -> DocumentPlace { DocumentPlace(keyspace: nil, id: plan.candidate.id) }
         let due = await shared.busy.due(plans.compactMap { $0.decision.isChanged ? place($0) : nil })
@@ -68,7 +67,7 @@ extension BulkWriter {
         return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
     }
 
-    /// Once for each document, as long as it is busy.
+    /// Logs each document once while it is busy.
     func tell(of places: [DocumentPlace]) async {
         for place in await shared.busy.untold(places) {
             logger.notice(

@@ -3,14 +3,14 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// What a dry run would have put so far, so that what comes later is counted as it would be written.
+/// What a dry run would have `put` so far, so that later documents are decided as if it had been written.
 struct PreviewedPuts {
-    /// Bytes of documents that are kept. Beyond it, a document that is put twice may be counted twice.
+    /// Bytes of documents that are remembered. Beyond that, a document that is `put` twice may be counted twice.
     private static let byteLimit = 8 << 20
 
     private var documents: [DocumentPlace: JSONText] = [:]
     private var bytes = 0
-    /// Documents of the followed keyspace that are decided as they would be after the put.
+    /// Documents of the followed keyspace that were submitted as they would be after the `put`.
     private(set) var handedOut: Set<DocumentID> = []
 
     subscript(place: DocumentPlace) -> JSONText? { documents[place] }
@@ -24,11 +24,11 @@ struct PreviewedPuts {
     mutating func handOut(_ id: DocumentID) { handedOut.insert(id) }
 }
 
-// A dry run: decides everything, writes nothing.
+// A dry run: decides everything and writes nothing.
 extension BulkWriter {
     /// Shows what would be done, in the order of the candidates.
     ///
-    /// - Returns: Documents that would have been put and that rules may fire on.
+    /// - Returns: Documents that would have been `put` and on which rules may fire.
     func show(
         _ plans: [Planner.Plan], to preview: Preview, _ context: inout WriterContext
     ) async throws -> [Candidate] {
@@ -36,12 +36,12 @@ extension BulkWriter {
         let lookups = try await context.others.lookUp(orders)
         var settled = Settlement()
         var again: [Candidate] = []
-        // One write does it for all that a batch wants of a document.
+        // A batch writes each document once, whatever it wants of it.
         var places: Set<DocumentPlace> = []
         for (index, plan) in plans.enumerated() {
             let home = DocumentPlace(keyspace: nil, id: plan.candidate.id)
             if context.previewed.handedOut.contains(plan.candidate.id), plan.candidate.chain == nil {
-                // Decided already, as it would be after the put.
+                // Already decided, as it would be after the `put`.
                 settled.passedOver.append(plan.candidate)
                 continue
             }
@@ -90,7 +90,7 @@ extension BulkWriter {
 }
 
 extension PreviewedPuts {
-    /// The document as it would be written; nil if it is as it should be.
+    /// The document as it would be written; nil if it needs no change.
     mutating func put(_ order: PutOrder, _ lookup: DocumentLookup?) -> JSONText? {
         let current = self[order.place].map { DocumentLookup.found(RevisionID(""), $0) } ?? lookup ?? .missing
         guard let document = try? PutTarget.write(order.effect, over: current) else { return nil }
@@ -100,19 +100,19 @@ extension PreviewedPuts {
 }
 
 extension OtherDocuments {
-    /// The plans that would change another document as things are now. Writes nothing.
+    /// The plans that would change another document, given the documents as they are now. Writes nothing.
     mutating func wanted(_ orders: [PutOrder]) async throws -> Set<Int> {
         let lookups = try await lookUp(orders)
         return orders.reduce(into: []) { plans, order in
             guard let lookup = lookups[order.place] else { return }
-            // An impossible one is something to tell of.
+            // An impossible one must be reported.
             do { if try PutTarget.write(order.effect, over: lookup) != nil { plans.insert(order.plan) } } catch {
                 plans.insert(order.plan)
             }
         }
     }
 
-    /// The documents that are wanted, as they are now.
+    /// The wanted documents as they are now.
     mutating func lookUp(_ orders: [PutOrder]) async throws -> [DocumentPlace: DocumentLookup] {
         var lookups: [DocumentPlace: DocumentLookup] = [:]
         for (keyspace, targets) in Dictionary(grouping: PutTarget.targets(of: orders), by: \.place.keyspace) {

@@ -2,19 +2,18 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-// Documents as they are now, and those that must wait before they are read again.
+// Reading documents again, and postponing those that must wait.
 extension BulkWriter {
-    /// Conflicts in a row after which a document is left alone for a while: others write it all the time.
+    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
     private static let conflictsBeforeWaiting = 10
     private static let waitAfterManyConflicts: Duration = .seconds(1)
 
-    /// Candidates with their documents as they are now. What came for these documents meanwhile is answered for with
-    /// them.
+    /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.
     func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
         guard !candidates.isEmpty else { return [] }
         var settled = Settlement()
         var open: [Candidate] = []
-        // By the size that each had: what is read is held in memory whole.
+        // Grouped by the size that each had: what is read is held in memory.
         for group in try await absorbing(candidates).grouped(
             count: limits.documents, bytes: limits.bytes, size: \.byteCount)
         {
@@ -35,7 +34,7 @@ extension BulkWriter {
         var candidate = candidate
         switch lookup {
         case .found(let revision, let document):
-            // What was refused as a conflict was so for another revision's sake.
+            // Earlier conflicts are explained by the new revision.
             if revision != candidate.revision { candidate.refusals = 0 }
             candidate.take(revision, document.bytes)
             open.append(candidate)
@@ -43,7 +42,7 @@ extension BulkWriter {
             candidate.take(revision, candidate.document, isDeleted: true)
             open.append(candidate)
         case .deleted, .missing:
-            // Its tombstone comes in the feed, or is there already: nothing is left to write to.
+            // The feed brings its tombstone, or has brought it: there is nothing left to write to.
             settled.end(candidate, isWrite: false)
         case .refused(let reason):
             settled.deadLetter(candidate, candidate.deadLetter(reason: "can't be read again: \(reason)"))
@@ -63,9 +62,9 @@ extension BulkWriter {
         return result
     }
 
-    // MARK: - Waiting for a turn
+    // MARK: - Postponing
 
-    /// Candidates whose write met another revision, to be read and decided again; those that meet one each time later.
+    /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts are postponed.
     func withoutContested(_ candidates: [Candidate]) async throws -> [Candidate] {
         var contested: [(ContinuousClock.Instant, Candidate)] = []
         var rest: [Candidate] = []
@@ -80,7 +79,7 @@ extension BulkWriter {
         return rest
     }
 
-    /// Lets candidates wait for their turn, without their documents: the latest content is decided then.
+    /// Postpones candidates without their documents: the latest content is decided later.
     func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async {
         guard !candidates.isEmpty else { return }
         var freed = 0

@@ -4,20 +4,22 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// Takes candidates, decides, writes what the rules ask for, and answers for every one of them.
+/// Takes candidates, decides, writes what the rules want, and settles each candidate.
 ///
-/// One of several that share a queue; each has one request under way. A candidate ends in one of four ways: written,
-/// found as the rules want it, an own revision, or a dead letter. Only then are its tickets finished, after what must be
-/// remembered about it is on disk: a crash anywhere repeats work and loses none.
+/// One of several that share a queue; each has one request under way. A candidate ends in one of four ways: written, in
+/// no need of a change, an own revision, or dead-lettered. Its tickets are finished after that is recorded on disk, so
+/// a crash anywhere repeats work and loses none.
 package struct BulkWriter: Sendable {
+    /// The size of requests, and the number of attempts.
     package struct Limits: Sendable {
-        /// Documents in one request.
+        /// The most documents in one request.
         package var documents = 250
-        /// Bytes in one request, attachments as base64 included. A document larger than this goes alone.
+        /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
         package var bytes = 4 << 20
-        /// How often a write is tried that is refused without another revision being there.
+        /// How many writes of a document may be refused as conflicts although no other revision is there.
         package var attempts = 10
 
+        /// Limits that Sync Gateway and CouchDB take with their default settings.
         package init() {}
 
         /// Packs documents into requests, by count and by bytes, in order.
@@ -26,7 +28,7 @@ package struct BulkWriter: Sendable {
         }
     }
 
-    /// What all writers of a run share.
+    /// What the writers of a run share.
     struct Shared: Sendable {
         let gateway: Gateway
         /// Other keyspaces that rules write to.
@@ -48,7 +50,7 @@ package struct BulkWriter: Sendable {
     }
 
     let shared: Shared
-    /// Which one of the writers this is.
+    /// The number of this writer, from 0.
     let number: Int
 
     var queue: CandidateQueue { shared.queue }
@@ -58,7 +60,7 @@ package struct BulkWriter: Sendable {
     var logger: Logger { shared.logger }
     var limits: Limits { shared.settings.limits }
 
-    /// What one run of ``run()`` works with.
+    /// The state of one call of ``run()``.
     struct WriterContext {
         let planner: Planner
         var sender: BulkSender
@@ -66,7 +68,7 @@ package struct BulkWriter: Sendable {
         var previewed = PreviewedPuts()
         /// Whether any rule writes other documents.
         let mayPut: Bool
-        /// With a machine that can't run programs now.
+        /// For a machine that can't run jq programs at the moment.
         private var retrier: Retrier
 
         init(planner: Planner, sender: BulkSender, others: OtherDocuments, retrier: Retrier) {
@@ -87,8 +89,8 @@ package struct BulkWriter: Sendable {
 
     /// Works until the queue is finished and empty.
     ///
-    /// Cancelling aborts the request under way: its documents are not finished and will be seen again. So will be what
-    /// waits for another attempt when the run is to stop: nothing is begun any more then.
+    /// Cancelling aborts the request under way: a later run sees its documents again. The same goes for candidates that
+    /// wait for a retry when the run is to stop.
     ///
     /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
     func run() async throws {
@@ -127,9 +129,9 @@ package struct BulkWriter: Sendable {
             })
     }
 
-    /// Decides about candidates and writes them. Empties `open`: what was read is let go before anything is sent.
+    /// Decides and writes candidates. Empties `open`, so that what was read is freed before anything is sent.
     ///
-    /// - Returns: Those that have not found their end yet, to be settled again.
+    /// - Returns: Those that are not settled yet.
     private func settle(_ open: inout [Candidate], _ context: inout WriterContext) async throws -> [Candidate] {
         let unread = open.filter(\.isUnread)
         if !unread.isEmpty {
@@ -146,7 +148,7 @@ package struct BulkWriter: Sendable {
         return again + decided.again + undecided
     }
 
-    /// Returns the candidates to be decided again; their documents are to be read.
+    /// - Returns: The candidates to decide again, after their documents have been read again.
     private func write(_ writes: [Planner.Write], _ context: inout WriterContext) async throws -> [Candidate] {
         var again: [Candidate] = []
         for request in limits.requests(writes.map { $0.document }) {
@@ -157,7 +159,7 @@ package struct BulkWriter: Sendable {
                     switch settled.take(writes[index].candidate, outcome, attemptLimit: limits.attempts) {
                     case .settled: logWritten(writes[index].candidate, outcome)
                     case .decideAgain(var candidate):
-                        // A tombstone that the gateway could not decide about is written again as it is.
+                        // A tombstone that the gateway left undecided is written again unchanged.
                         if outcome == .conflict || !candidate.isDeleted { candidate.letGoOfContent() }
                         again.append(candidate)
                     }
@@ -188,10 +190,10 @@ package struct BulkWriter: Sendable {
         logger.debug("wrote another document", metadata: metadata)
     }
 
-    /// Remembers what must be remembered, then lets go: the order is what makes a crash harmless.
+    /// Records what must be remembered, then finishes the candidates: this order is what makes a crash harmless.
     ///
-    /// - Throws: ``RunFailure`` if more is dead-lettered than the run's limit allows. Exactly one letter more than that
-    ///   is kept; documents behind it are not done with.
+    /// - Throws: ``RunFailure`` if there are more dead letters than the run's limit allows. Exactly one more than that
+    ///   is saved; documents behind it are not settled.
     func finish(_ settled: Settlement) async throws {
         var settled = settled
         let admitted = await progress.admit(settled.deadLettered.count, settings.errorLimit)
@@ -206,7 +208,7 @@ package struct BulkWriter: Sendable {
         try await ledger.recordOwnRevisions(settled.ownRevisions, effects: effects)
         try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
-        // A rule that fails again keeps its letter, and its number.
+        // A rule that fails again keeps its dead letter and the number.
         try await ledger.drop(settled.settledLetters.filter { !filed.contains($0) })
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
@@ -217,14 +219,14 @@ package struct BulkWriter: Sendable {
         try await progress.check(settings.errorLimit)
     }
 
-    /// A document whose decision ends did not kill the process: its earlier deaths are forgotten.
+    /// The process survived the decision about these documents: forgets its earlier deaths over them.
     private func forgetInterruptions(_ decided: [Candidate]) async throws {
         let survivors = decided.map(\.id).filter(shared.interruptions.isSuspect)
         if !survivors.isEmpty { try await ledger.forgetInterruptions(of: survivors) }
     }
 
-    /// A decision that comes to its end shows that what stood in the letters is mended, but for rules that failed again.
-    /// Where only some rules, or some documents, were asked for, it speaks for the rules that fired alone.
+    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again. If
+    /// only some rules or documents were selected, only those of the rules that fired are obsolete.
     private func dropLetters(ofMended decided: [Candidate]) async throws {
         guard !shared.lettered.isEmpty, settings.preview == nil else { return }
         let mended = decided.filter { shared.lettered.mayContain($0.id) }

@@ -1,13 +1,14 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// Tells one content of a document from another: what stays the same if somebody undoes a change.
+/// Identifies the content of a document, so that it is the same again if somebody undoes a change.
 ///
-/// `_rev`, `_cv` and the `revpos` of attachments are left out, and the order of members does not count.
+/// Ignores `_rev`, `_cv`, the `revpos` of attachments and the order of members.
 package struct ContentFingerprint: Hashable, Sendable {
-    /// The first half of a SHA-256.
+    /// The first half of a SHA-256 digest.
     private let words: (high: UInt64, low: UInt64)
 
+    /// - Parameter bytes: The 16 bytes of an earlier fingerprint, or a longer digest, of which the first 16 count.
     package init(bytes: [UInt8]) {
         func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         words = (word(bytes.prefix(8)), word(bytes.dropFirst(8).prefix(8)))
@@ -20,20 +21,22 @@ package struct ContentFingerprint: Hashable, Sendable {
         self.init(bytes: Digest.sha256(content))
     }
 
-    /// 16 bytes.
+    /// The 16 bytes that ``init(bytes:)`` takes.
     package var bytes: [UInt8] {
         [words.high, words.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
     }
 
+    /// Equal fingerprints: the same content, but for a collision of 128 bits.
     package static func == (left: ContentFingerprint, right: ContentFingerprint) -> Bool { left.words == right.words }
 
+    /// Hashes all 128 bits.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(words.high)
         hasher.combine(words.low)
     }
 }
 
-/// Parts of a document whose members are put in order, and some left out.
+/// The parts of a document whose members are sorted, and some of them left out.
 private enum Part {
     case document, attachments, attachment
 
@@ -51,7 +54,7 @@ private enum Part {
         }
     }
 
-    /// Nil for what is taken as it stands.
+    /// Nil for members that are taken unchanged.
     private func part(_ name: ArraySlice<UInt8>) -> Part? {
         switch self {
         case .document: name == Self.attachmentList ? .attachments : nil
@@ -60,7 +63,7 @@ private enum Part {
         }
     }
 
-    /// The members of an object by the bytes of their names, each behind its length.
+    /// Appends the members of an object, sorted by the bytes of their names, each with its length in front.
     func append(_ object: JSONValue, to content: inout [UInt8]) {
         guard object.kind == .object else { return Self.append(object.bytes, to: &content) }
         var members: [(name: ArraySlice<UInt8>, value: JSONValue)] = []
@@ -72,7 +75,7 @@ private enum Part {
         for member in members {
             Self.append(member.name, to: &content)
             if let part = part(member.name) {
-                // What an object is made of is told from a text that looks like it.
+                // The braces distinguish an object from a string with the same bytes.
                 content.append(UInt8(ascii: "{"))
                 part.append(member.value, to: &content)
                 content.append(UInt8(ascii: "}"))

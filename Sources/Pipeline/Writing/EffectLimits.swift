@@ -1,23 +1,24 @@
-/// When a bot stops, or slows down, what it does to one document again and again.
+/// When a bot stops or slows down repeated writes to one document.
 ///
-/// How often a document *changes* is no matter: a document that people change often is never dead-lettered.
+/// How often a document *changes* does not matter: a document that people change often is never dead-lettered.
 package struct EffectLimits: Sendable {
-    /// The write that is not made any more: as often in a row, the same content of a document has led to a write within
-    /// ``window``, and somebody has undone it.
+    /// The write that is refused: the 20th in a row to which the same content leads within ``window``. Somebody undoes
+    /// it each time.
     package var sameContent = 20
-    /// The same with other contents in between: an app that switches to and fro undoes nothing, a longer circle of bots
+    /// The same with other contents in between. An app that switches to and fro undoes nothing; a longer loop of bots
     /// does.
     package var sameContentAmongOthers = 100
-    /// In seconds.
+    /// The period in which writes are counted, in seconds.
     package var window = 600
-    /// Writes to one document that may follow one another at once.
+    /// Writes to one document that may follow at once.
     package var burst = 30
-    /// Writes to one document from then on.
+    /// Writes to one document per minute after that.
     package var perMinute = 30
 
+    /// The limits of `changebot run`.
     package init() {}
 
-    /// Why a document is dead-lettered whose content has led to so many writes; nil if it may be written once more.
+    /// Why a document with this count is dead-lettered; nil if it may be written once more.
     func reason(_ count: Ledger.EffectCount) -> String? {
         guard count.inARow >= sameContent - 1 || count.all >= sameContentAmongOthers - 1 else { return nil }
         return "the same content led to a write \(count.all) times in \(window / 60) minutes: somebody undoes what the "

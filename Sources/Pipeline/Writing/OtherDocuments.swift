@@ -3,22 +3,22 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Writes the other documents that rules want, before the changed ones are written.
+/// Writes the other documents that rules want, before the changed documents themselves.
 ///
-/// Each is looked at first: what is there already, as it should be, is not written again. So doing it twice, as after a
-/// crash, does no more than doing it once. Then the documents that led to it are looked at: one that has changed since
-/// it was decided must not overwrite what its newer content led to. The write itself carries the revision that was
-/// looked at *before* that, so nothing comes in between.
+/// Each is read first and written only if it needs a change, so repeating it after a crash does no harm. Then the
+/// documents that led to it are checked: if one has changed since it was decided, its outdated decision must not
+/// overwrite what its newer content led to. The write carries the revision that was read *before* that check, so a
+/// change in between causes a conflict.
 struct OtherDocuments {
-    /// A document whose decision wants others.
+    /// A changed document whose decision wants other documents.
     struct Trigger: Sendable {
         let id: DocumentID
         let revision: RevisionID?
         let isDeleted: Bool
-        /// Whether a newer change of it is sure to be decided, and need not be waited for.
+        /// Whether a newer change of it is sure to be decided, so this one need not be.
         var isFollowed = false
 
-        /// Whether the document is not the one that was decided any more.
+        /// Whether the document is no longer the one that was decided.
         func hasMoved(_ lookup: DocumentLookup) -> Bool {
             if isFollowed { return false }
             return switch lookup {
@@ -29,48 +29,48 @@ struct OtherDocuments {
         }
     }
 
-    /// Another document that was written, as it is now.
+    /// Another document as it was written.
     struct Written: Sendable {
         let place: DocumentPlace
         let revision: RevisionID
         let document: JSONText
-        /// Those that wanted it, each once.
+        /// The rules that wanted it, each once.
         let rules: [String]
     }
 
-    /// What came of all orders, by plan.
+    /// The result of all orders, by plan.
     struct Result {
-        /// For each plan that does not have what it wants, why.
+        /// Why a plan can't have what it wants.
         var failures: [Int: String] = [:]
-        /// Plans whose documents have changed since: to be decided again.
+        /// Plans whose documents have changed since: they are decided again.
         var moved: Set<Int> = []
-        /// Plans that have to wait for a busy document, and until when.
+        /// Plans that wait for a busy document, and until when.
         var postponed: [Int: ContinuousClock.Instant] = [:]
         /// Plans for which something was written.
         var wrote: Set<Int> = []
         var written: [Written] = []
 
-        /// Those for which nothing more is to be done.
+        /// Plans for which nothing more is done here.
         var ended: Set<Int> { moved.union(failures.keys).union(postponed.keys) }
     }
 
-    /// Conflicts in a row after which a document is left alone for a while: others write it all the time.
+    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
     private static let conflictsBeforeWaiting = 10
     private static let waitAfterManyConflicts: Duration = .seconds(1)
 
     let ledger: Ledger
     let progress: RunProgress
     let limits: BulkWriter.Limits
-    /// One for the followed keyspace (nil) and one for each other that rules name.
+    /// One sender for the followed keyspace (nil), and one for each other keyspace that rules name.
     var senders: [String?: BulkSender]
-    /// Of all writers: one that is beaten by another of the same run would have to begin anew.
+    /// Shared by all writers, so that those of one run don't cause each other conflicts.
     let locks: KeyedLock<DocumentPlace>
     let busy: BusyDocuments
 
-    /// Writes what is wanted.
+    /// Writes the wanted documents.
     ///
     /// - Parameter triggers: One for each plan.
-    /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`: some may be written then.
+    /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`. Some documents may be written then.
     mutating func settle(_ orders: [PutOrder], triggers: [Trigger]) async throws -> Result {
         var result = Result()
         var waiting = PutTarget.targets(of: orders)
@@ -109,7 +109,7 @@ struct OtherDocuments {
         return again
     }
 
-    /// Others need not wait for those that are done with.
+    /// Unlocks the documents that are settled, for other writers.
     private static func unlock(
         _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ locks: KeyedLock<DocumentPlace>
     ) async {
@@ -123,12 +123,12 @@ struct OtherDocuments {
         let document: JSONText
         let chain: RuleChain
 
-        /// Of all of them, the write and what is left for later ones, something is still to be done.
+        /// The orders that remain for later writes.
         let rest: [PutOrder]
 
         var sent: BulkDocument { BulkDocument(id: target.place.id, segments: [document.bytes]) }
 
-        /// The rules that want it.
+        /// The rules that want the document.
         var lastRules: [String] {
             orders.reduce(into: []) { rules, order in
                 if let rule = order.chain.rules.last, !rules.contains(rule) { rules.append(rule) }
@@ -136,7 +136,7 @@ struct OtherDocuments {
         }
     }
 
-    /// Returns what is to be looked at again: it met another revision, or is only begun.
+    /// - Returns: What must be read again, after a conflict or because orders remain.
     private mutating func settle(
         _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ held: inout Set<DocumentPlace>,
         _ result: inout Result
@@ -184,7 +184,7 @@ struct OtherDocuments {
         result.moved.formUnion(try await moved(among: plans, triggers))
     }
 
-    /// The plans whose documents are not as they were when they were decided.
+    /// The plans whose documents have changed since the decision.
     mutating func moved(among plans: Set<Int>, _ triggers: [Trigger]) async throws -> Set<Int> {
         let plans = plans.sorted()
         var moved: Set<Int> = []
@@ -285,7 +285,7 @@ struct OtherDocuments {
         for order in write.orders { result.failures[order.plan] = PutTarget.failure(order, reason) }
     }
 
-    /// The feed of this keyspace will show them; they are decided like the changes that somebody else makes.
+    /// Records the rule chains. The feed of this keyspace will bring the documents, which are decided like any change.
     private func remember(_ written: [(write: Write, revision: RevisionID)]) async throws {
         try await ledger.recordCausedRevisions(
             written.map { write, revision in

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Decides what is to be done about candidates.
+/// Applies the rules to candidates.
 struct Planner {
     struct Plan {
         var candidate: Candidate
@@ -11,22 +11,23 @@ struct Planner {
 
         var decision: Decision { report.decision }
 
-        /// Whether there is anything to write, or to complain of.
+        /// Whether there is anything to write or to report.
         var needsAction: Bool { isEffective || decision.fault != nil }
 
         /// Whether there may be anything to write.
         var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }
 
+        /// The write of the changed document itself.
         var write: Write {
             var planned = candidate
             planned.isDeletion = decision.isDeletion
-            // What was read is not needed any more: after a refusal the document is read again.
+            // The content is not needed any more: after a refusal the document is read again.
             if !candidate.isDeleted { planned.document = [] }
             return Write(
                 candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
         }
 
-        /// As what its other documents' look-ups know it.
+        /// The document as ``OtherDocuments`` knows it.
         var trigger: OtherDocuments.Trigger {
             OtherDocuments.Trigger(
                 id: candidate.id, revision: candidate.revision, isDeleted: candidate.isDeleted)
@@ -43,14 +44,14 @@ struct Planner {
     let ruleSet: RuleSet
     let decider: Decider
     let interruptions: InterruptedDecisions
-    /// Says which document is being decided, should the process die over it.
+    /// Records which document is being decided, in case the process dies over it.
     let note: DecisionNote
-    /// Whether it is counted how often a content leads to a write.
+    /// Whether to count how often a content leads to a write.
     let countsEffects: Bool
     /// Seconds since 1970.
     let now: @Sendable () -> Int
 
-    /// One plan for each candidate that can be decided about; the others are in `settled`, as dead letters.
+    /// One plan for each candidate that can be decided; the others are dead-lettered in `settled`.
     func plan(_ candidates: [Candidate], _ settled: inout Settlement) async -> [Plan] {
         var decidable: [Candidate] = []
         var inputs: [DecisionInput] = []
@@ -93,7 +94,8 @@ struct Planner {
         note.begin(candidate.id, candidate.revision)
         let text: JSONText
         do { text = try JSONText(candidate.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
-        // A write goes where its `_id` says: another one, or none, would make a document that nobody asked for.
+        // The write goes to the document's `_id`: a different one, or none, would create a document that nobody asked
+        // for.
         guard text.root["_id"]?.isString(candidate.id.text) == true else {
             throw Undecidable(reason: "the document's _id is not that of its change")
         }

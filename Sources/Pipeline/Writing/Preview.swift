@@ -1,9 +1,11 @@
 package import Rules
 
-/// Where a dry run shows what it would do.
+/// Receives what a dry run would do.
 package struct Preview: Sendable {
-    /// Called for each document that would change, or would be dead-lettered, one after the other in their order.
+    /// Called for each document that would change or be dead-lettered, one at a time and in order.
     let show: @Sendable (DecisionReport) async throws -> Void
 
+    /// - Parameter show: Called for each document that would change or be dead-lettered, one at a time and in order. An
+    ///   error that it throws ends the run.
     package init(show: @escaping @Sendable (DecisionReport) async throws -> Void) { self.show = show }
 }

@@ -2,13 +2,13 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// One document that one decision wants.
+/// Another document that one decision wants.
 struct PutOrder: Sendable {
-    /// The decision, by its place among those that are settled together.
+    /// The index of the decision's plan.
     let plan: Int
     let effect: PutEffect
     let place: DocumentPlace
-    /// The rules that led to it, this one's included.
+    /// The rules that led to it, the last one included.
     let chain: RuleChain
 
     init(plan: Int, effect: PutEffect, home: Keyspace, chain: RuleChain) {
@@ -20,17 +20,17 @@ struct PutOrder: Sendable {
     }
 }
 
-/// One other document, and all that decisions of one batch want of it: one write does it for all of them.
+/// One other document, and all orders for it in one batch: a single write covers them.
 struct PutTarget: Sendable {
     let place: DocumentPlace
     private(set) var orders: [PutOrder]
-    /// After a refusal: one at a time, so that the one that is refused is found.
+    /// Set after a refusal: one order per write, to find the one that is refused.
     private(set) var isOneByOne = false
-    /// Writes that were answered with neither yes nor no.
+    /// Writes that the gateway neither accepted nor refused.
     var attempts = 0
-    /// Conflicts, one after the other.
+    /// Consecutive conflicts.
     var conflicts = 0
-    /// Conflicts although the revision that was read is the one that was written on.
+    /// Conflicts although the document still has the revision that was written on.
     private(set) var refusals = 0
     private var readRevision: RevisionID??
 
@@ -39,7 +39,7 @@ struct PutTarget: Sendable {
         orders = [order]
     }
 
-    /// All orders by the documents that they want, in the order in which these are named first.
+    /// The orders, grouped by document, in the order of first mention.
     static func targets(of orders: [PutOrder]) -> [PutTarget] {
         var targets: [PutTarget] = []
         var positions: [DocumentPlace: Int] = [:]
@@ -60,10 +60,10 @@ struct PutTarget: Sendable {
 
     mutating func splitUp() { isOneByOne = true }
 
-    /// The orders before these are done with: what comes on top of them is not written over again.
+    /// The earlier orders are settled: later orders are applied on top of them.
     mutating func goOn(with rest: [PutOrder]) { orders = rest }
 
-    /// Takes note of the revision that the document has now.
+    /// Records the current revision of the document.
     mutating func note(_ lookup: DocumentLookup) {
         var revision: RevisionID?
         if case .found(let found, _) = lookup { revision = found }
@@ -71,17 +71,17 @@ struct PutTarget: Sendable {
         readRevision = .some(revision)
     }
 
-    // MARK: - What is to be written
+    // MARK: - Deciding what to write
 
-    /// What there is to do, given the document as it is now.
+    /// What remains to do, given the document as it is now.
     struct Need {
-        /// Nil: it is as it should be.
+        /// Nil: it needs no change.
         var document: JSONText?
         /// The orders that this write is for.
         var orders: [PutOrder] = []
-        /// For each plan whose order is impossible, why.
+        /// Why the order of a plan is impossible.
         var failures: [Int: String] = [:]
-        /// The orders that are left for a later write.
+        /// The orders for a later write.
         var rest: [PutOrder] = []
 
         /// The longest chain of rules that led to it.
@@ -107,7 +107,7 @@ struct PutTarget: Sendable {
                 need.failures[order.plan] = Self.failure(order, error.reason)
             }
         }
-        // What one wants and another takes back may leave it as it is.
+        // Orders may cancel each other out.
         if case .found(_, let present) = lookup, let present = try? present.withoutVersion(),
             need.document?.root.isEquivalent(to: present.root) == true
         {
@@ -118,7 +118,7 @@ struct PutTarget: Sendable {
 
     struct PutImpossible: Error { let reason: String }
 
-    /// What to write; nil if nothing is to be changed.
+    /// The document to write; nil if it needs no change.
     static func write(_ effect: PutEffect, over lookup: DocumentLookup) throws(PutImpossible) -> JSONText? {
         if case .refused(let reason) = lookup { throw PutImpossible(reason: "can't be read: \(reason)") }
         do throws(JSONEditFault) {

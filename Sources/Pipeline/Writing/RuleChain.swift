@@ -1,20 +1,23 @@
 internal import LosslessJSON
 
-/// The rules whose `put` led to a document, one after the other: the first one's document made the second one fire, and
-/// so on.
+/// The rules whose `put`s led to a document: the first rule's document made the second rule fire, and so on.
 package struct RuleChain: Hashable, Sendable {
-    /// A `put` that would be further away from a change that somebody made is not made.
+    /// A longer chain is dead-lettered instead of written.
     package static let longest = 10
 
+    /// The names of the rules, the first one first; empty for a change made by somebody else.
     package let rules: [String]
 
+    /// Without rules: a change made by somebody else.
     package init(_ rules: [String] = []) { self.rules = rules }
 
+    /// The chain of a document that `rule` puts because of this one.
     package func followed(by rule: String) -> RuleChain { RuleChain(rules + [rule]) }
 
+    /// Whether it is longer than ``longest``.
     package var isTooLong: Bool { rules.count > Self.longest }
 
-    /// Up to where it begins again: `rule chain: a → b → a`.
+    /// The reason of the dead letter, cut at the first repetition: `rule chain: a → b → a`.
     package var reason: String {
         var seen: Set<String> = []
         var shown: [String] = []
@@ -25,7 +28,7 @@ package struct RuleChain: Hashable, Sendable {
         return "rule chain: " + shown.joined(separator: " → ")
     }
 
-    // MARK: - As the ledger keeps it
+    // MARK: - In the ledger
 
     var json: [UInt8] {
         var writer = JSONWriter()

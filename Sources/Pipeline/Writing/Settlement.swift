@@ -1,39 +1,39 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// Candidates that found their end together, and what is to be remembered of them.
+/// Candidates that were settled together, and what to record about them.
 struct Settlement {
-    /// Their decision came to its end: written, or nothing to do.
+    /// Their decision was completed: written, or nothing to do.
     private(set) var decided: [Candidate] = []
-    /// Done with, without a decision: an own revision, or beyond what a run may change.
+    /// Settled without a decision: an own revision, or beyond the limit of changes.
     var passedOver: [Candidate] = []
-    /// Each with its letter.
+    /// Each with its dead letter.
     private(set) var deadLettered: [(candidate: Candidate, letter: DeadLetter)] = []
     private(set) var ownRevisions: [(id: DocumentID, revision: RevisionID)] = []
     /// Contents that led to a write.
     private(set) var effects: [Ledger.Effect] = []
     /// Matching documents that were already as the rules want them.
     var unchanged = 0
-    /// Writes, and deletions among them, that a dry run has shown.
+    /// Writes that a dry run has shown, including ``shownDeletions``.
     var shown = 0
     var shownDeletions = 0
     private var deleted = 0
     private var conflicts = 0
     private var rejected = 0
 
-    /// All that are done with.
+    /// All settled candidates.
     var finished: [Candidate] { decided + passedOver + deadLettered.map(\.candidate) }
 
-    /// Letters in the order in which they are to be kept.
+    /// Dead letters in the order in which they are saved.
     var deadLetters: [DeadLetter] { deadLettered.map(\.letter) + decided.flatMap(\.lettersOfSkippedRules) }
 
-    /// Letters, by number, of documents that were tried again and are not dead-lettered again.
+    /// The numbers of dead letters of retried documents that are not dead-lettered again.
     var settledLetters: [Int] {
         let replaced = Set(deadLettered.flatMap(\.letter.replaced))
         return (decided.flatMap(\.letters) + passedOver.flatMap(\.letters)).filter { !replaced.contains($0) }
     }
 
-    /// Letters of skipped rules that were counted before the write, and are not kept after it.
+    /// Dead letters of skipped rules that were counted before the write but are not saved.
     var lettersCountedInVain: Int {
         decided.reduce(0) { $0 + max(0, $1.countedSkips - $1.skippedRules.count) }
             + (passedOver + deadLettered.map(\.candidate)).reduce(0) { $0 + $1.countedSkips }
@@ -41,7 +41,7 @@ struct Settlement {
 
     var isEmpty: Bool { decided.isEmpty && passedOver.isEmpty && deadLettered.isEmpty }
 
-    /// - Parameter isWrite: Whether its content led to the write of any document.
+    /// - Parameter isWrite: Whether the decision led to a write of any document.
     mutating func end(_ candidate: Candidate, isWrite: Bool) {
         decided.append(candidate)
         if isWrite, let content = candidate.content {
@@ -51,20 +51,20 @@ struct Settlement {
 
     mutating func deadLetter(_ candidate: Candidate, _ letter: DeadLetter) { deadLettered.append((candidate, letter)) }
 
-    /// What is beyond the first `count` letters is not dead-lettered, and not done with.
+    /// Removes all but the first `count` dead-lettered candidates; the others are not settled.
     mutating func keepDeadLetters(_ count: Int) { deadLettered.removeLast(max(0, deadLettered.count - count)) }
 
-    /// What became of a candidate whose write was answered.
+    /// What to do with a candidate after the answer to its write.
     enum Verdict {
         case settled
-        /// Another revision is there, or may be, or the gateway could not say: read the document, decide again.
+        /// There is or may be another revision, or the gateway could not say: read the document and decide again.
         case decideAgain(Candidate)
     }
 
-    /// Books the outcome of a write.
+    /// Records the outcome of a write.
     ///
-    /// A conflict is no reason to give up: a document that others write often is decided as it is then. One that is
-    /// refused as a conflict although no other revision is there ends as a dead letter after `attemptLimit` times.
+    /// A conflict is no reason to give up: a document that others write often is decided with its current content. But
+    /// after `attemptLimit` conflicts without another revision it is dead-lettered.
     mutating func take(_ candidate: Candidate, _ outcome: BulkOutcome, attemptLimit: Int) -> Verdict {
         var candidate = candidate
         candidate.attempts += 1

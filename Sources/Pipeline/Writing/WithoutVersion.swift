@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-// Sync Gateway 4 adds `_cv` to what it hands out. Writes are guarded by `_rev`; both could disagree.
+// Sync Gateway 4 adds `_cv` to documents that it serves. Writes are guarded by `_rev`, and the two could disagree.
 
 extension JSONText {
     func withoutVersion() throws(JSONEditFault) -> JSONText {
@@ -9,8 +9,8 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// A copy of this object out of the text that it stands in. With `_cv` if it can't be taken away: whoever decides
-    /// about the document will say why.
+    /// A copy of this object, taken out of the surrounding text. Keeps `_cv` if it can't be removed; the decision will
+    /// report why.
     var bytesWithoutVersion: [UInt8] {
         guard self["_cv"] != nil, let bytes = try? bytes(withoutMember: "_cv") else { return Array(bytes) }
         return bytes

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What a rule does to a document, or because of it.
+/// What a rule does to a document, or to others because of it.
 enum Action: Sendable {
     case attach(AttachAction)
     case detach(DetachAction)
@@ -12,7 +12,7 @@ enum Action: Sendable {
     /// The keys that an action may have in a rule file.
     static let names = ["attach", "detach", "merge", "patch", "delete", "put"]
 
-    /// As rule files spell it.
+    /// Its key in rule files.
     var name: String {
         switch self {
         case .attach: "attach"
@@ -24,7 +24,7 @@ enum Action: Sendable {
         }
     }
 
-    /// The jq programs whose outputs ``apply(to:_:)`` needs, by their index in the ``ProgramList``.
+    /// The jq programs whose outputs ``apply(to:_:)`` needs, as indexes in the ``ProgramList``.
     var programs: [Int] {
         switch self {
         case .attach(let action): action.programs
@@ -36,8 +36,8 @@ enum Action: Sendable {
         }
     }
 
-    /// - Parameter outputs: For each of ``programs`` what it gave for the draft.
-    /// - Throws: ``ActionFault`` where the edit would be a guess or has no place.
+    /// - Parameter outputs: For each of ``programs`` its outputs for the draft.
+    /// - Throws: ``ActionFault`` if the edit is ambiguous or its place does not exist.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
         switch self {
         case .attach(let action): try action.apply(to: &draft, outputs)
@@ -62,7 +62,7 @@ enum ActionFault: Error, Equatable {
 // MARK: - Reading
 
 extension Action {
-    /// The action of one list element; nil, with faults, if it is none.
+    /// Reads one list element; nil, with faults, if it is no action.
     static func read(_ node: SourceNode, _ reading: RuleReading) -> Action? {
         guard let object = SourceObject(node, "an action", known: names, faults: reading.faults),
             case .object(let members) = node.content

@@ -5,7 +5,7 @@ struct AttachAction: Sendable {
     private static let keys = ["name", "file", "content_type", "folder"]
 
     private enum File: Sendable {
-        /// Written out in the rule file, and read with it.
+        /// Named in the rule file, and read when that is loaded.
         case fixed(AttachmentContent, name: String)
         /// Named by a program.
         case chosen(TextTemplate, AttachmentFolder)
@@ -21,13 +21,12 @@ struct AttachAction: Sendable {
         if case .chosen(let name, _) = file { name.programs } else { [] }
     }
 
-    /// Bytes of the file, if it does not depend on the document.
+    /// Bytes of the file; nil if it depends on the document.
     var length: Int? {
         if case .fixed(let content, _) = file { content.length } else { nil }
     }
 
-    /// Nil, with faults, if a value is missing or wrong, or the file can't be read. A file that is written out is read
-    /// here, once.
+    /// Nil, with faults, if a value is missing or wrong, or the file can't be read. A fixed file is read here, once.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let faults = reading.faults
         guard let object = SourceObject(node, "attach", known: Self.keys, faults: faults) else { return nil }
@@ -77,7 +76,7 @@ struct AttachAction: Sendable {
         name.begins(with: "_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
     }
 
-    /// Does nothing if a program gives no name, no file, or null for one of them.
+    /// Does nothing if a program gives no name or file, or null for it.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
         var rest = outputs[...]
         func take(_ template: TextTemplate) -> [[JSONText]] {
@@ -122,9 +121,9 @@ struct AttachAction: Sendable {
         }
     }
 
-    /// The file by its content: where it lies does not matter.
+    /// The file is represented by its content: its path does not matter.
     ///
-    /// - Parameter source: The action's value in the rule file.
+    /// - Parameter source: The value of the action in the rule file.
     func writeCanonical(of source: SourceNode?, to writer: inout JSONWriter) {
         writer.object { writer in
             for name in ["name", "content_type"] {

@@ -7,19 +7,19 @@ internal import LosslessJSON
 package final class AttachmentContent: Sendable {
     /// Bytes of the file.
     package let length: Int
-    /// The file as base64, made once; whoever sends it shares this storage.
+    /// The file as base64, encoded once; senders share this storage.
     package let base64: [UInt8]
-    /// `sha1-` and base64, as Sync Gateway names content.
+    /// `sha1-` and base64: the digest on Sync Gateway.
     package let sha1: String
-    /// `md5-` and base64, as CouchDB does.
+    /// `md5-` and base64: the digest on CouchDB, for content that it does not compress.
     package let md5: String
-    /// In hexadecimal.
+    /// In lowercase hexadecimal.
     package let sha256: String
-    /// `md5-` and base64 of the packed content, by zlib's level; made as they are asked for.
+    /// `md5-` and base64 of the compressed content, by zlib's level; computed on first use.
     private let packedDigests = Locked<[Int32: String]>([:])
 
-    /// CouchDB packs text before it stores it, and its digest is that of the packed bytes. Level 8 is its default; 6
-    /// is zlib's, and 9 what those choose who want it small.
+    /// CouchDB compresses text before it stores it, and its digest is that of the compressed bytes. Level 8 is its
+    /// default, 6 is zlib's, and 9 is a common choice for the smallest size.
     ///
     /// - Note: Source: `[attachments] compression_level` (CouchDB 3.5, `default.ini`; `couch_stream.erl`).
     private static let packingLevels: [Int32] = [8, 6, 9]
@@ -32,7 +32,7 @@ package final class AttachmentContent: Sendable {
         sha256 = Digest.sha256.hex(bytes)
     }
 
-    /// Whether a gateway that names a content of this length so has this one.
+    /// Whether a gateway's digest and length mean this content.
     func isNamed(_ digest: String, length: Int?) -> Bool {
         if digest == sha1 || digest == md5 { return true }
         guard digest.hasPrefix("md5-"), length == self.length else { return false }
@@ -53,12 +53,14 @@ package final class AttachmentContent: Sendable {
     }
 }
 
-/// An attachment as a rule makes it: content, and what kind of content that is.
+/// An attachment that a rule makes: content and media type.
 package struct Attachment: Sendable {
+    /// Shared with all documents that get the same file.
     package let content: AttachmentContent
+    /// The media type, sent as `content_type`.
     package let contentType: String
 
-    /// Sync Gateway takes no more: 20 MiB.
+    /// The largest attachment that Sync Gateway accepts: 20 MiB.
     package static let lengthLimit = 20 << 20
 
     init(_ content: AttachmentContent, contentType: String) {
@@ -66,8 +68,7 @@ package struct Attachment: Sendable {
         self.contentType = contentType
     }
 
-    /// The member that stands for the attachment while rules decide, so that later rules see it: a stub as the gateway
-    /// will show it.
+    /// The placeholder for the attachment while rules decide, so that later rules see it: a stub like the gateway's.
     var stub: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -79,7 +80,7 @@ package struct Attachment: Sendable {
         return writer.bytes
     }
 
-    /// Whether the stub of a document stands for this very content, in either dialect.
+    /// Whether a stub in a document means this very content, on either kind of gateway.
     func isContent(of stub: JSONValue) -> Bool {
         guard let digest = stub["digest"]?.string, stub["content_type"]?.isString(contentType) == true else {
             return false
@@ -87,7 +88,7 @@ package struct Attachment: Sendable {
         return content.isNamed(digest, length: stub["length"]?.integer)
     }
 
-    /// What stands before and behind the content's base64 in the member that is sent.
+    /// The text before and after the base64 in the member that is sent.
     var sentPrefix: [UInt8] {
         var prefix = Array("{\"content_type\":".utf8)
         prefix.appendJSONString(contentType.utf8)

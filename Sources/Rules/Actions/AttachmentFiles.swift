@@ -1,6 +1,6 @@
-/// The files that one rule file attaches, each read once however many rules attach it.
+/// The files that one rule file attaches, each read once for all rules.
 final class AttachmentFiles {
-    /// Read by other rule files of the same set as well.
+    /// Shared by the rule files of a set.
     final class Shared {
         fileprivate var contents: [ExactString: AttachmentContent] = [:]
         fileprivate var folders: [ExactString: AttachmentFolder] = [:]
@@ -11,13 +11,13 @@ final class AttachmentFiles {
         }
     }
 
-    /// Bytes that a file may have. More than gateways take, so that it is they who say no.
+    /// The most bytes that a file may have. More than gateways accept, so that they are the ones to refuse.
     static let lengthLimit = 64 << 20
 
     private let folder: String?
     private let shared: Shared
 
-    /// - Parameter folder: Where the rule file lies; relative paths begin there.
+    /// - Parameter folder: The folder of the rule file; relative paths start there.
     init(folder: String?, shared: Shared) {
         self.folder = folder
         self.shared = shared
@@ -32,7 +32,7 @@ final class AttachmentFiles {
         return content
     }
 
-    /// A folder whose files are named by documents.
+    /// A folder from which documents choose files.
     func folder(_ name: String) throws(FileFault) -> AttachmentFolder {
         let path = RulePath.join(folder, name)
         let key = ExactString(path)
@@ -43,9 +43,10 @@ final class AttachmentFiles {
     }
 }
 
-/// What rule files attach to documents, by path: nothing else should be written there.
+/// The files that rule files attach, by path, so that nothing else is written there.
 package struct AttachedPaths: Sendable {
+    /// Files that rule files name.
     package let files: [String]
-    /// Documents choose from all that is in them.
+    /// Folders from which documents choose.
     package let folders: [String]
 }

@@ -2,32 +2,32 @@ internal import Glibc
 internal import Locking
 internal import LosslessJSON
 
-/// A folder from which documents choose what is attached to them. Nothing outside it can be reached.
+/// A folder from which documents choose attachments. Nothing outside it can be reached.
 ///
-/// Files are read when a document names them first, and again when they have changed on disk; what was read is kept, up
-/// to a limit. Reading blocks, as local files do: briefly.
+/// A file is read when a document first names it, and again after it has changed on disk. Contents are cached up to a
+/// limit. Reading blocks, for as long as local files take.
 final class AttachmentFolder: Sendable {
     private struct Entry {
         let version: FileVersion
         let content: AttachmentContent
     }
 
-    /// Bytes of base64 that are kept. The newest file is kept whatever its size.
+    /// Bytes of base64 in the cache. The newest file is kept whatever its size.
     private static let cacheLimit = 16 << 20
-    /// Files and folders that ``writeCanonical(to:)`` looks at.
+    /// The most files and folders that ``writeCanonical(to:)`` lists.
     private static let listedFiles = 10_000
 
     private let path: String
     private let cache = Locked<[ExactString: Entry]>([:])
 
-    /// - Throws: ``FileFault`` if it is no folder.
+    /// - Throws: ``FileFault`` if it is not a folder.
     init(_ path: String) throws(FileFault) {
         guard try FileBytes.kind(of: path) == .folder else { throw .notAFolder(path) }
         self.path = try FileBytes.realPath(path)
     }
 
-    /// - Parameter name: Relative to the folder, of any origin.
-    /// - Throws: ``FileFault`` also if the name leads out of the folder, through links or not.
+    /// - Parameter name: Relative to the folder; may come from a document, so it is not trusted.
+    /// - Throws: ``FileFault``, also if the name leads out of the folder, by `..` or by a link.
     func content(_ name: String) throws(FileFault) -> AttachmentContent {
         guard !name.begins(with: "/"), !name.utf8.contains(0), !Self.leadsUp(name) else {
             throw .outside(name, folder: path)
@@ -45,13 +45,13 @@ final class AttachmentFolder: Sendable {
         return content
     }
 
-    /// Whether one of the name's parts is `..`.
+    /// Whether `..` is one of the parts of the name.
     private static func leadsUp(_ name: String) -> Bool {
         name.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) }
     }
 
-    /// What decisions depend on: the files' names, sizes and times of change, as far as they are not too many to look
-    /// at. Their content is not read.
+    /// What decisions depend on: names, sizes and modification times of the files, up to a limit. Contents are not
+    /// read.
     func writeCanonical(to writer: inout JSONWriter) {
         var left = Self.listedFiles
         writer.array { writer in list("", depth: 0, &left, &writer) }

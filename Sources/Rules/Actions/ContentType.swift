@@ -1,8 +1,8 @@
-/// Media types, as far as attachments need them.
+/// The media types of attachments.
 enum ContentType {
     static let unknown = "application/octet-stream"
 
-    /// From the ending of a file's name.
+    /// The type for the extension of a file name.
     static func ofFile(named name: String) -> String {
         let file = name.split(separator: "/").last ?? ""
         guard let dot = file.lastIndex(of: ".") else { return unknown }
@@ -19,7 +19,7 @@ enum ContentType {
         }
     }
 
-    /// `type/subtype`, with parameters or without, in printable ASCII.
+    /// Whether this is `type/subtype`, optionally with parameters, in printable ASCII.
     static func isValid(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.allSatisfy({ (0x20..<0x7F).contains($0) }), let slash = bytes.firstIndex(of: UInt8(ascii: "/"))

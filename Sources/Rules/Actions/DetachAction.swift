@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Removes an attachment. One that is not there is no fault.
+/// Removes an attachment. A missing one is no fault.
 struct DetachAction: Sendable {
     let name: TextTemplate
 

@@ -1,21 +1,21 @@
 internal import LosslessJSON
 
-/// A document as `_bulk_docs` takes it: its bytes, with the content of attachments where their placeholders are.
+/// A document as `_bulk_docs` takes it: with the contents of attachments in place of their placeholders.
 package struct DocumentBody: Sendable {
     private let document: JSONText
     private let attachments: [ExactString: Attachment]
 
     /// - Parameters:
-    ///   - document: With a placeholder for each of the attachments.
+    ///   - document: With a placeholder for each attachment.
     ///   - attachments: By name.
     init(_ document: JSONText, _ attachments: [ExactString: Attachment]) {
         self.document = document
         self.attachments = attachments
     }
 
-    /// The body in parts, to be sent one behind the other.
+    /// The body in parts, to be sent one after the other.
     ///
-    /// The base64 of an attachment is a segment of its own and shares the storage of ``AttachmentContent/base64``, so a
+    /// The base64 of an attachment is a segment of its own that shares the storage of ``AttachmentContent/base64``: a
     /// thousand documents with one picture hold it once.
     package func segments() -> [[UInt8]] {
         var segments: [[UInt8]] = []
@@ -34,7 +34,7 @@ package struct DocumentBody: Sendable {
         return segments
     }
 
-    /// How many bytes the ``segments()`` are in all.
+    /// The total bytes of ``segments()``.
     package var length: Int {
         placeholders.reduce(document.bytes.count) { count, placeholder in
             count - placeholder.range.count + placeholder.attachment.sentPrefix.count

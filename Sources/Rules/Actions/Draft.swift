@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// A document while rules work on it, and what they want beside it.
+/// A document while rules change it, and the other documents that they want.
 struct Draft {
     var document: JSONText
-    /// What the document's placeholders stand for, by attachment name.
+    /// The attachments behind the document's placeholders, by name.
     var attachments: [ExactString: Attachment] = [:]
-    /// Other documents, in the order in which rules first asked for them.
+    /// Other documents, in the order in which rules first wanted them.
     var puts: [PutEffect] = []
-    /// The document is a tombstone now: nothing more can happen to it.
+    /// The document is a tombstone now: no other rule applies.
     private(set) var isDeleted = false
 
     init(document: JSONText) { self.document = document }

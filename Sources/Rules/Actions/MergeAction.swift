@@ -5,7 +5,7 @@ struct MergeAction: Sendable {
     let patch: Template
     private let kind: RuleFileKind
 
-    /// Nil, with faults, if the patch is no object or names a member that is not a rule's to change.
+    /// Nil, with faults, if the patch is not an object or sets a member that rules may not change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         guard case .object(let members) = node.content else {
             reading.faults.reportKind(
@@ -33,7 +33,7 @@ struct MergeAction: Sendable {
         }
     }
 
-    /// A program may hand back the whole document; what is the gateway's in it must be as it was.
+    /// A program may return the whole document; the gateway's own members must be unchanged in it.
     private func check(_ patch: JSONText, _ document: JSONText) throws(ActionFault) {
         guard patch.root.kind == .object else {
             throw .failed("merge takes an object; the program gives \(patch.excerpt)")

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Applies a JSON Patch (RFC 6902). A `test` that fails means that the rule does not fire.
+/// Applies a JSON Patch (RFC 6902). If a `test` fails, the rule does not fire.
 struct PatchAction: Sendable {
     enum Source: Sendable {
         case fixed(JSONPatch)
@@ -17,7 +17,7 @@ struct PatchAction: Sendable {
         }
     }
 
-    /// Nil, with faults, if it is not a list of operations, or one of them touches what is not a rule's to change.
+    /// Nil, with faults, if it is not a list of operations, or one of them changes what rules may not change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if !node.isComputed {
             guard case .list = node.content else {
@@ -39,7 +39,7 @@ struct PatchAction: Sendable {
         }
     }
 
-    /// What is wrong with each of the operations, or with the patch as a whole.
+    /// Reports what is wrong with an operation, or with the patch as a whole.
     private static func report(
         _ error: OperationFault, _ node: SourceNode, _ kind: RuleFileKind, _ faults: SourceFaults
     ) {
@@ -55,10 +55,10 @@ struct PatchAction: Sendable {
     }
 
     private struct OperationFault: Error {
-        /// From 0; nil if it is about the patch as a whole.
+        /// The index of the operation, from 0; nil for the patch as a whole.
         let operation: Int?
         let reason: String
-        /// The same where the operation's number is of use.
+        /// The reason with the number of the operation, if that helps.
         var numberedReason: String?
     }
 
@@ -93,7 +93,7 @@ struct PatchAction: Sendable {
         return patch
     }
 
-    /// Attachments can be taken away by a patch, but not made: their content is not in the document.
+    /// A patch can remove attachments but not add them: their content is not in the document.
     private static func fault(of operation: JSONPatch.Operation) -> String? {
         switch operation {
         case .test: nil

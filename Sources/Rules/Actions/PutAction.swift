@@ -6,11 +6,11 @@ struct PutAction: Sendable {
 
     private let id: TextTemplate?
     private let document: Template
-    /// Another keyspace of the same server; nil: the one of the document.
+    /// Another keyspace of the same server; nil: that of the changed document.
     let keyspace: String?
     private let ifExists: PutEffect.Existing
     private let kind: RuleFileKind
-    /// The id where the rule file spells it out. Only such a one may begin with `_`.
+    /// The id if the rule file spells it out: only then may it begin with `_`.
     private let literalID: String?
 
     var programs: [Int] { (id?.programs ?? []) + document.programs }
@@ -48,7 +48,7 @@ struct PutAction: Sendable {
         self.document = document
     }
 
-    /// All that a mapping gives goes the same way: into the keyspace of the import, in its mode.
+    /// All documents of a mapping go to the keyspace of the import, in its mode.
     private static func refuseKeysOfRules(_ object: SourceObject) {
         for (name, option) in [("if_exists", "--mode"), ("keyspace", "--gateway")] {
             guard let node = object.node(name) else { continue }

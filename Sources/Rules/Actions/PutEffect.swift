@@ -1,31 +1,35 @@
 package import LosslessJSON
 
-/// Another document that a rule wants written, before the changed one is.
+/// Another document that a rule wants written before the changed one.
 package struct PutEffect: Sendable {
-    /// What to do with a document that is there already.
+    /// What to do if the document exists already.
     package enum Existing: String, Sendable {
         case keep
-        /// All of it but its attachments.
+        /// Replace everything except its attachments.
         case replace
-        /// As a JSON Merge Patch (RFC 7396).
+        /// Apply the document as a JSON Merge Patch (RFC 7396).
         case merge
     }
 
+    /// The text of the document's `_id`.
     package let id: String
-    /// Another keyspace of the same server; nil: the one of the changed document.
+    /// Another keyspace of the same server; nil: that of the changed document.
     package let keyspace: String?
     /// With its `_id`, without `_rev`.
     package let document: JSONText
+    /// Default in rule files: `keep`.
     package let ifExists: Existing
-    /// The rule that wants it, by its index.
+    /// The index of the rule that wants it.
     package internal(set) var rule = 0
 
-    /// Whether the two are to be written to one document.
+    /// Whether both mean the same document.
     func isOfSameDocument(as other: PutEffect) -> Bool {
         id.isSame(as: other.id) && keyspace.map { ExactString($0) } == other.keyspace.map { ExactString($0) }
     }
 
-    /// What to write where there is no such document.
+    /// What to write if there is no such document: for `merge`, without the members that are null.
+    ///
+    /// - Throws: `JSONEditFault`.
     package var newDocument: JSONText {
         get throws(JSONEditFault) {
             guard ifExists == .merge else { return document }
@@ -35,11 +39,11 @@ package struct PutEffect: Sendable {
         }
     }
 
-    /// What to write over a document that is there.
+    /// What to write over the existing document.
     ///
-    /// - Parameter current: With `_id` and `_rev`.
-    /// - Returns: Nil if that is as it should be already.
-    /// - Throws: `JSONEditFault` where an edit would be a guess.
+    /// - Parameter current: The existing document, with `_id` and `_rev`.
+    /// - Returns: Nil if it needs no change.
+    /// - Throws: `JSONEditFault` if an edit is ambiguous, as with duplicate members.
     package func write(over current: JSONText) throws(JSONEditFault) -> JSONText? {
         let wanted: JSONText
         switch ifExists {

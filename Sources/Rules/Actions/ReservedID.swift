@@ -1,13 +1,13 @@
-/// Ids that begin with `_` are the gateway's: design documents run code with an administrator's rights, and in local
-/// documents the bots keep their marks. What a document says must not decide that one of them is written.
+/// Ids that begin with `_` belong to the gateway: design documents run code with administrator rights, and the bots
+/// keep their marks in local documents. The content of a document must never cause a write to one of them.
 enum ReservedID {
     private static let designPrefix = "_design/"
 
-    /// Reports ids that stand in a rule file and that its `put` may not write.
+    /// Reports ids in a rule file that its `put` may not write.
     ///
     /// - Parameters:
-    ///   - nodes: Where the ids stand, computed ones included.
-    ///   - put: Says `allow_design: true`, or does not.
+    ///   - nodes: The ids, computed ones included.
+    ///   - put: Its `allow_design: true` permits design documents.
     static func check(_ nodes: [SourceNode], of put: SourceObject) {
         let allowsDesign = readPermission(put)
         var isForDesign = false
@@ -39,12 +39,12 @@ enum ReservedID {
         return false
     }
 
-    /// Why a rule may not write a document of this id.
+    /// The message for a rule that may not write a document with this id.
     static func refusal(ofComputed id: String) -> String {
         "put: a computed id can't begin with '_' ('\(id)'): such documents are the gateway's; put a prefix before it"
     }
 
-    /// Why a mapping may not give a document this id; nil if it may. One that came with the id keeps it.
+    /// Why a mapping may not give a document this id; nil if it may, as when the document had this id before.
     static func fault(inMapping id: String?, was original: String?) -> Decision.Fault? {
         guard let id, id.begins(with: "_"), original?.isSame(as: id) != true else { return nil }
         return Decision.Fault(

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Finds actions that gateways will refuse, that take away more than they say, and programs that read what they can't.
+/// Finds actions that gateways will refuse or that remove more than they say, and programs that read what they can't.
 enum ActionCheck {
     static func warnings(_ rule: Rule) -> [RuleWarning] {
         var found: [RuleWarning] = []
@@ -56,7 +56,7 @@ enum ActionCheck {
         }
     }
 
-    /// Texts that look like programs and are none.
+    /// Strings that look like programs but are not.
     private static func uncomputed(_ text: String) -> String? {
         let isVariable = ["$now", "$change", "$match"].contains { name in
             text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
@@ -67,7 +67,7 @@ enum ActionCheck {
             "'\(DisplayText.plain(text))' is text as it stands, not a program; write { jq: … } without quotes around it"
     }
 
-    /// Texts that are not programs.
+    /// Strings that are not programs.
     private static func texts(in node: SourceNode?) -> [SourceNode] {
         switch node?.content {
         case .string: return node.map { [$0] } ?? []
@@ -77,7 +77,7 @@ enum ActionCheck {
         }
     }
 
-    /// All members of objects that are no programs.
+    /// The members of all objects that are not programs.
     private static func members(in node: SourceNode?) -> [SourceNode.Member] {
         switch node?.content {
         case .list(let elements): return elements.flatMap { members(in: $0) }
@@ -114,7 +114,7 @@ enum ActionCheck {
                 if case .string(let text) = member.value.content, member.name == "if" || node.isComputed {
                     return [(text, member.value.position)]
                 }
-                // Names within selectors are fields of documents.
+                // The names in selectors are fields of documents.
                 return member.name == "when" || member.name == "unless" ? [] : programs(in: member.value)
             }
         default: return []

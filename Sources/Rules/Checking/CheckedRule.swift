@@ -14,16 +14,16 @@ struct CheckedRule {
         unless = rule.source.member("unless").map(LocatedClause.conjuncts) ?? []
     }
 
-    /// Whether nothing but the selectors decides that the rule fires.
+    /// Whether the selectors alone decide if the rule fires.
     var dependsOnSelectorsAlone: Bool { rule.condition == nil && !outlook.isGuarded }
 
-    /// Whether the rule is asked again about what it did, and its selectors alone decide then. Mappings have one pass.
+    /// Whether the rule sees the result of its own work, and its selectors alone decide then. Mappings have one pass.
     var mayRepeat: Bool {
         rule.kind == .rules && rule.on.contains(.change) && dependsOnSelectorsAlone && !outlook.deletes
             && !outlook.touchesEverything
     }
 
-    /// Where one of the rule's keys stands; where the rule begins if it has no such key.
+    /// The position of one of the rule's keys; without such a key, that of the rule.
     func position(of key: String) -> SourcePosition {
         guard case .object(let members) = rule.source.content else { return rule.position }
         return members.first { $0.name == key }?.position ?? rule.position
@@ -33,6 +33,6 @@ struct CheckedRule {
         RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message)
     }
 
-    /// As messages about other rules name it.
+    /// How messages about other rules name it.
     var reference: String { "'\(rule.name)' (\(rule.path):\(rule.position.line))" }
 }

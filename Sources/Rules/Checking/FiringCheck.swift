@@ -1,4 +1,4 @@
-/// Rules that never fire, and clauses that can't matter.
+/// Finds rules that never fire, and clauses that make no difference.
 struct FiringCheck {
     private(set) var warnings: [RuleWarning] = []
     /// Whether one of the ``warnings`` says that the rule never fires.
@@ -17,7 +17,7 @@ struct FiringCheck {
         Contradiction(in: rule.when).map { [($0.position, $0.message)] } ?? []
     }
 
-    /// A deletion is no change: a change rule never sees `_deleted`, so that `_deleted: { $ne: true }` fails too.
+    /// A change rule never sees `_deleted`, so even `_deleted: { $ne: true }` never holds.
     private static func deletionMark(_ rule: CheckedRule) -> [Reason] {
         guard rule.rule.on == .change else { return [] }
         return rule.when.compactMap { clause in
@@ -47,11 +47,11 @@ struct FiringCheck {
         ]
     }
 
-    /// What a tombstone has.
+    /// The members of a tombstone.
     private static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
 
     private static func tombstone(_ rule: CheckedRule) -> [RuleWarning] {
-        // What comes from files may have kept more.
+        // Tombstones in files may have more members.
         guard rule.rule.on.contains(.delete), rule.rule.kind == .rules else { return [] }
         let remedy = "test only _id" + (rule.rule.on == .delete ? "" : ", or take delete out of `on`")
         return (rule.when + rule.unless).compactMap { clause in
@@ -68,7 +68,7 @@ struct FiringCheck {
 }
 
 extension Selector {
-    /// The members of the document that the selector looks at.
+    /// The members of the document that the selector reads.
     var fieldNames: [String] {
         switch self {
         case .all(let selectors), .any(let selectors), .none(let selectors): selectors.flatMap(\.fieldNames)

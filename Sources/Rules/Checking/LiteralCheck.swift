@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Names and values in selectors that look like slips.
+/// Finds names and values in selectors that look like mistakes.
 enum LiteralCheck {
     static let types = ["null", "boolean", "number", "string", "array", "object"]
 
@@ -27,7 +27,8 @@ enum LiteralCheck {
         ]
     }
 
-    /// `{ regex: a }`: a field, most likely meant as an operator. Not for words that fields are named by.
+    /// `{ regex: a }`: a field that was probably meant as an operator. Words that are common as field names are left
+    /// out.
     private static func missingDollar(_ member: SourceNode.Member) -> String? {
         let names = ["regex", "exists", "elemMatch", "allMatch", "beginsWith", "nin", "lt", "lte", "gt", "gte"]
         guard names.contains(member.name) else { return nil }
@@ -85,7 +86,7 @@ enum LiteralCheck {
             + "{ \(match.1): \(DisplayText.plain(argument(String(match.2)))) }"
     }
 
-    /// As YAML reads it as what it spells out: in quotes, unless it is a word, a number, a list or an object.
+    /// The argument as YAML to paste: in quotes, unless it is a word, a number, a list or an object.
     private static func argument(_ text: String) -> String {
         let isPlain = text.wholeMatch(of: /[A-Za-z0-9_.-]+|\[.*\]|\{.*\}|'.*'|".*"/) != nil
         return isPlain ? text : "'\(text)'"
@@ -98,8 +99,8 @@ enum LiteralCheck {
         )
     }
 
-    /// A text that spells out a number, where sizes are compared: texts are compared character by character. Digits as
-    /// dates and times have them are meant as text: `$gte: "2026"`, `$lt: "20261101"`.
+    /// A string that spells out a number, in an order comparison: strings are compared character by character. Digits
+    /// of dates and times are meant as strings: `$gte: "2026"`, `$lt: "20261101"`.
     private static func numberAsText(_ text: String, _ leaf: SelectorOutline.Leaf) -> String? {
         guard !isCompactTime(text.trimmed), (try? JSONText(Array(text.trimmed.utf8)).root.kind) == .number else {
             return nil
@@ -108,7 +109,7 @@ enum LiteralCheck {
             + "character by character, and a number is less than any text; without quotes it is the number \(text.trimmed)"
     }
 
-    /// A year, and then month, day, hour and minute, and seconds, without anything between them.
+    /// A year, optionally followed by month, day, hour and minute, and seconds, without separators.
     private static func isCompactTime(_ text: Substring) -> Bool {
         [4, 6, 8, 12, 14].contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
@@ -122,12 +123,12 @@ enum LiteralCheck {
         return "no value is of type '\(DisplayText.plain(name))'\(guess) Types: \(types.joined(separator: ", "))"
     }
 
-    /// `complete: no`, which was false in YAML 1.1.
+    /// `complete: no`, which was `false` in YAML 1.1.
     private static func oldBoolean(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
         oldBoolean(node).map { [rule.warning(at: node.position, .mixedTypes, $0)] } ?? []
     }
 
-    /// What is wrong with a value that is one in YAML 1.1 only.
+    /// What is wrong with a value that is a boolean only in YAML 1.1.
     static func oldBoolean(_ node: SourceNode) -> String? {
         guard case .string(let text) = node.content, node.isPlain,
             let meaning = ["yes": "true", "on": "true", "no": "false", "off": "false"][text.lowercased()]
@@ -148,10 +149,10 @@ enum LiteralCheck {
         ]
     }
 
-    /// Values of a list that are compared with each other by their order, not only by their spelling.
+    /// The most values of a list that are compared by their order, not only by their spelling.
     private static let comparedLimit = 1_000
 
-    /// Values that an earlier one is equal to.
+    /// Values that are equal to an earlier one.
     private static func duplicates(_ values: [SourceNode], _ rule: CheckedRule) -> [RuleWarning] {
         var spellings: Set<[UInt8]> = []
         var seen: [JSONValue] = []

@@ -1,4 +1,4 @@
-/// Traps of regular expressions: patterns that compile and mean something else than they seem to.
+/// Finds regular expressions that compile but mean something else than they seem to.
 enum PatternCheck {
     /// What may be wrong with a pattern, each with its remedy.
     static func messages(_ pattern: String) -> [String] {
@@ -23,7 +23,7 @@ enum PatternCheck {
 
     // MARK: - Delimiters
 
-    /// What stands between the slashes of `/…/i`. A path has no anchor behind its first slash, or before its last.
+    /// The pattern between the slashes of `/…/i`. A path has no anchor after its first or before its last slash.
     private static func undelimited(_ pattern: String) -> String? {
         guard pattern.hasPrefix("/"), let slash = pattern.lastIndex(of: "/"), slash > pattern.startIndex else {
             return nil
@@ -39,7 +39,7 @@ enum PatternCheck {
 
     // MARK: - Anchors
 
-    /// `^one|two$`. Only of words: `^\s|[A-Z]|\s$` means what it says.
+    /// `^one|two$`. Only for words: `^\s|[A-Z]|\s$` means what it says.
     private static func looseAnchor(_ outline: PatternOutline, _ pattern: String) -> String? {
         let alternatives = outline.alternatives
         guard alternatives.count > 1, !pattern.contains("\\"), !pattern.contains("[") else { return nil }
@@ -70,7 +70,7 @@ enum PatternCheck {
         "png", "jpg", "jpeg", "gif", "webp", "svg", "pdf", "txt", "json", "csv", "xml", "html", "zip", "mp3", "mp4",
     ]
 
-    /// The ending of a file's name behind a '.' that is not escaped: `.png$`, `.(png|jpg)$`.
+    /// A file extension after an unescaped '.': `.png$`, `.(png|jpg)$`.
     private static func unescapedEnding(_ pattern: String) -> String? {
         let bytes = Array(pattern.utf8)
         var isEscaped = false
@@ -107,7 +107,7 @@ enum PatternCheck {
         }
     }
 
-    /// One part of any length, and nothing that has to stand beside it.
+    /// A single part of unlimited length, with nothing required beside it.
     private static func isAllRepeated(_ parts: [PatternOutline.Part]) -> Bool {
         let repeated = parts.filter { $0.isUnbounded && !$0.isPossessive }
         let needed = parts.filter { $0.minimum > 0 }
@@ -117,7 +117,7 @@ enum PatternCheck {
 
     // MARK: - Bytes
 
-    /// Where a character of several bytes is not one to the pattern.
+    /// A place where the pattern does not treat a character of several bytes as one.
     private static func byteTrap(_ outline: PatternOutline) -> String? {
         let parts = flattened(outline.alternatives)
         let hasNonASCII = parts.contains { $0.isNonASCII }

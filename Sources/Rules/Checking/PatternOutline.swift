@@ -1,21 +1,21 @@
-/// The parts of a regular expression, as far as its traps depend on them.
+/// The parts of a regular expression that its pitfalls depend on.
 ///
 /// - Note: Source: pcre2pattern(3), for patterns that PCRE2 has compiled.
 struct PatternOutline {
-    /// What one quantifier is about.
+    /// What one quantifier applies to.
     struct Part {
         enum Kind {
             case character(Unicode.Scalar)
             /// `.`
             case anyByte
             case characterClass(hasNonASCII: Bool)
-            /// Its alternatives. Atomic groups give nothing back.
+            /// The alternatives. An atomic group is never retried.
             case group([[Part]], isAtomic: Bool)
             /// `^`
             case start
             /// `$`
             case end
-            /// Escapes, assertions, references: nothing that the traps are about.
+            /// Escapes, assertions, references: irrelevant here.
             case other
         }
 
@@ -23,32 +23,32 @@ struct PatternOutline {
         var minimum = 1
         /// `*`, `+`, `{2,}`.
         var isUnbounded = false
-        /// `?`, `*`, `+` or braces stand behind it.
+        /// Followed by `?`, `*`, `+` or braces.
         var isQuantified = false
-        /// A quantifier that gives nothing back: `a++`.
+        /// The quantifier never backtracks: `a++`.
         var isPossessive = false
     }
 
-    /// What stands between the `|` of the top level.
+    /// The parts between the `|` at the top level.
     private(set) var alternatives: [[Part]] = []
-    /// Somewhere `(?i)` or its like.
+    /// Whether `(?i)` or similar occurs anywhere.
     private(set) var foldsCase = false
-    /// `(*UTF)` at the beginning: characters, not bytes.
+    /// Begins with `(*UTF)`: matches characters, not bytes.
     private(set) var isUTF = false
 
     private var rest: Substring.UnicodeScalarView
 
-    /// Nil for patterns whose white space is none (`(?x)`).
+    /// Nil for patterns in which white space is ignored (`(?x)`).
     init?(_ pattern: String) {
         isUTF = pattern.hasPrefix("(*UTF")
         rest = Substring(pattern).unicodeScalars
         var isFree = false
         alternatives = readAlternatives(&isFree)
-        // An outline that did not reach the end is none.
+        // It must have reached the end of the pattern.
         guard rest.isEmpty, !isFree else { return nil }
     }
 
-    /// Up to the end or the parenthesis that closes the group. Recurses as deep as PCRE2 lets groups nest (250).
+    /// Reads to the end, or to the parenthesis that closes the group. Recurses as deep as PCRE2 nests groups (250).
     private mutating func readAlternatives(_ isFree: inout Bool) -> [[Part]] {
         var alternatives: [[Part]] = [[]]
         while let character = rest.first, character != ")" {
@@ -65,7 +65,7 @@ struct PatternOutline {
         return alternatives
     }
 
-    /// What begins with `character`: one part, none (a comment, flags), or several (`\Q…\E`).
+    /// Reads what begins with `character`: one part, none (a comment, flags), or several (`\Q…\E`).
     private mutating func readKinds(_ character: Unicode.Scalar, _ isFree: inout Bool) -> [Part.Kind] {
         switch character {
         case "\\": return readEscape()
@@ -125,7 +125,7 @@ struct PatternOutline {
         return .characterClass(hasNonASCII: hasNonASCII)
     }
 
-    /// `[:alpha:]`; not `[:x]`, which is a class of two.
+    /// `[:alpha:]`; not `[:x]`, which is a class of two characters.
     private mutating func skipNamedClass(_ mark: Unicode.Scalar) {
         guard let end = rest.firstIndex(of: "]"), end > rest.startIndex else { return }
         let before = rest.index(before: end)
@@ -136,7 +136,7 @@ struct PatternOutline {
 // MARK: - Groups and quantifiers
 
 extension PatternOutline {
-    /// Behind the opening parenthesis. Nil for what is no part: comments, verbs, flags.
+    /// Reads on after the opening parenthesis. Nil for comments, verbs and flags, which are no part.
     private mutating func readGroup(_ isFree: inout Bool) -> Part.Kind? {
         if rest.first == "*" {
             skip(through: ")")
@@ -232,7 +232,7 @@ extension PatternOutline {
         case "{": break
         default: return nil
         }
-        // Braces that are no quantifier are themselves.
+        // Braces that are no quantifier are literal.
         guard let end = rest.firstIndex(of: "}") else { return nil }
         let numbers = String(rest[..<end].dropFirst()).split(separator: ",", omittingEmptySubsequences: false)
         guard let minimum = numbers.first.flatMap({ Int($0) }), numbers.count <= 2 else { return nil }

@@ -1,4 +1,4 @@
-/// Words of jq programs that do not do here what they do elsewhere.
+/// Finds words in jq programs that behave differently here than elsewhere.
 enum ProgramCheck {
     static func messages(_ program: String) -> [String] {
         let words = ProgramWords(program).words
@@ -23,14 +23,13 @@ enum ProgramCheck {
     }
 }
 
-/// The names in a jq program that stand outside strings and comments, and are neither fields (`.env`) nor members
-/// (`env:`).
+/// The names in a jq program, outside strings and comments, that are neither fields (`.env`) nor members (`env:`).
 struct ProgramWords {
     private enum Place { case code, string, escape, comment }
 
     private(set) var words: Set<String> = []
     private var word = ""
-    /// What stands before ``word``.
+    /// The character before ``word``.
     private var before: Character = " "
     private var place = Place.code
 

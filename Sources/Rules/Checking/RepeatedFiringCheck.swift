@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// Rules whose work leaves their own selectors true, so that they fire again at every change of the document.
+/// Finds rules whose own effect leaves their selectors true, so that they fire again at every change of the document.
 enum RepeatedFiringCheck {
-    /// Members that a remedy names.
+    /// The most members that a remedy names.
     private static let remedyLimit = 3
 
-    /// Only where rules are repeated, and where it is certain: what a program computes may well make a clause false.
+    /// Only for rules that are repeated, and only if it is certain: a computed value may make a clause false.
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
         let outlook = rule.outlook
         guard rule.mayRepeat, !outlook.touched.isEmpty
@@ -18,8 +18,7 @@ enum RepeatedFiringCheck {
         if let counter = computed.first(where: \.countsItself) {
             return [rule.warning(at: position, .neverRests, restlessness(counter))]
         }
-        // What is derived from other members has to be derived again when these change, and is written only if it is
-        // another value.
+        // A value derived from other members must be derived again when they change, and is written only if it differs.
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
         return [
             rule.warning(
@@ -52,7 +51,7 @@ enum RepeatedFiringCheck {
         return "add `unless: { \(clauses.joined(separator: ", ")) }`"
     }
 
-    /// How the document looks when there is nothing left to do.
+    /// Conditions that describe the document when there is nothing left to do.
     private static func finalStates(_ outlook: RuleOutlook) -> [(path: FieldPath, condition: Condition)] {
         var states: [(path: FieldPath, condition: Condition)] = []
         for (names, touch) in outlook.touched {

@@ -1,5 +1,5 @@
-/// Finds what is legal in rules and most likely wrong: rules that never fire, or fire without end, or stand in each
-/// other's way, and selectors that do not ask what they seem to.
+/// Finds what is legal in rules but probably wrong: rules that never fire, fire for ever or obstruct each other, and
+/// selectors that don't ask what they seem to.
 struct RuleChecker {
     private let rules: [CheckedRule]
 
@@ -8,7 +8,7 @@ struct RuleChecker {
         self.rules = rules.map { CheckedRule($0.rule, $0.outlook) }
     }
 
-    /// By rule, in their order, and by position within a rule.
+    /// In the order of the rules, and by position within a rule.
     var warnings: [RuleWarning] {
         var found: [String: [RuleWarning]] = [:]
         var live: [CheckedRule] = []
@@ -23,7 +23,7 @@ struct RuleChecker {
         return rules.flatMap { Self.sorted(found[$0.rule.name] ?? []) }
     }
 
-    /// What looks like a slip in the selectors.
+    /// Probable mistakes in the selectors.
     static func literals(_ rule: CheckedRule) -> [RuleWarning] {
         ["when", "unless"].compactMap(rule.rule.source.member).flatMap { node in
             LiteralCheck.warnings(rule, SelectorOutline(node))

@@ -1,13 +1,13 @@
-/// Loops of three rules and more: each makes the next one fire, and the last one the first.
+/// Finds loops of three rules and more: each makes the next one fire, and the last one the first.
 struct RuleCircles {
     private static let lengthLimit = 6
-    /// Rules that are tried as the next one, in all.
+    /// The most rules that are tried as the next one, in all.
     private static let stepLimit = 20_000
 
     private let rules: [CheckedRule]
     /// For each rule, what is known of a document for which it has fired.
     private let after: [Knowledge]
-    /// For each member of the document, the rules whose selectors look at it.
+    /// For each member of the document, the rules whose selectors read it.
     private var readers: [String: [Int]] = [:]
 
     init(_ rules: [CheckedRule], after: [Knowledge]) {
@@ -19,7 +19,7 @@ struct RuleCircles {
         }
     }
 
-    /// One for each circle, at the last of its rules.
+    /// One for each loop, at the last of its rules.
     var warnings: [RuleWarning] {
         var steps = 0
         var found: [Int: RuleWarning] = [:]
@@ -30,7 +30,7 @@ struct RuleCircles {
         return found.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// A circle that begins so; its first rule is the first of it in the files.
+    /// A loop that begins with `way`; its first rule is also the first of them in the files.
     private func circle(_ way: [Int], _ state: Knowledge, _ steps: inout Int) -> [Int]? {
         guard way.count < Self.lengthLimit, let current = way.last, let start = way.first else { return nil }
         for next in followers(of: current) where next > start && !way.contains(next) {
@@ -50,7 +50,7 @@ struct RuleCircles {
         Set(rules[rule].outlook.touched.compactMap(\.path.first)).flatMap { readers[$0] ?? [] }.sorted()
     }
 
-    /// A member that two of the rules leave differently, so that the document is another one each time.
+    /// A member that two of the rules set differently, so that the document differs each time.
     private func place(of circle: [Int]) -> [String]? {
         var touches: [[String]: [RuleOutlook.Touch]] = [:]
         for rule in circle {

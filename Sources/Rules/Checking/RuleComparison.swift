@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// Rules that are in each other's way.
+/// Finds rules that obstruct each other.
 struct RuleComparison {
     private let rules: [CheckedRule]
-    /// For each rule, what is known of a document for which it fires, before and after it has done its work.
+    /// For each rule, what is known about a document for which it fires, before and after its work.
     private let before: [Knowledge]
     private let after: [Knowledge]
 
-    /// - Parameter rules: In the order in which they are tried; none that never fires.
+    /// - Parameter rules: In the order in which they are tried, without those that never fire.
     init(_ rules: [CheckedRule]) {
         self.rules = rules
         before = rules.map(Knowledge.init(firing:))
@@ -18,7 +18,7 @@ struct RuleComparison {
         }
     }
 
-    /// Of a rule that is there twice nothing more is said.
+    /// For a duplicate rule there is no other warning.
     var warnings: [RuleWarning] {
         let duplicates = duplicates
         let names = Set(duplicates.map(\.rule))
@@ -30,7 +30,7 @@ struct RuleComparison {
         return duplicates + (shadowed + opponents + circles + undone).filter { !names.contains($0.rule) }
     }
 
-    // MARK: - The same twice
+    // MARK: - Duplicates
 
     private var duplicates: [RuleWarning] {
         var first: [[String]: CheckedRule] = [:]
@@ -46,7 +46,7 @@ struct RuleComparison {
         }
     }
 
-    // MARK: - One comes too late
+    // MARK: - Rules that come too late
 
     private var shadowed: [RuleWarning] {
         rules.indices.compactMap { index in
@@ -64,7 +64,7 @@ struct RuleComparison {
             other.dependsOnSelectorsAlone, other.rule.on.isSuperset(of: rule.rule.on),
             before[index].certainlyFires(other)
         else { return nil }
-        // A rule between the two may be what makes the later one true.
+        // A rule between the two may make the later one true.
         let isChangedBetween = rules[earlier + 1..<index].contains { between in
             let selectors = [rule.rule.when] + (rule.rule.unless.map { [$0] } ?? [])
             return selectors.contains { between.outlook.touches($0, isRefuted: true) }
@@ -124,7 +124,7 @@ struct RuleComparison {
 }
 
 extension CheckedRule {
-    /// Rules of the same meaning decide and do the same.
+    /// Equal for rules that decide and do the same.
     fileprivate var meaning: [String] {
         let parts = ["if", "then"].map { key in
             rule.source.member(key).map { String(decoding: $0.json, as: UTF8.self) } ?? ""
@@ -135,7 +135,7 @@ extension CheckedRule {
 }
 
 extension RuleOutlook {
-    /// What becomes of each member in the end.
+    /// The last change of each member.
     var lastTouches: [[String]: Touch] {
         Dictionary(touched.map { ($0.path, $0.touch) }) { _, last in last }
     }

@@ -1,5 +1,6 @@
 extension RuleFileSet {
-    /// What is legal in the files and most likely wrong, file by file.
+    /// What is legal in the files but probably wrong, file by file. Slow for very many rules: each is compared with
+    /// each.
     package func warnings() -> [RuleWarning] {
         let rules = files.flatMap(\.rules)
         var byRule: [String: [RuleWarning]] = [:]
@@ -10,7 +11,7 @@ extension RuleFileSet {
         }
         for rule in rules {
             let slips = ActionCheck.warnings(rule)
-            // What a rule does is not what its author means: conclusions from it would mislead.
+            // The rule does not do what its author means: conclusions from it would mislead.
             if slips.contains(where: \.isSlip) {
                 byRule[rule.name]?.removeAll { [.firesAgain, .neverRests].contains($0.code) }
             }
@@ -23,7 +24,7 @@ extension RuleFileSet {
         }
     }
 
-    /// Names and values that most likely are slips of the pen. Cheap, however many rules there are.
+    /// Names and values that are probably mistyped. Fast, however many rules there are.
     package func slips() -> [RuleWarning] {
         files.flatMap(\.rules).flatMap { rule in
             let literals = RuleChecker.literals(CheckedRule(rule, RuleOutlook(of: rule)))
@@ -31,8 +32,8 @@ extension RuleFileSet {
         }
     }
 
-    /// Rules that work side by side: those of all files. Mappings that are checked together are most often one or the
-    /// other's alternative, so that each is looked at for itself.
+    /// Rules that run together: those of all files. Mappings that are checked together are usually alternatives, so
+    /// each file counts by itself.
     private var neighbours: [[Rule]] {
         [files.filter { $0.kind == .rules }.flatMap(\.rules)] + files.filter { $0.kind == .mapping }.map(\.rules)
     }

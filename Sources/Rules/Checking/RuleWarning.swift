@@ -1,6 +1,6 @@
-/// Something in a rule that is legal and most likely wrong.
+/// Something in a rule that is legal but probably wrong.
 package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
-    /// What kind of warning it is: what a rule's `allow` names.
+    /// The kind of warning, as a rule's `allow` names it.
     package enum Code: String, CaseIterable, Sendable {
         case neverFires = "never-fires"
         case uselessUnless = "useless-unless"
@@ -24,27 +24,31 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case program = "program"
         case unusedAllow = "unused-allow"
 
-        /// Whether other rules can be what it warns of: it depends on which files are checked together.
+        /// Whether other rules can cause the warning, so that it depends on which files are checked together.
         var dependsOnOtherRules: Bool { [.duplicateRule, .neverFires, .ruleLoop, .undoneEffect].contains(self) }
     }
 
+    /// The rule file, as it was named to `rules check`.
     package let path: String
+    /// The place in the file that the warning is about.
     package let position: SourcePosition
     /// The rule's name.
     package let rule: String
+    /// What the rule may name under `allow`.
     package let code: Code
-    /// What is wrong and what to do.
+    /// What is wrong and what to do, on one line.
     package let message: String
 
-    /// Whether something is most likely misspelt, so that the rule means another thing than its author.
+    /// Whether something is probably misspelt, so that the rule does not mean what its author does.
     var isSlip: Bool { [.fieldName, .notAProgram, .notAnOperator].contains(code) }
 
+    /// `PATH:LINE:COLUMN: warning: rule 'NAME': MESSAGE [CODE]`.
     package var description: String {
         "\(path):\(position.line):\(position.column): warning: rule '\(rule)': \(message) [\(code.rawValue)]"
     }
 }
 
-/// A code of a rule's `allow` list: its warnings are accepted where the rule stands.
+/// A code of a rule's `allow` list: its warnings are accepted for this rule.
 struct AllowedWarning: Sendable {
     let code: RuleWarning.Code
     let position: SourcePosition
@@ -53,7 +57,7 @@ struct AllowedWarning: Sendable {
 extension AllowedWarning {
     private static var codes: [String] { RuleWarning.Code.allCases.map(\.rawValue) }
 
-    /// The codes of an `allow` list; faults where it is none, or names none.
+    /// The codes of an `allow` list; reports faults if it is no list or contains an unknown code.
     static func read(_ object: SourceObject) -> [AllowedWarning] {
         guard let node = object.node("allow") else { return [] }
         guard case .list(let elements) = node.content else {
@@ -78,8 +82,8 @@ extension AllowedWarning {
 }
 
 extension Rule {
-    /// The warnings that the rule does not accept, and one for each code that accepts nothing, whatever other rules
-    /// there are.
+    /// The warnings that the rule does not accept, and a warning for each of its `allow` codes that accepts none; not
+    /// for codes that depend on other rules.
     func unaccepted(_ warnings: [RuleWarning]) -> [RuleWarning] {
         let codes = Set(warnings.map(\.code))
         let unused = allow.filter { allowed in

@@ -1,9 +1,9 @@
-/// A normalised clause of a selector, and where the file has it.
+/// A normalised clause of a selector, with its place in the file.
 struct LocatedClause: Sendable {
     let selector: Selector
-    /// Of the operator, or of the field where the operator is left out.
+    /// The place of the operator, or of the field if the operator is left out.
     let position: SourcePosition
-    /// The clause in full: equal texts, equal clauses.
+    /// The clause in full: equal texts mean equal clauses.
     let text: String
 
     init(_ selector: Selector, at position: SourcePosition) {
@@ -14,7 +14,7 @@ struct LocatedClause: Sendable {
 }
 
 extension LocatedClause {
-    /// As messages quote it.
+    /// How messages quote it.
     var excerpt: String { "`\(SelectorText().clause(selector))`" }
 
     /// The clauses that must all hold for a selector to hold.
@@ -27,7 +27,7 @@ extension LocatedClause {
         return clauses
     }
 
-    /// Goes along the source as ``SelectorReader`` does, which then reads what is no conjunction.
+    /// Follows the source like ``SelectorReader``, which then reads everything but conjunctions.
     private static func collect(
         _ node: SourceNode, path: String, at position: SourcePosition, into clauses: inout [LocatedClause]
     ) {

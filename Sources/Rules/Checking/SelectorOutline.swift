@@ -1,17 +1,17 @@
-/// All that a selector is made of, however deep it stands, as it is written in the file.
+/// All parts of a selector, at any depth, as they are written in the file.
 struct SelectorOutline {
     /// An operator with its argument, the implicit `$eq` included.
     struct Leaf {
         let operatorName: String
         let argument: SourceNode
-        /// Of the operator, or of the field where the operator is left out.
+        /// The place of the operator, or of the field if the operator is left out.
         let position: SourcePosition
-        /// The names of all members of the object that it stands in.
+        /// The names of all members of its object.
         let siblings: [String]
     }
 
     private(set) var leaves: [Leaf] = []
-    /// Names of fields as they are written: paths, or parts of them.
+    /// Field names as they are written: paths, or parts of them.
     private(set) var names: [SourceNode.Member] = []
 
     /// - Parameter node: A selector without faults.

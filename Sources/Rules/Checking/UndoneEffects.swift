@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// Puts that take away, each time, what another rule does to the same documents.
+/// Finds `put`s that each time remove what another rule does to the same documents.
 struct UndoneEffects {
     private let rules: [CheckedRule]
 
-    /// - Parameter rules: None that never fires.
+    /// - Parameter rules: Without those that never fire.
     init(_ rules: [CheckedRule]) { self.rules = rules.filter { $0.rule.kind == .rules } }
 
-    /// At most one for each put: at its action.
+    /// At most one for each `put`, at its action.
     var warnings: [RuleWarning] {
         let victims = rules.filter { $0.rule.on.contains(.change) && $0.rule.condition == nil && !$0.outlook.deletes }
         return rules.flatMap { rule in
@@ -35,13 +35,13 @@ struct UndoneEffects {
     }
 }
 
-/// A `put` into the rule's own keyspace that writes over documents and whose document is written out.
+/// A `put` that overwrites documents in the rule's own keyspace, and whose document is written out.
 private struct PlacedPut {
     let position: SourcePosition
-    /// Whether what the document does not name is gone afterwards.
+    /// Whether members that the document does not name are removed.
     let replaces: Bool
     private let document: SourceNode
-    /// What the put makes of members.
+    /// The changes that the `put` makes to members.
     private var outlook = RuleOutlook()
 
     static func all(of rule: Rule) -> [PlacedPut] {
@@ -62,13 +62,13 @@ private struct PlacedPut {
         }
     }
 
-    /// What the rule does to a document that has just been put so, and what the next put undoes; nil if there is
-    /// nothing, or the rule may not fire for it.
+    /// A member that the rule sets after such a `put` and the next `put` undoes; nil if there is none, or the rule may
+    /// not fire.
     func memberUndone(of victim: CheckedRule) -> String? {
         let selectors = [victim.rule.when] + (victim.rule.unless.map { [$0] } ?? [])
         var effects = outlook
         if replaces {
-            // What a document does not name is not there, but for what the gateway gives it.
+            // Members that the document does not name are missing, except for the gateway's own.
             let names = Set(selectors.flatMap(\.fieldNames)).filter { !$0.begins(with: "_") }
             for name in names where document.member(name) == nil { effects.touched.append(([name], .removed)) }
         }
@@ -83,7 +83,7 @@ private struct PlacedPut {
     private func isUndone(_ path: [String], _ touch: RuleOutlook.Touch) -> Bool {
         guard let first = path.first, !first.begins(with: "_") else { return false }
         switch (outlook.outlook(for: FieldPath(names: path)), touch) {
-        // A replaced document has nothing but what the put names.
+        // A replaced document has only what the `put` names.
         case (.untouched, .set), (.untouched, .unknown), (.missing, .set), (.missing, .unknown): return replaces
         case (.value(let value), .set(let wanted)): return !value.isEquivalent(to: wanted.root)
         case (.value, .removed), (.present, .removed): return true
@@ -93,7 +93,7 @@ private struct PlacedPut {
 }
 
 extension CheckedRule {
-    /// Members that a merge sets which is one program: `merge: { jq: "{ createdAt: ($now | todate) }" }`.
+    /// Members that a merge consisting of one program sets: `merge: { jq: "{ createdAt: ($now | todate) }" }`.
     fileprivate var computedTouches: [[String]: RuleOutlook.Touch] {
         guard case .list(let actions)? = rule.source.member("then")?.content else { return [:] }
         var touches: [[String]: RuleOutlook.Touch] = [:]

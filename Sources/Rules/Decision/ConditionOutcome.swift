@@ -1,13 +1,13 @@
 internal import JQ
 internal import LosslessJSON
 
-/// What a rule's `if:` says of a document.
+/// The result of a rule's `if:` for a document.
 enum ConditionOutcome {
     case holds
     case fails
     case failed(String, isPassing: Bool)
 
-    /// As jq has it: everything but false and null is true. Nothing at all is false.
+    /// As in jq: everything but false and null is true. No output is false.
     init(_ outcome: JQOutcome) {
         switch outcome {
         case .failed(let fault): self = .failed("if: \(fault)", isPassing: fault.isPassing)

@@ -1,7 +1,7 @@
 internal import JQ
 package import LosslessJSON
 
-/// Decides about documents. One for each task: what it writes to is its own.
+/// Decides about documents. One per task: it reuses buffers of its own.
 package final class Decider {
     private let ruleSet: RuleSet
     private let scratch = MatchScratch()
@@ -12,13 +12,13 @@ package final class Decider {
         candidates = ruleSet.index.makeBits()
     }
 
-    /// Whether any rule may fire for a document as it came. Where it is false, ``decide(on:now:)`` has nothing to say;
-    /// where it is true, the decision may still be to leave the document as it is, or a fault.
+    /// Whether any rule may fire on a document as it arrived. If false, the decision would change nothing; if true, it
+    /// may still change nothing, or be a fault.
     ///
-    /// Asks no jq program. Allocates nothing for documents without escapes in what is compared.
+    /// Runs no jq program. Allocates nothing, unless a compared string has escapes.
     ///
     /// - Parameters:
-    ///   - document: May lie within a larger text.
+    ///   - document: May be part of a larger text.
     ///   - isDeleted: Whether the change is a tombstone.
     package func mayFire(on document: JSONValue, isDeleted: Bool) -> Bool {
         ruleSet.index.find(for: document, isDeleted: isDeleted, into: &candidates)
@@ -36,17 +36,16 @@ package final class Decider {
         }
     }
 
-    /// One decision for each document: the list of rules, each on the document as the ones before left it, repeated
+    /// One decision for each document: the rules in order, each on the document as the ones before left it, repeated
     /// until a pass changes nothing.
     ///
-    /// The decisions go side by side: what they want of jq at the same time is asked in one round trip. Without jq
-    /// nothing is waited for. A fault is part of a decision, never thrown: nothing that a document contains stops what
-    /// comes after it.
+    /// The decisions run side by side: what they need of jq at the same time is one round trip. Without jq, nothing
+    /// waits. A fault is part of a decision and never thrown, so no document can stop those behind it.
     ///
     /// - Parameters:
-    ///   - now: What programs know as `$now`, in seconds since 1970.
-    ///   - willDecide: Called with the index of an input before it is looked at, also each time it goes on with jq's
-    ///     answers; with nil while jq is waited for, which works in a process of its own.
+    ///   - now: The programs' `$now`, in seconds since 1970.
+    ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
+    ///     with answers of jq; called with nil while jq is waited for, which runs in a process of its own.
     package func decide(
         on inputs: [DecisionInput], now: Int, willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {

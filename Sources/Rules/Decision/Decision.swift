@@ -1,13 +1,14 @@
 package import LosslessJSON
 
-/// What the rules want of one document.
+/// What the rules want to do about one document.
 package struct Decision: Sendable {
-    /// Why there is no decision. The document is to be dead-lettered, not written.
+    /// Why there is no decision. The document must be dead-lettered, not written.
     package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
-        /// The rule that could not be carried out; nil if it is none in particular.
+        /// The name of the rule that failed; nil if it is no single rule.
         package let rule: String?
+        /// For the user: what is wrong, without the rule's name.
         package let reason: String
-        /// Nothing is wrong with the document or the rule: the machine could not run a program now.
+        /// The document and the rule are all right: the machine could not run a program at the moment.
         package let isPassing: Bool
 
         init(rule: String?, reason: String, isPassing: Bool = false) {
@@ -16,32 +17,36 @@ package struct Decision: Sendable {
             self.isPassing = isPassing
         }
 
+        /// `rule 'NAME': REASON`, or the reason alone.
         package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
     }
 
-    /// A rule of `on_error: skip` that failed: the decision was made as if it were not there.
+    /// A rule with `on_error: skip` that failed: the decision was made without it.
     package struct Skip: Sendable, Equatable, CustomStringConvertible {
         /// The name of the rule.
         package let rule: String
+        /// For the user: what is wrong, without the rule's name.
         package let reason: String
 
+        /// `rule 'NAME': REASON`.
         package var description: String { "rule '\(rule)': \(reason)" }
     }
 
-    /// The rules whose conditions held, by their index in ``RuleSet/names``, each once, in the order in which they
-    /// first did. Also those that changed nothing.
+    /// The rules whose conditions held, as indexes in ``RuleSet/names``, each once, in the order in which they first
+    /// did. Includes those that changed nothing.
     package internal(set) var fired: [Int] = []
-    /// The document as the rules leave it, with placeholders for the ``attachments``; as it came if there is a fault.
+    /// The document as the rules leave it, with placeholders for the ``attachments``; as it arrived if there is a
+    /// fault.
     package internal(set) var document: JSONText
-    /// Whether the document has to be written.
+    /// Whether the document must be written.
     package internal(set) var isChanged = false
-    /// What the rules attached, by name. What was there before is not in it.
+    /// What the rules attached, by name; without earlier attachments.
     package internal(set) var attachments: [ExactString: Attachment] = [:]
-    /// Other documents that are to be written before this one is, in this order.
+    /// Other documents to write before this one, in this order.
     package internal(set) var puts: [PutEffect] = []
-    /// Whether the document is to become a tombstone; in a mapping, whether it is dropped.
+    /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
-    /// Whether a mapping made it: what it gives is ``mapped``.
+    /// Whether this is a mapping's decision: then ``mapped`` is its result.
     package internal(set) var isMapping = false
     package internal(set) var fault: Fault?
     /// The rules that failed and were skipped, in the order in which they failed, each once.
@@ -53,10 +58,9 @@ package struct Decision: Sendable {
 extension Decision {
     private var body: DocumentBody { DocumentBody(document, attachments) }
 
-    /// The document as `_bulk_docs` takes it: its bytes, with the content of the ``attachments`` where their
-    /// placeholders are.
+    /// The document as `_bulk_docs` takes it: with the contents of the ``attachments`` in place of their placeholders.
     package func bodySegments() -> [[UInt8]] { body.segments() }
 
-    /// How many bytes ``bodySegments()`` are in all.
+    /// The total bytes of ``bodySegments()``.
     package var bodyLength: Int { body.length }
 }

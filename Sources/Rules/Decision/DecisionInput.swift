@@ -1,20 +1,22 @@
 package import LosslessJSON
 
-/// A document that the rules are to decide about, and how it came to be looked at.
+/// A document for the rules to decide about, and how it was found.
 package struct DecisionInput: Sendable {
+    /// As the feed brought it, without `_cv`; in a mapping, as the file has it.
     package let document: JSONText
     /// Whether it is a tombstone.
     package let isDeleted: Bool
-    /// Where the feed has it, as JSON; nil if it did not come from a feed.
+    /// Its sequence in the feed, as JSON; nil if it is not from a feed.
     package let sequence: [UInt8]?
 
+    /// - Parameter sequence: As JSON text; nil if the document is not from a feed.
     package init(_ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
     }
 
-    /// What programs know as `$change`: `seq`, `id`, `rev`, `deleted`.
+    /// The programs' `$change`: an object with `seq`, `id`, `rev`, `deleted`.
     var change: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

@@ -1,17 +1,19 @@
 package import LosslessJSON
 
-/// What a decision means, for people and scripts: before and after, side by side.
+/// A decision for people and scripts: the document before and after it.
 package struct DecisionReport: Sendable {
+    /// The document as it arrived.
     package let document: JSONText
+    /// What the rules want to do about it.
     package let decision: Decision
     /// The names of the rules that fired.
     package let fired: [String]
     private let names: [String]
-    /// The action that stands for a rule that failed and was skipped.
+    /// The value of `action` in the effects for a rule that failed and was skipped.
     static let skip = "skip"
 
     /// - Parameters:
-    ///   - document: As it came.
+    ///   - document: As it arrived.
     ///   - names: ``RuleSet/names``.
     package init(_ document: JSONText, _ decision: Decision, names: [String]) {
         self.document = document
@@ -20,18 +22,18 @@ package struct DecisionReport: Sendable {
         fired = decision.fired.map { names[$0] }
     }
 
-    /// From the document as it came to the one that is to be written, attachments left out. Empty where the document
-    /// is deleted, left alone or dead-lettered.
+    /// The changes from the document as it arrived to the one to write, without attachments. Empty if the document is
+    /// deleted, unchanged or dead-lettered.
     package var patch: JSONPatch {
         guard decision.isChanged, !decision.isDeletion else { return JSONPatch(operations: []) }
         return JSONPatch.difference(
             from: document.root, to: decision.document.root, leavingOut: ["_attachments"])
     }
 
-    /// The names of attachments that are there afterwards with another content than before, sorted.
+    /// The names of attachments with new content, sorted.
     package var attached: [ExactString] { decision.attachments.keys.sorted() }
 
-    /// The names of attachments that are not there any more, in the document's order.
+    /// The names of removed attachments, in the document's order.
     package var detached: [String] {
         guard !decision.isDeletion, let before = document.root["_attachments"] else { return [] }
         let after = decision.document.root["_attachments"]
@@ -40,8 +42,8 @@ package struct DecisionReport: Sendable {
         }
     }
 
-    /// The other documents, attachments that are taken away, and rules that failed and were skipped:
-    /// `{rule, action, …}` each. Of a mapping, all documents that it gives.
+    /// Writes a list with an object `{rule, action, …}` for each other document, removed attachment and skipped rule.
+    /// For a mapping, lists all documents that it gives.
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in

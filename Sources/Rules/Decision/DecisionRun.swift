@@ -1,16 +1,15 @@
 internal import JQ
 internal import LosslessJSON
 
-/// One decision on its way. It goes on by itself until it is made or needs answers from jq; those are fetched by
-/// whoever drives it.
+/// One decision in progress. It advances until it is made or needs answers from jq, which the caller fetches.
 struct DecisionRun {
     enum Step {
-        /// ``advance(with:_:)`` is to be called again with one outcome for each call.
+        /// The caller must run these calls, then call ``advance(with:_:)`` with one outcome for each.
         case asks([JQCall])
         case decided(Decision)
     }
 
-    /// After so many passes the rules must leave the document alone.
+    /// The most passes; a document that still changes in the last one is dead-lettered.
     static let passLimit = 5
 
     private let input: DecisionInput
@@ -22,7 +21,7 @@ struct DecisionRun {
     /// The rule to look at next in this pass.
     private var next = 0
     private var hasBegun = false
-    /// The rules that changed the document in this pass, and in those before.
+    /// The rules that changed the document in this pass.
     private var changing: [Int] = []
     private var passes: [[Int]] = []
     private var attempt: RuleAttempt?
@@ -62,7 +61,7 @@ struct DecisionRun {
         }
     }
 
-    /// Takes the attempt one step further.
+    /// Advances the attempt by one step.
     private mutating func proceed(_ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]) throws(Decision.Fault) {
         self.attempt = nil
         do throws(Decision.Fault) {
@@ -76,9 +75,9 @@ struct DecisionRun {
         }
     }
 
-    /// Goes on without the rules that failed, if all of them may be skipped.
+    /// Continues without the rules that failed, if all of them may be skipped.
     ///
-    /// What they did in earlier passes is undone: the decision begins again without them.
+    /// Their work in earlier passes is undone: the decision starts again without them.
     private mutating func skip(_ failed: [Int], after fault: Decision.Fault) throws(Decision.Fault) {
         guard !failed.isEmpty, !fault.isPassing, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw fault }
         for rule in failed where skipped.insert(rule).inserted {
@@ -97,7 +96,7 @@ struct DecisionRun {
         findCandidates()
     }
 
-    /// The next rule whose selectors hold, in this pass or the next; nil when a pass has changed nothing. A mapping has
+    /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing. A mapping has
     /// one pass.
     private mutating func nextAttempt(_ scratch: MatchScratch) throws(Decision.Fault) -> RuleAttempt? {
         if !hasBegun {
@@ -151,7 +150,7 @@ struct DecisionRun {
         let before = draft.document
         let result = attempt.draft(onto: draft)
         let isChanged = result.document !== before && result.document.bytes != before.bytes
-        // Gateways keep one of two members with the same name. Writing such a document would choose for them.
+        // Gateways keep one of two members with the same name. Writing the document would choose for them.
         if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
             throw Decision.Fault(
                 rule: attempt.rule.name,

@@ -1,16 +1,15 @@
 internal import LosslessJSON
 
-/// Something that must be true of one top-level field wherever a selector holds: the field is equal to one of a few
-/// values.
+/// A condition that is true wherever a selector holds: one top-level field is equal to one of a few values.
 struct IndexKey {
     let field: [UInt8]
-    /// The printable ASCII strings that the field may be, in lower case.
+    /// Possible values of the field: printable ASCII strings, in lower case.
     private(set) var strings: Set<[UInt8]> = []
-    /// Some value is a string that other strings may collate as equal to.
+    /// Whether some value is a string to which different strings may be equal in collation.
     private(set) var hasUnusualStrings = false
-    /// Some value is no string.
+    /// Whether some value is not a string.
     private(set) var hasOthers = false
-    /// An array may hold too: `$in` looks into it, or some value is one.
+    /// Whether an array can match, too: `$in` looks into it, or some value is an array.
     private(set) var holdsForArrays = false
 
     private init(field: [UInt8]) { self.field = field }
@@ -34,7 +33,7 @@ struct IndexKey {
         }
     }
 
-    /// All keys that a normalised selector gives. Any one of them is enough to find it.
+    /// All keys of a normalised selector. Any one of them is enough to find it.
     static func keys(of selector: Selector) -> [IndexKey] {
         switch selector {
         case .all(let selectors): return selectors.flatMap(keys)
@@ -58,7 +57,7 @@ struct IndexKey {
         }
     }
 
-    /// The words of `^word$`, `^(one|two)$` and `^(?:one|two)$`, with or without `(?i)`; nil for all other patterns.
+    /// The words of `^word$`, `^(one|two)$` and `^(?:one|two)$`, with or without `(?i)`; nil for other patterns.
     private static func anchoredWords(of pattern: String) -> [[UInt8]]? {
         var rest = Substring(pattern)
         if rest.hasPrefix("(?i)") { rest = rest.dropFirst(4) }

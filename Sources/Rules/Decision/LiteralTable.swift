@@ -1,6 +1,6 @@
-/// Byte strings and a number for each, found without an allocation.
+/// Maps byte strings to numbers; a lookup allocates nothing.
 ///
-/// Built once; open addressing over one flat array of bytes.
+/// Built once: open addressing over one flat array of bytes.
 struct LiteralTable: Sendable {
     private struct Entry: Sendable {
         let start: Int
@@ -15,8 +15,8 @@ struct LiteralTable: Sendable {
     private var slots: [Int32] = []
 
     /// - Parameters:
-    ///   - numbers: Keys and what they stand for.
-    ///   - foldsCase: Whether ASCII letters are looked up in either case. Keys are then in lower case.
+    ///   - numbers: The entries.
+    ///   - foldsCase: Whether lookups ignore the case of ASCII letters. The keys must then be in lower case.
     init(_ numbers: [[UInt8]: Int], foldsCase: Bool) {
         self.foldsCase = foldsCase
         var capacity = 4
@@ -32,7 +32,7 @@ struct LiteralTable: Sendable {
         }
     }
 
-    /// The number of `key`, or nil.
+    /// Nil if `key` is missing.
     func number(of key: Span<UInt8>) -> Int? {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: Self.hash(key, foldsCase: foldsCase)) & mask
@@ -56,7 +56,7 @@ struct LiteralTable: Sendable {
     private static func hash(_ key: Span<UInt8>, foldsCase: Bool) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for offset in key.indices { hash = (hash ^ UInt64(fold(key[offset], foldsCase))) &* 0x100_0000_01B3 }
-        // The low bits choose the slot: stir the high ones in.
+        // The low bits choose the slot: mix the high ones in.
         return hash ^ hash >> 32
     }
 

@@ -1,10 +1,10 @@
 internal import LosslessJSON
 
-/// What programs know as `$match`: the named groups of the regular expressions in a rule's `when`.
+/// The programs' `$match`: the named groups of the regular expressions in a rule's `when`.
 enum MatchedGroups {
-    /// A JSON object: for each named group of a pattern that matched, what it matched; null for a group that took no
-    /// part. Patterns below `$not`, `$elemMatch` and their like are not looked at; of groups with the same name the
-    /// last one counts.
+    /// A JSON object: the matched text for each named group of a pattern that matched; null for a group that took no
+    /// part. Patterns inside `$not`, `$elemMatch` and the like are ignored; of groups with the same name the last one
+    /// counts.
     static func json(of selector: Selector, in document: JSONValue, _ scratch: MatchScratch) -> [UInt8] {
         var groups: [(name: String, text: [UInt8]?)] = []
         collect(selector, document, scratch, &groups)

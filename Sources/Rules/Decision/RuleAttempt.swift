@@ -1,21 +1,22 @@
 internal import JQ
 internal import LosslessJSON
 
-/// One rule at work on one document: its condition, then its actions one by one. What it does shows only when all of it
-/// is done.
+/// One rule applied to one document: its condition, then its actions one by one. Its work takes effect only when all of
+/// it is done.
 struct RuleAttempt {
     enum Outcome {
         case goesOn, fires, doesNotFire
     }
 
-    /// Bytes that an action may make a document long. Gateways take 8 MB (CouchDB's default) to 20 MiB (Sync Gateway).
+    /// The largest document that an action may produce. Gateways accept 8 MB (CouchDB's default) to 20 MiB (Sync
+    /// Gateway).
     static let lengthLimit = 32 << 20
 
     let rule: Rule
     let index: Int
     private var trial: Draft
     private var isCleared: Bool
-    /// Actions that are done.
+    /// How many actions are done.
     private var done = 0
 
     /// - Precondition: The rule's selectors hold for the draft.
@@ -27,7 +28,7 @@ struct RuleAttempt {
         isCleared = rule.condition == nil
     }
 
-    /// The document as the actions so far have left it: what programs see.
+    /// The document after the actions so far: what programs see.
     var document: JSONText { trial.document }
 
     /// The programs whose outcomes the next step needs.
@@ -38,7 +39,7 @@ struct RuleAttempt {
 
     /// Takes the next step.
     ///
-    /// - Parameter outcomes: Of ``programs``.
+    /// - Parameter outcomes: Those of ``programs``.
     mutating func proceed(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
         guard isCleared else { return try clear(outcomes) }
         var outputs: [[JSONText]] = []
@@ -68,7 +69,7 @@ struct RuleAttempt {
         return done < rule.then.count ? .goesOn : .fires
     }
 
-    /// Takes the answer of the rule's `if:`.
+    /// Evaluates the rule's `if:`.
     private mutating func clear(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
         isCleared = true
         switch outcomes.first.map(ConditionOutcome.init) {
@@ -79,7 +80,7 @@ struct RuleAttempt {
         }
     }
 
-    /// The draft with what the rule did. What it wants of other documents replaces what it wanted of them before.
+    /// The draft with the rule's work. Its wishes for other documents replace earlier ones for the same documents.
     func draft(onto draft: Draft) -> Draft {
         var result = trial
         let wanted = trial.puts.map { put in

@@ -1,13 +1,13 @@
-/// A set of rule indexes that is emptied and filled for every document.
+/// A set of rule indexes that is reused for every document.
 struct RuleBits: Sendable {
     private var words: [UInt64]
 
-    /// Empty, for rules below `count`.
+    /// An empty set for indexes below `count`.
     init(count: Int) { words = [UInt64](repeating: 0, count: (count + 63) / 64) }
 
     mutating func insert(_ rule: Int32) { words[Int(rule) >> 6] |= 1 << (UInt64(rule) & 63) }
 
-    /// Takes over the rules of a set made for the same count.
+    /// Copies a set made for the same count.
     mutating func replace(with other: RuleBits) {
         for word in words.indices { words[word] = other.words[word] }
     }
@@ -16,7 +16,7 @@ struct RuleBits: Sendable {
         for word in words.indices { words[word] &= other.words[word] }
     }
 
-    /// The lowest rule that is at least `start`; nil if there is none.
+    /// The lowest index from `start` on; nil if there is none.
     func next(from start: Int) -> Int? {
         var word = start >> 6
         guard word < words.count else { return nil }

@@ -1,17 +1,17 @@
 internal import LosslessJSON
 
-/// Finds the few rules that may fire for a document, so that a thousand rules cost little more than one.
+/// Finds the few rules that may fire on a document, so that a thousand rules cost little more than one.
 ///
-/// What it finds is a superset: each rule found is still asked. A rule that it leaves out does not fire.
+/// It finds a superset: each rule found is then evaluated. A rule that is not found does not fire.
 struct RuleIndex: Sendable {
-    /// The rules that are found by one field.
+    /// The rules that are found through one field.
     private struct Field: Sendable {
-        /// From printable ASCII strings, case folded, to places in `rules`.
+        /// Maps printable ASCII strings, case folded, to indexes of `rules`.
         var literals = LiteralTable([:], foldsCase: true)
         var rules: [[Int32]] = []
-        /// For strings with escapes or beyond ASCII: what they are equal to is collation's business.
+        /// For strings with escapes or non-ASCII characters: only collation knows what they are equal to.
         var anyString: [Int32] = []
-        /// For every string, since their own values are beyond ASCII.
+        /// For every string, because their own values are not ASCII.
         var unusualStrings: [Int32] = []
         var others: [Int32] = []
         var arrays: [Int32] = []
@@ -19,7 +19,7 @@ struct RuleIndex: Sendable {
 
     private let names: LiteralTable
     private let fields: [Field]
-    /// Rules that no field decides about.
+    /// Rules that no field can exclude.
     private let always: RuleBits
     private let changes: RuleBits
     private let deletes: RuleBits
@@ -70,12 +70,12 @@ struct RuleIndex: Sendable {
         return field
     }
 
-    /// Of each rule's keys the one that the fewest other rules share; of equals the last, since people write what many
-    /// documents have in common (`type`) first.
+    /// Chooses for each rule the key that the fewest other rules share; in a tie the last one, since people write what
+    /// many documents have in common (`type`) first.
     private static func chosenKeys(_ keys: [[IndexKey]]) -> [IndexKey?] {
         struct Use: Hashable {
             let field: [UInt8]
-            /// Nil: what is no string.
+            /// Nil: any value that is not a string.
             let string: [UInt8]?
         }
         var uses: [Use: Int] = [:]
@@ -91,14 +91,14 @@ struct RuleIndex: Sendable {
         return keys.map { keys in keys.reversed().min { cost($0) < cost($1) } }
     }
 
-    /// The rules that may fire, into a set made by ``makeBits()``. Allocates nothing, unless a member's name has
+    /// Finds the rules that may fire, into a set made by ``makeBits()``. Allocates nothing, unless a member's name has
     /// escapes.
     func find(for document: JSONValue, isDeleted: Bool, into found: inout RuleBits) {
         found.replace(with: always)
         if !fields.isEmpty {
             document.forEachMember { name, isEscaped, value in
                 guard let field = number(of: name, isEscaped, before: value, in: document) else { return }
-                // Of duplicates every value is looked up: a superset again.
+                // If a member is duplicated, each value is looked up: still a superset.
                 find(in: fields[field], JSONValue(text: document.text, index: value), into: &found)
             }
         }
@@ -123,7 +123,7 @@ struct RuleIndex: Sendable {
             let (place, hasDelete) = value.withRawContent { content in
                 (field.literals.number(of: content), content.indices.contains { content[$0] == 0x7F })
             }
-            // DEL stands unescaped and collates as nothing.
+            // DEL needs no escape, and collation ignores it.
             if hasDelete { for rule in field.anyString { found.insert(rule) } }
             if let place { for rule in field.rules[place] { found.insert(rule) } }
             for rule in field.unusualStrings { found.insert(rule) }

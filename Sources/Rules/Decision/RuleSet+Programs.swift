@@ -2,11 +2,11 @@ internal import JQ
 internal import LosslessJSON
 
 extension RuleSet {
-    /// What has to be asked of jq for a rule that is at work on a document.
+    /// The jq calls that a rule needs for a document.
     ///
     /// - Parameters:
-    ///   - document: What the programs see.
-    ///   - matched: The document that the rule's selectors held for.
+    ///   - document: The input of the programs.
+    ///   - matched: The document for which the rule's selectors held.
     func calls(
         _ programs: [Int], of rule: Rule, document: JSONText, matched: JSONText, _ input: DecisionInput, now: Int,
         _ scratch: MatchScratch

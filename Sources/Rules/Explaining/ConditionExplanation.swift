@@ -1,18 +1,18 @@
 internal import LosslessJSON
 
-/// The program of a rule's `if`, and the values that it saw.
+/// The program of a rule's `if:`, and the values that it saw.
 package struct ConditionExplanation: Hashable, Sendable {
-    /// The program, cut and made safe to print.
+    /// The program's text, shortened and safe to print.
     package let program: String
-    /// `.edit is 3`: for each place of the document, and each variable, that the program certainly reads.
+    /// `.edit is 3`: one entry for each place of the document and each variable that the program certainly reads.
     package let values: [String]
 }
 
 extension ConditionExplanation {
-    /// Values that are shown.
+    /// The most values that are shown.
     private static let valueLimit = 8
 
-    /// - Parameter match: What the program knows as `$match`.
+    /// - Parameter match: The program's `$match`.
     init(_ program: String, _ input: DecisionInput, match: [UInt8], now: Int) {
         let reading = ProgramReading(program)
         var values = reading.paths.map { path in

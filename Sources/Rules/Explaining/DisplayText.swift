@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// Text of any origin, as people may see it: on one line, of limited length, and without characters that move the
-/// cursor or hide.
+/// Untrusted text made safe to display: on one line, of limited length, and without characters that move the cursor or
+/// are invisible.
 enum DisplayText {
-    /// Characters of a value that are shown.
+    /// The most characters of a value that are shown.
     static let limit = 60
 
-    /// A JSON value in its own text, cut behind `limit` characters. What was cut is closed all the same.
+    /// A JSON value as it is written, cut after `limit` characters; brackets and quotes that were cut off are closed.
     static func json(_ value: JSONValue, limit: Int = DisplayText.limit) -> String {
         let (text, isCut) = line(value.bytes, isJSON: true, limit: limit)
         guard isCut else { return text }
@@ -18,7 +18,7 @@ enum DisplayText {
         }
     }
 
-    /// Characters of a name, cut behind `limit`.
+    /// A name, cut after `limit` characters.
     static func plain(_ text: String, limit: Int = DisplayText.limit) -> String {
         let (text, isCut) = line(text.utf8, isJSON: false, limit: limit)
         return isCut ? text + "…" : text
@@ -27,15 +27,14 @@ enum DisplayText {
     private static func line(
         _ bytes: some Collection<UInt8>, isJSON: Bool, limit: Int
     ) -> (text: String, isCut: Bool) {
-        // A character has four bytes at most: what lies behind need not be decoded.
+        // A character has at most four bytes, so the rest need not be decoded.
         let (reach, overflow) = limit.multipliedReportingOverflow(by: 4)
         let characters = String(decoding: overflow ? bytes[...] : bytes.prefix(reach + 4), as: UTF8.self).unicodeScalars
         var text = ""
         var count = 0
         var isBehindBreak = false
         for character in characters {
-            // In JSON, line breaks stand only between values, never inside one: with what indents the next line they
-            // are one space.
+            // In JSON, line breaks occur only between values. A break and the following indentation become one space.
             let isBreak = isJSON && (character == "\n" || character == "\r" || character == "\t")
             if isBehindBreak, isBreak || character == " " { continue }
             isBehindBreak = isBreak

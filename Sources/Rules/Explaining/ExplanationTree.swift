@@ -1,13 +1,14 @@
 /// One line of an explanation.
 package struct ExplanationLine: Hashable, Sendable {
+    /// The whole line, mark included, safe to print.
     package let text: String
-    /// What the line's mark says, so that it can be coloured; nil if it has none.
+    /// The verdict of the line's mark, for colouring; nil if the line has none.
     package let verdict: SelectorExplanation.Verdict?
 }
 
-/// Draws explanations as trees, with their marks one below the other.
+/// Draws explanations as trees, with their marks in one column.
 struct ExplanationTree {
-    /// Marks of lines that are longer stand where the line ends.
+    /// Longer lines have their marks at their ends.
     private static let markColumnLimit = 64
 
     private struct Branch {
@@ -38,8 +39,8 @@ struct ExplanationTree {
     }
 
     /// - Parameters:
-    ///   - lead: What is drawn before the node.
-    ///   - below: What is drawn before its children.
+    ///   - lead: The prefix of the node's line.
+    ///   - below: The prefix of its children's lines.
     private mutating func add(_ node: SelectorExplanation, lead: String, below: String) {
         branches.append(Branch(text: lead + node.text, verdict: node.verdict, remark: Self.remark(node)))
         let lastIndex = node.children.count - (node.omittedCount > 0 ? 0 : 1)
@@ -88,11 +89,11 @@ extension SelectorExplanation.Verdict {
 }
 
 extension RuleExplanation {
-    /// The rule's name with what becomes of it, then the trees of its selectors, without colours.
+    /// The rule's name and outcome, then the trees of its selectors, without colours.
     package var lines: [ExplanationLine] {
         [ExplanationLine(text: "\(DisplayText.plain(name))   \(reason)", verdict: nil)] + ExplanationTree(self).lines
     }
 
-    /// The text of ``lines``.
+    /// The texts of ``lines``.
     package func rendered() -> [String] { lines.map(\.text) }
 }

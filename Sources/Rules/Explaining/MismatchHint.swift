@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// What may be wrong where a condition does not hold for a value that is there, as far as it costs little to find out.
+/// Finds a likely mistake when a condition does not hold for an existing value, as far as that is cheap.
 enum MismatchHint {
-    /// Bytes of texts that are compared once more.
+    /// The most bytes of a string that is compared again.
     private static let lengthLimit = 1_000
-    /// Values of a list that are compared once more.
+    /// The most values of a list that are compared again.
     private static let countLimit = 100
 
-    /// Nil if there is nothing to say, or only what everybody sees.
+    /// Nil if there is nothing to say, or only the obvious.
     static func of(_ condition: Condition, _ value: JSONValue, _ scratch: MatchScratch) -> String? {
         switch condition {
         case .compare(.equal, let literal): return difference(value, literal.value)
@@ -21,7 +21,7 @@ enum MismatchHint {
         }
     }
 
-    /// What kind of value the condition looks at, if this is another.
+    /// The kind of value that the condition needs, if this is another kind.
     static func of(_ condition: Condition, _ value: JSONValue) -> String? {
         let name = condition.operatorName
         switch condition {
@@ -63,14 +63,14 @@ enum MismatchHint {
         return "would match without the white space around it"
     }
 
-    /// Nil for what is no text, or a long one.
+    /// Nil if it is not a string, or a long one.
     private static func shortText(_ value: JSONValue) -> String? {
         value.range.count <= lengthLimit ? value.string : nil
     }
 
     // MARK: - Types
 
-    /// One of the two is a text that spells out a number or a boolean.
+    /// One of the two is a string that spells out a number or a boolean.
     private static func otherType(_ value: JSONValue, _ literal: JSONValue) -> String? {
         let isMixedUp = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
         return isMixedUp ? "the document has \(description(value)), the rule \(description(literal))" : nil

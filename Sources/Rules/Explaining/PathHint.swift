@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// What may be wrong where a field is not there.
+/// Finds a likely mistake when a field is missing.
 enum PathHint {
-    /// Members whose names are looked through.
+    /// The most members whose names are compared.
     private static let countLimit = 200
-    /// Bytes of a name that may be a slip of the finger.
+    /// The most bytes of a name that may be mistyped.
     private static let lengthLimit = 64
 
-    /// For a path that ends where an object has no such member.
+    /// For a path that ends at an object without such a member.
     static func missing(_ path: FieldPath, for condition: Condition, in document: JSONValue) -> String? {
         let (stepCount, object) = reach(path, in: document)
         let way = path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }
@@ -20,7 +20,7 @@ enum PathHint {
         }
     }
 
-    /// For a path that steps into what has no members, or out of a list.
+    /// For a path that leads into a value without members, or outside a list.
     static func noSuchPlace(_ path: FieldPath, in document: JSONValue) -> String {
         let (stepCount, value) = reach(path, in: document)
         let way = DisplayText.plain(
@@ -32,7 +32,7 @@ enum PathHint {
         }
     }
 
-    /// How many steps of the path are there, and the value that they lead to.
+    /// How many steps of the path exist, and the value that they lead to.
     private static func reach(_ path: FieldPath, in document: JSONValue) -> (stepCount: Int, value: JSONValue) {
         var value = document
         for (count, step) in path.steps.enumerated() {
@@ -43,7 +43,7 @@ enum PathHint {
         return (path.steps.count, value)
     }
 
-    /// The name of a member that the first of the steps may mean, or all of them together.
+    /// A similar name of a member, for the first of the steps or for all of them joined.
     private static func alike(_ steps: [FieldPath.Step], in object: JSONValue) -> String? {
         let wanted = String(decoding: steps[0].name, as: UTF8.self)
         let names = object.members.prefix(countLimit).compactMap { member in
@@ -54,7 +54,7 @@ enum PathHint {
         let folded = wanted.trimmed.lowercased()
         if let name = names.first(where: { $0.trimmed.lowercased() == folded }) { return name }
         guard folded.count > 2 else { return nil }
-        // Names that begin differently are different names: createdAt, updatedAt.
+        // Names with different first letters are different names: createdAt, updatedAt.
         return NearestName.of(wanted, among: names.filter { $0.lowercased().first == folded.first })
     }
 

@@ -1,8 +1,8 @@
 internal import LosslessJSON
 
-/// Why a rule fires for a document or does not.
+/// Why a rule fires or does not fire for a document.
 package struct RuleExplanation: Sendable {
-    /// What the rule's `if:` says.
+    /// The result of the rule's `if:`.
     package enum Condition: Hashable, Sendable {
         /// The rule has none.
         case none
@@ -13,37 +13,41 @@ package struct RuleExplanation: Sendable {
         case failed(String)
     }
 
+    /// Whether the rule fires.
     package enum Outcome: Hashable, Sendable {
         case fires
         case doesNotFire
-        /// Neither: the rule fails.
+        /// Neither, because the rule fails.
         case undecided
     }
 
-    /// What came of the rule's actions.
+    /// The result of the rule's actions.
     package enum Consequence: Hashable, Sendable {
-        /// They were not tried, or did what they do.
+        /// They were not tried, or they succeeded.
         case none
         /// A `test` of a patch failed.
         case testFailed
         case failed(String)
     }
 
+    /// The rule's name, as the file has it.
     package let name: String
+    /// Explained in full, even if an early clause decides.
     package let when: SelectorExplanation
     /// Nil if the rule has none.
     package let unless: SelectorExplanation?
-    /// To be set by whoever can ask jq. ``Condition/notAsked`` at first, if the rule has an `if:`.
+    /// To be set by a caller that can run jq. At first ``Condition/notAsked`` if the rule has an `if:`.
     package var condition: Condition
+    /// To be set by a caller that has run the actions.
     package var consequence = Consequence.none
-    /// The rule's `if` and the values that it saw; nil if it was not asked.
+    /// The rule's `if:` and the values that it saw; nil if it was not evaluated.
     package var seen: ConditionExplanation?
-    /// What the other rules make of it, where that is another outcome than the rule has alone.
+    /// How the outcome differs when all rules run together; nil if it does not.
     package var company: String?
     /// Whether the decision goes on without the rule if it fails.
     private let isSkippedOnError: Bool
     private let kind: RuleFileKind
-    /// Why the selectors did not even have to be asked.
+    /// Why the rule does not fire before its selectors are evaluated: it is not for such changes.
     private let exclusion: String?
 
     init(_ rule: Rule, _ document: JSONValue, isDeleted: Bool, _ explainer: inout SelectorExplainer) {
@@ -69,7 +73,7 @@ package struct RuleExplanation: Sendable {
         return document.kind == .object ? nil : "the document is not an object"
     }
 
-    /// What decides before the `if:` is asked; nil if it has to be.
+    /// The outcome if it does not depend on the `if:`; else nil.
     private var earlyOutcome: (outcome: Outcome, reason: String)? {
         if let exclusion { return (.doesNotFire, "does not fire: \(exclusion)") }
         switch when.verdict {
@@ -97,12 +101,13 @@ package struct RuleExplanation: Sendable {
         }
     }
 
-    /// Whether all but the `if:` let the rule fire.
+    /// Whether only the `if:` may still keep the rule from firing.
     package var selectorsHold: Bool { earlyOutcome == nil }
 
+    /// From the selectors, ``condition`` and ``consequence``, for the rule alone.
     package var outcome: Outcome { decision.outcome }
 
-    /// In one line.
+    /// The outcome and its reason, on one line.
     package var reason: String { company.map { "\(decision.reason); \($0)" } ?? decision.reason }
 
     private var decision: (outcome: Outcome, reason: String) {

@@ -2,15 +2,15 @@ internal import JQ
 package import LosslessJSON
 
 extension RuleSet {
-    /// For each rule, in their order, why it fires for a document, or does not; and what they do together.
+    /// For each rule, in order, why it fires or does not fire for a document; and what all rules do together.
     ///
-    /// Each rule is asked about the document itself. Where the decision of all rules has another outcome for it, since
-    /// other rules change the document or fail, it says so.
+    /// Each rule is evaluated on the document itself. If running all rules changes its outcome, because others change
+    /// the document or fail, the explanation says so.
     ///
     /// - Parameters:
-    ///   - now: What programs know as `$now`, in seconds since 1970.
-    ///   - names: The rules to explain; nil for all. All rules decide, whichever are explained.
-    /// - Returns: For each rule; and what all rules together make of the document, in one line, as `run` and `fix` would.
+    ///   - now: The programs' `$now`, in seconds since 1970.
+    ///   - names: The rules to explain; nil for all. All rules decide in any case.
+    /// - Returns: An explanation for each rule, and on one line what `run` and `fix` would do with the document.
     package func explain(
         _ input: DecisionInput, now: Int, only names: [String]? = nil
     ) async -> (rules: [RuleExplanation], verdict: String) {
@@ -102,18 +102,18 @@ extension RuleSet {
         return ConditionExplanation(program, input, match: match, now: now)
     }
 
-    /// What comes of a rule whose conditions hold, when it is let loose on the document alone.
+    /// The result of a rule's actions if it runs alone on the document.
     private func consequence(
         of rule: Rule, _ input: DecisionInput, now: Int
     ) async -> RuleExplanation.Consequence {
         let decision = await RuleSet(rule, of: self).makeDecider().decide(on: [input], now: now).first
-        // That a mapping gives no whole document yet is no fault of one of its rules.
+        // A mapping that gives no valid document is not a fault of one of its rules.
         if let skip = decision?.skipped.first { return .failed(skip.reason) }
         if let fault = decision?.fault, kind == .rules || fault.rule != nil { return .failed(fault.reason) }
         return decision?.fired.isEmpty == false ? .none : .testFailed
     }
 
-    /// The same without asking any program: ``RuleExplanation/condition`` stays open.
+    /// The same without running programs: ``RuleExplanation/condition`` is left open.
     ///
     /// - Parameter isDeleted: Whether the document is a tombstone.
     package func explain(_ document: JSONText, isDeleted: Bool = false) -> [RuleExplanation] {

@@ -1,18 +1,18 @@
 internal import LosslessJSON
 
-/// Evaluates every clause of a selector, also those that matching would not come to, and says the same as matching.
+/// Evaluates every clause of a selector, including those that matching would skip, with the same result as matching.
 struct SelectorExplainer {
-    /// Elements of a list that are shown, beside the one that decides.
+    /// The most elements of a list that are shown, besides the one that decides.
     private static let elementLimit = 10
 
     private let scratch: MatchScratch
     private let print = SelectorText()
-    /// Elements that may still be shown, at all levels together.
+    /// How many more elements may be shown, at all levels together.
     private var remaining = 1_000
 
     init(_ scratch: MatchScratch) { self.scratch = scratch }
 
-    /// The whole selector below a name: `when`, `unless`.
+    /// Explains a whole selector under a name: `when`, `unless`.
     mutating func explain(_ selector: Selector, named name: String, of document: JSONValue) -> SelectorExplanation {
         if case .all(let selectors) = selector {
             return conjunction(selectors.isEmpty ? name + ": {}" : name, selectors, document, .collation)
@@ -27,7 +27,7 @@ struct SelectorExplainer {
         switch selector {
         case .all(let selectors): conjunction("$and", selectors, value, order)
         case .any(let selectors):
-            // Of none: true, as it is for $and.
+            // An empty `$or` is true, like an empty `$and`.
             selectors.isEmpty
                 ? conjunction("$or: []", [], value, order)
                 : SelectorExplanation("$or", each(selectors, value, order), decisive: .holds, gives: .holds)
@@ -99,7 +99,7 @@ extension SelectorExplainer {
         var hint: String?
     }
 
-    /// Nil if the condition is not one on elements or keys.
+    /// Nil if the condition is not about elements or keys.
     private mutating func elements(_ condition: Condition, _ value: JSONValue, _ order: ValueOrder) -> Elements? {
         switch condition {
         case .not(let condition):
@@ -122,7 +122,7 @@ extension SelectorExplainer {
         }
     }
 
-    /// Looks at elements until one is decisive; the first ones are explained all the same.
+    /// Evaluates elements until one is decisive; the first ones are always explained.
     private mutating func elements(
         _ values: some Sequence<JSONValue>, _ selector: Selector, _ order: ValueOrder, label: String? = nil,
         decisive: SelectorExplanation.Verdict, hint: String?

@@ -1,9 +1,10 @@
-/// Why a selector holds for a document or does not: a tree of its clauses, each with what it found.
+/// Why a selector holds or does not hold for a document: a tree of its clauses, each with what it found.
 package struct SelectorExplanation: Sendable {
+    /// The result of a clause.
     package enum Verdict: Hashable, Sendable {
         case holds
         case fails
-        /// Matching was given up, so that the whole rule is undecided.
+        /// Matching failed, so the whole rule is undecided.
         case noAnswer(reason: String)
 
         var opposite: Verdict {
@@ -15,32 +16,33 @@ package struct SelectorExplanation: Sendable {
         }
     }
 
-    /// What a clause looked at.
+    /// The value that a clause looked at.
     package enum Finding: Hashable, Sendable {
-        /// JSON, cut and made safe to print.
+        /// JSON, shortened and safe to print.
         case found(String)
-        /// An object on the way has no such member.
+        /// An object on the path has no such member.
         case missing
-        /// The path leads into what has no members, or out of a list. No condition holds there, not even
-        /// `$exists: false`.
+        /// The path leads into a value without members, or outside a list. No condition holds there, not even `$exists:
+        /// false`.
         case noSuchPlace
     }
 
-    /// The clause as Mango, or the operator that combines the ``children``, or which element they are about.
+    /// The clause as Mango, the operator that combines the ``children``, or the element that they are about.
     package internal(set) var text: String
+    /// The same as in matching.
     package let verdict: Verdict
-    /// Nil where the ``children`` say it.
+    /// Nil if the ``children`` show it.
     package private(set) var finding: Finding?
-    /// What the author of the rule may have overlooked.
+    /// A likely mistake of the rule's author; nil if none is apparent.
     package private(set) var hint: String?
-    /// Clauses, or the elements that were looked at.
+    /// The combined clauses, or the elements that were evaluated.
     package private(set) var children: [SelectorExplanation] = []
-    /// Elements that are not among the ``children``.
+    /// The number of elements that are not among the ``children``.
     package private(set) var omittedCount = 0
 }
 
 extension SelectorExplanation {
-    /// A clause about a value, its elements perhaps among the children.
+    /// A clause about a value, possibly with elements as children.
     init(
         _ text: String, _ verdict: Verdict, _ finding: Finding, hint: String? = nil,
         elements: [SelectorExplanation] = [], omittedCount: Int = 0
@@ -56,9 +58,9 @@ extension SelectorExplanation {
     /// A combination of clauses.
     ///
     /// - Parameters:
-    ///   - decisive: The verdict of a child that ends the matter for all; the first one that has it, or has no answer,
-    ///     decides, as it does when matching stops there.
-    ///   - verdict: What the combination is then. Its opposite otherwise.
+    ///   - decisive: A child with this verdict decides for all. The first child that has it, or has no answer, decides,
+    ///     as in matching.
+    ///   - verdict: The result in that case; otherwise its opposite.
     init(_ text: String, _ children: [SelectorExplanation], decisive: Verdict, gives verdict: Verdict) {
         self.text = text
         self.children = children

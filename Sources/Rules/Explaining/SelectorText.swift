@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// Prints selectors back as Mango, normalised as they are, in YAML's flow style: `type: { $eq: "task" }`.
+/// Prints normalised selectors as Mango, in YAML's flow style: `type: { $eq: "task" }`.
 struct SelectorText {
-    /// Characters that a literal may have before it is cut. What was cut can't be read back.
+    /// The most characters of a literal; longer ones are cut and can't be read back.
     var literalLimit = DisplayText.limit
 
-    /// One clause, without braces around it.
+    /// One clause, without surrounding braces.
     func clause(_ selector: Selector) -> String {
         switch selector {
         case .all(let selectors): "$and: \(list(selectors))"
@@ -17,7 +17,7 @@ struct SelectorText {
         }
     }
 
-    /// One condition, without braces around it: `$gt: 5`.
+    /// One condition, without surrounding braces: `$gt: 5`.
     func condition(_ condition: Condition) -> String {
         switch condition {
         case .compare(let comparison, let literal): "\(comparison.operatorName): \(self.literal(literal))"
@@ -39,7 +39,7 @@ struct SelectorText {
 
     func literal(_ literal: Literal) -> String { DisplayText.json(literal.value, limit: literalLimit) }
 
-    /// A field name as selectors spell it, in quotes where YAML needs them.
+    /// A field name as in selectors, in quotes if YAML needs them.
     func name(_ path: FieldPath) -> String {
         let name = path.spelling
         return name.unicodeScalars.allSatisfy(Self.isPlain) && name.first != "-" ? name : quoted(name, limit: .max)
@@ -65,7 +65,7 @@ struct SelectorText {
 
     private func list(_ selectors: [Selector]) -> String { "[\(selectors.map(object).joined(separator: ", "))]" }
 
-    /// With braces. Several clauses stand side by side where their names differ, and below `$and` where they do not.
+    /// With braces. Several clauses are members if their names differ, otherwise elements of `$and`.
     private func object(_ selector: Selector) -> String {
         if case .all(let selectors) = selector, let names = Self.distinctNames(selectors), !names.isEmpty {
             return "{ \(selectors.map(clause).joined(separator: ", ")) }"
@@ -90,7 +90,7 @@ struct SelectorText {
 }
 
 extension FieldPath {
-    /// The path as a selector spells it: `taskList.owner`, `weird\.key`, `\$price`.
+    /// The path as in selectors: `taskList.owner`, `weird\.key`, `\$price`.
     var spelling: String {
         let names = steps.map { step in
             var name: [UInt8] = []
@@ -106,7 +106,7 @@ extension FieldPath {
 }
 
 extension Condition {
-    /// The operator that the condition begins with.
+    /// The outermost operator of the condition.
     var operatorName: String {
         switch self {
         case .compare(let comparison, _): comparison.operatorName

@@ -1,15 +1,15 @@
 internal import LosslessJSON
 
-/// A selector beside the rules: documents that it does not match are left alone, as they came.
+/// A selector besides the rules (`--selector`): documents that it does not match are left unchanged.
 package struct DocumentFilter: Sendable {
     let selector: Selector
-    /// For ``RuleSet/hash``.
+    /// Part of ``RuleSet/hash``.
     let canonical: [UInt8]
 
     /// - Parameters:
     ///   - text: A Mango selector as JSON.
-    ///   - name: Where it comes from, for faults.
-    /// - Throws: ``RuleFilesError``.
+    ///   - name: Its origin, for faults.
+    /// - Throws: ``RuleFilesError`` if it is not a valid selector.
     package init(_ text: String, name: String) throws(RuleFilesError) {
         let faults = SourceFaults(path: name)
         let node = JSONSource.read(Array(text.utf8), faults: faults)

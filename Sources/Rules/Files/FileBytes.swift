@@ -7,10 +7,10 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
     case notAFile(String)
     case tooLarge(String, limit: Int)
     case unreadable(String, reason: String)
-    /// A folder that should hold rule files.
+    /// A folder without rule files.
     case noRuleFiles(String)
     case notAFolder(String)
-    /// A name from a document that leads out of the folder it should lie in.
+    /// A name from a document that leads out of its folder.
     case outside(String, folder: String)
 
     var description: String { "'\(path)' \(message)" }
@@ -39,16 +39,16 @@ enum FileFault: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Tells whether a file may have changed since it was read.
+/// Shows whether a file may have changed since it was read.
 struct FileVersion: Equatable {
     let isFolder: Bool
     let size: Int
-    /// When it was changed last.
+    /// The time of the last modification.
     let seconds: Int
     let nanoseconds: Int
 }
 
-/// Whole files, read into memory.
+/// Reads whole files into memory.
 enum FileBytes {
     enum Kind {
         case file
@@ -66,7 +66,7 @@ enum FileBytes {
         }
     }
 
-    /// - Parameter limit: Bytes that the file may have.
+    /// - Parameter limit: The most bytes that the file may have.
     static func read(_ path: String, limit: Int) throws(FileFault) -> [UInt8] {
         switch try kind(of: path) {
         case .file: break
@@ -104,7 +104,7 @@ enum FileBytes {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The path without links and dots.
+    /// The path without links, `.` and `..`.
     static func realPath(_ path: String) throws(FileFault) -> String {
         guard let real = realpath(path, nil) else { throw fault(errno, path) }
         defer { free(real) }

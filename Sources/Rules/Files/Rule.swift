@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// One rule: when it fires, and what it does then.
+/// One rule: when it fires, and what it does.
 final class Rule: Sendable {
     struct Changes: OptionSet, Sendable {
         let rawValue: UInt8
@@ -11,11 +11,11 @@ final class Rule: Sendable {
         static let delete = Changes(rawValue: 2)
     }
 
-    /// What becomes of a decision in which the rule fails.
+    /// What happens to a decision if the rule fails.
     enum ErrorPolicy: String, Sendable {
-        /// There is none: the document is a dead letter.
+        /// The document is dead-lettered.
         case setAside = "set-aside"
-        /// It is made without the rule.
+        /// The decision is made without the rule.
         case skip
     }
 
@@ -24,17 +24,17 @@ final class Rule: Sendable {
     let on: Changes
     let when: Selector
     let unless: Selector?
-    /// The jq program that must give true as well, by its index in the ``ProgramList``.
+    /// The jq program of `if:`, as an index in the ``ProgramList``; nil: none.
     let condition: Int?
     let then: [Action]
     let onError: ErrorPolicy
-    /// Warnings of `rules check` that the rule's author has accepted.
+    /// Warnings of `rules check` that the author has accepted.
     let allow: [AllowedWarning]
-    /// The rule as the file has it.
+    /// The rule as it is in the file.
     let source: SourceNode
-    /// The file, as people know it.
+    /// The path of the file as it was given.
     let path: String
-    /// All that the rule's decisions depend on, whatever the file's format, comments and key order.
+    /// All that the rule's decisions depend on, independent of the file's format, comments and key order.
     let canonical: [UInt8]
 
     private init(
@@ -55,10 +55,10 @@ final class Rule: Sendable {
         canonical = Self.canonical(source, on, then, onError)
     }
 
-    /// Where the rule begins in its file.
+    /// The start of the rule in its file.
     var position: SourcePosition { source.position }
 
-    /// Whether `when` holds and `unless` does not. ``condition`` has still to be asked.
+    /// Whether `when` holds and `unless` does not. ``condition`` must still be evaluated.
     func fires(on document: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
         guard document.kind == .object, try when.matches(document, scratch) else { return false }
         guard let unless else { return true }
@@ -127,7 +127,7 @@ extension Rule {
         return .setAside
     }
 
-    /// `if: PROGRAM`, or `if: { jq: PROGRAM }` as everywhere else.
+    /// Reads `if: PROGRAM` or, as for other values, `if: { jq: PROGRAM }`.
     private static func condition(_ node: SourceNode, _ reading: RuleReading) -> Int? {
         if case .object(let members) = node.content, node.isComputed { return reading.program(members[0].value) }
         return reading.program(node)
@@ -176,7 +176,7 @@ extension Rule {
 }
 
 extension SourceNode {
-    /// The value of a member; nil if this is no object or has none of this name.
+    /// The value of a member; nil if this is not an object or has no such member.
     func member(_ name: String) -> SourceNode? {
         guard case .object(let members) = content else { return nil }
         return members.first { $0.name == name }?.value

@@ -1,29 +1,29 @@
 internal import LosslessJSON
 
-/// The rules of one file and their tests, as far as they could be read.
+/// The rules and tests of one file, as far as they could be read.
 struct RuleFile {
-    /// `$schema` is for editors: JSON files have no comments to name it in.
+    /// `$schema` is for editors: JSON has no comments that could name it.
     private static let keys = ["version", "kind", "slurp", "otherwise", "rules", "tests", "$schema"]
     private static let version = "1"
-    /// Bytes that a rule file may have.
+    /// The most bytes of a rule file.
     static let lengthLimit = JSONLimits.files.length
 
     let path: String
     private(set) var kind = RuleFileKind.rules
-    /// Where the file says so, or could.
+    /// The place of `kind`, or where it would be.
     private(set) var kindPosition = SourcePosition.start
-    /// What a mapping's programs know as `$NAME`: the documents of other files.
+    /// The names under which a mapping's programs get the documents of other files, as `$NAME`.
     private(set) var slurps: [SlurpName] = []
-    /// What a mapping says of documents that no rule is for, and where; nil if it says nothing.
+    /// What a mapping does with documents on which no rule fires, and the place of that; nil if it does not say.
     private(set) var otherwise: (value: UnmatchedDocuments, position: SourcePosition)?
     private(set) var rules: [Rule] = []
     private(set) var tests: [RuleTest] = []
     private(set) var faults: [RuleFileFault] = []
 
     /// - Parameters:
-    ///   - path: As people know the file; faults begin with it. `.json` is read as JSON, everything else as YAML.
-    ///   - bytes: The file's content.
-    ///   - shared: What the files of one rule set have in common. Its programs are still to be compiled.
+    ///   - path: As it was given; faults begin with it. `.json` is read as JSON, everything else as YAML.
+    ///   - bytes: The content of the file.
+    ///   - shared: Shared by the files of a rule set. Its programs are compiled later.
     init(path: String, bytes: [UInt8], shared: RuleReading.Shared = RuleReading.Shared()) {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)
@@ -47,7 +47,7 @@ struct RuleFile {
         return YAMLSource.read(text, faults: faults)
     }
 
-    /// The line is that of the first byte which is not UTF-8.
+    /// The line of the first byte that is not UTF-8.
     private static func invalidUTF8(in bytes: [UInt8]) -> SourcePosition {
         var line = 1
         for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

@@ -1,13 +1,13 @@
-/// What the rules of a file are for.
+/// The purpose of the rules in a file.
 package enum RuleFileKind: String, Sendable {
-    /// Documents of a database, as they change.
+    /// For documents of a database, as they change.
     case rules
-    /// Documents on their way into a database: `kind: mapping`.
+    /// For documents to be imported: `kind: mapping`.
     case mapping
 }
 
 extension RuleFileKind {
-    /// What is wrong with a file of this kind where another is wanted.
+    /// The message for a file of this kind if another is wanted.
     var refusal: String {
         switch self {
         case .rules: "these are rules for changes, not a mapping; a file for --map says 'kind: mapping'"
@@ -16,10 +16,10 @@ extension RuleFileKind {
         }
     }
 
-    /// What becomes of a document for which a rule fails: "the document …".
+    /// What happens to a document on which a rule fails: "the document …".
     var failure: String { self == .mapping ? "is rejected" : "becomes a dead letter" }
 
-    /// Whether a rule may write the member of the document: those that begin with `_` are the gateway's, but a document
-    /// on its way into a database is still nobody's.
+    /// Whether a rule may write this member. Members that begin with `_` belong to the gateway, but a document to be
+    /// imported is not the gateway's yet.
     func mayWrite(_ member: String) -> Bool { self == .mapping || !member.begins(with: "_") }
 }

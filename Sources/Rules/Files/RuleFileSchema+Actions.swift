@@ -1,5 +1,5 @@
 extension RuleFileSchema {
-    /// What rules do.
+    /// The schema of actions.
     static let actions = #"""
             "action": {
               "title": "Action",
@@ -213,7 +213,8 @@ extension RuleFileSchema {
             }
         """#
 
-    /// Values that may be computed. A template is any value, so ``Template``'s holes are all that is checked in it.
+    /// The schema of values that may be computed. A template can be any value, so only the computed parts of a
+    /// ``Template`` are checked.
     static let values = #"""
             "program": {
               "title": "jq program",

@@ -1,6 +1,6 @@
 extension RuleFileSchema {
-    /// What only files for changes may have, and what only mappings may. Laid over the rest: what is said twice is
-    /// checked twice.
+    /// What only rule files or only mappings may have, in addition to the common schema. Keys in both are checked
+    /// twice.
     static let kinds = #"""
             "changesFile": {
               "properties": {

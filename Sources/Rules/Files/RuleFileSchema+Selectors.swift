@@ -1,6 +1,6 @@
 extension RuleFileSchema {
-    /// When rules fire. Selectors begin with names of fields or with `$and` and its like; what is asked of a field may
-    /// be a value, operators, or fields below it.
+    /// The schema of selectors. They begin with field names or with `$and` and the like; a field may have a value,
+    /// operators, or subfields.
     static let selectors = #"""
             "selector": {
               "title": "Selector",

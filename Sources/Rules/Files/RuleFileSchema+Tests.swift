@@ -1,5 +1,5 @@
 extension RuleFileSchema {
-    /// The tests of a rule file.
+    /// The schema of tests.
     static let tests = #"""
             "test": {
               "title": "Test",

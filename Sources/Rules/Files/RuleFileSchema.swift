@@ -1,11 +1,12 @@
-/// The JSON Schema of rule files, for editors: they complete, explain and check with it what ``RuleFile`` reads.
+/// The JSON Schema of rule files, with which editors complete, explain and check what ``RuleFile`` reads.
 ///
-/// Where reading looks at more than the form (that names are unique, files are there, programs compile), the schema is
-/// silent. `assets/rule-file.schema.json` is this text with a line break behind it.
+/// It covers only the form, not that names are unique, files exist and programs compile. `assets/rule-file.schema.json`
+/// is this text with a final line break.
 ///
-/// - Note: Source: JSON Schema draft-07, which yaml-language-server knows best. Texts beside `$ref` and
-///   `defaultSnippets` are for it alone.
+/// - Note: Source: JSON Schema draft-07, which yaml-language-server supports best. Only that server reads descriptions
+///   beside `$ref` and `defaultSnippets`.
 package enum RuleFileSchema {
+    /// The schema as JSON, without a final line break.
     package static let text =
         beginning
         + [rule, selectors, actions, values, tests, kinds].joined(separator: ",\n")

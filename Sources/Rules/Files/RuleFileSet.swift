@@ -1,18 +1,18 @@
 package import JQ
 
-/// Rule files that were read together and found valid: what rule sets are made of, and what is checked and tested.
+/// Rule files that were read together and are valid: the source of rule sets, checks and tests.
 package struct RuleFileSet: Sendable {
     let files: [RuleFile]
     let programs: [String]
-    /// What the rules attach.
+    /// The files that the rules attach.
     package let attached: AttachedPaths
 
-    /// Reads rule files, and what they attach, from disk. All or nothing. Blocks.
+    /// Reads rule files and the files that they attach from disk. All or nothing. Blocks.
     ///
     /// - Parameters:
-    ///   - paths: Files, and folders whose `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    ///   - kind: What the files must be for; nil: any.
-    /// - Throws: ``RuleFilesError`` with everything that is wrong in any of the files.
+    ///   - paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    ///   - kind: The required kind; nil: any.
+    /// - Throws: ``RuleFilesError`` with all faults of all files.
     package static func load(
         paths: [String], kind: RuleFileKind? = .rules
     ) throws(RuleFilesError) -> RuleFileSet {
@@ -20,7 +20,7 @@ package struct RuleFileSet: Sendable {
         var errorKind = RuleFilesError.Kind.missing
         var files: [RuleFile] = []
         let shared = RuleReading.Shared()
-        // A file may be named twice: by itself, and by its folder.
+        // A file may be given twice: by itself and by its folder.
         var seen: Set<ExactString> = []
         for path in paths {
             do throws(FileFault) {
@@ -45,14 +45,14 @@ package struct RuleFileSet: Sendable {
         return RuleFileSet(files: files, programs: shared.programs.texts, attached: shared.attachments.paths)
     }
 
-    /// The rules of all files as one set.
+    /// Makes one set of the rules of all files.
     ///
     /// - Parameters:
-    ///   - names: Only these rules; nil for all.
+    ///   - names: Only these rules; nil: all.
     ///   - filter: Only for documents that it matches.
-    ///   - slurps: What the programs of mappings know as `$NAME`: a JSON list for each name.
-    /// - Throws: ``RuleFilesError`` if there is no rule of one of the names, if a name of `slurps` is missing or
-    ///   unknown, or if only some of the files are mappings.
+    ///   - slurps: For mappings: a JSON list for each `$NAME`.
+    /// - Throws: ``RuleFilesError`` if a rule of `names` does not exist, a name of `slurps` is missing or unknown, or
+    ///   only some of the files are mappings.
     package func ruleSet(
         only names: [String]? = nil, filter: DocumentFilter? = nil, slurps: [String: [UInt8]] = [:],
         jq settings: JQPool.Settings = JQPool.Settings()
@@ -73,7 +73,9 @@ package struct RuleFileSet: Sendable {
         return make(rules.filter { names.contains($0.name) })
     }
 
-    /// - Throws: ``RuleFilesError`` if there is no rule of one of the names.
+    /// Checks that rules of these names exist.
+    ///
+    /// - Throws: ``RuleFilesError`` if one does not.
     package func require(_ names: [String]?) throws(RuleFilesError) {
         let known = files.flatMap(\.rules).map(\.name)
         let unknown = (names ?? []).filter { !known.contains($0) }
@@ -88,15 +90,18 @@ package struct RuleFileSet: Sendable {
         }
     }
 
+    /// Files that were read, each once.
     package var fileCount: Int { files.count }
+    /// Tests in all files.
     package var testCount: Int { files.reduce(0) { $0 + $1.tests.count } }
+    /// Rules in all files.
     package var ruleCount: Int { files.reduce(0) { $0 + $1.rules.count } }
 
-    /// File by file, as they were read, and by their places in it.
+    /// Sorts faults by file, in reading order, and by position.
     private static func inOrder(_ faults: [RuleFileFault], _ files: [String]) -> [RuleFileFault] {
         let places = Dictionary(zip(files, files.indices)) { first, _ in first }
         func key(_ fault: RuleFileFault) -> (Int, Int, Int) {
-            // What could not be read stands at the end.
+            // Files that could not be read come last.
             (places[fault.path] ?? files.count, fault.position?.line ?? 0, fault.position?.column ?? 0)
         }
         return faults.sorted { key($0) < key($1) }
@@ -121,7 +126,7 @@ package struct RuleFileSet: Sendable {
 }
 
 extension RuleFile {
-    /// That the file is of another kind than is wanted.
+    /// A fault if the file is not of the wanted kind.
     fileprivate func faults(unless wanted: RuleFileKind?) -> [RuleFileFault] {
         guard let wanted, wanted != kind else { return [] }
         return [RuleFileFault(path: path, position: kindPosition, message: kind.refusal)]
@@ -129,7 +134,7 @@ extension RuleFile {
 }
 
 extension FileFault {
-    /// The file is not there, or not for us: exit code 66 where it was named on the command line.
+    /// The file is missing or not readable: exit code 66 if it was given on the command line.
     fileprivate var isMissing: Bool {
         switch self {
         case .missing, .unreadable, .noRuleFiles: true

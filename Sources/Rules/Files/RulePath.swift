@@ -1,12 +1,12 @@
-/// Paths as rule files write them: no variables, no `~`, nothing that a shell would do.
+/// Paths in rule files: without variables, `~` or anything else that a shell would expand.
 enum RulePath {
-    /// `path` as seen from `folder`; itself if it is absolute or there is no folder.
+    /// `path` relative to `folder`; unchanged if it is absolute or there is no folder.
     static func join(_ folder: String?, _ path: String) -> String {
         guard let folder, !folder.isEmpty, !path.hasPrefix("/") else { return path }
         return folder.hasSuffix("/") ? folder + path : folder + "/" + path
     }
 
-    /// The folder that a file lies in; nil if its path names none.
+    /// The folder part of a path; nil if there is none.
     static func folder(of path: String) -> String? {
         guard let slash = path.lastIndex(of: "/") else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -14,7 +14,7 @@ enum RulePath {
 
     private static let endings = [".yaml", ".yml", ".json"]
 
-    /// What `path` names: itself, or the rule files of a folder, sorted by name.
+    /// The file at `path`, or the rule files of that folder, sorted by name.
     ///
     /// - Throws: ``FileFault/noRuleFiles(_:)`` for a folder without rule files.
     static func files(at path: String) throws(FileFault) -> [String] {

@@ -1,21 +1,21 @@
-/// What reading one rule file needs beside its text, and what it leaves behind.
+/// The context and results of reading one rule file.
 final class RuleReading {
-    /// What the files of a rule set have in common.
+    /// Shared by the files of a rule set.
     final class Shared {
         let attachments = AttachmentFiles.Shared()
         let programs = ProgramList()
-        /// The names of all rules, also of those that have faults.
+        /// The names of all rules, even of those with faults.
         fileprivate(set) var names: [RuleName] = []
     }
 
     let faults: SourceFaults
     let files: AttachmentFiles
     private let shared: Shared
-    /// Set when the file has said it.
+    /// Set once the file has been asked for it.
     var kind = RuleFileKind.rules
-    /// The file's bytes, if it is YAML.
+    /// The bytes of the file if it is YAML, else empty.
     var yaml: [UInt8] = []
-    /// What programs know as `$NAME` beside what all know.
+    /// The `$NAME` variables of the file's programs besides the common ones.
     var variables: [String] = []
 
     init(path: String, shared: Shared) {
@@ -28,7 +28,7 @@ final class RuleReading {
         shared.names.append(RuleName(text: name, path: faults.path, position: position))
     }
 
-    /// The index of the jq program that a node spells out; nil, with a fault, if it is no text.
+    /// Adds the jq program that a node contains and returns its index; nil, with a fault, if the node is not a string.
     func program(_ node: SourceNode) -> Int? {
         guard case .string(let text) = node.content else {
             faults.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
@@ -37,7 +37,7 @@ final class RuleReading {
         return shared.programs.add(text, variables: variables, path: faults.path, at: node.position, in: yaml)
     }
 
-    /// A text of an object that may be computed; nil if there is none, or, with a fault, if it is no text.
+    /// A string that may be computed; nil if it is missing, or, with a fault, if it is not a string.
     func text(_ object: SourceObject, _ name: String) -> TextTemplate? {
         guard let node = object.node(name) else { return nil }
         if case .object = node.content {
@@ -50,13 +50,13 @@ final class RuleReading {
         return object.optionalText(name).map { .literal($0) }
     }
 
-    /// A text that must be there.
+    /// The same for a required string.
     func requiredText(_ object: SourceObject, _ name: String, _ remedy: String) -> TextTemplate? {
         object.required(name, remedy) == nil ? nil : text(object, name)
     }
 }
 
-/// What a rule is named, and where it begins.
+/// The name of a rule, and where the rule starts.
 struct RuleName {
     let text: String
     let path: String
@@ -64,7 +64,7 @@ struct RuleName {
 }
 
 extension SourceNode {
-    /// Whether all of the value is computed: `{ jq: PROGRAM }`.
+    /// Whether the whole value is computed: `{ jq: PROGRAM }`.
     var isComputed: Bool {
         if case .object(let members) = content { members.count == 1 && members[0].name == "jq" } else { false }
     }

@@ -2,28 +2,28 @@ internal import Encodings
 internal import JQ
 internal import LosslessJSON
 
-/// All rules of a run, in their order. Immutable: any number of tasks decide with it, each with its own ``Decider``.
+/// All rules of a run, in order. Immutable: any number of tasks can use it, each with its own ``Decider``.
 package final class RuleSet: Sendable {
     let rules: [Rule]
     let kind: RuleFileKind
-    /// What becomes of documents that no rule of a mapping is for.
+    /// What happens to documents on which no rule of a mapping fires.
     let otherwise: UnmatchedDocuments
     let index: RuleIndex
     let filter: DocumentFilter?
-    /// Whether it is only some rules of its files, or only for some documents.
+    /// Whether it contains only some rules of its files, or is only for some documents.
     package let isPartial: Bool
-    /// The rules' jq programs, in helper processes that start with the first use. Nil if there are none.
+    /// Runs the jq programs of the rules, in helper processes that start on first use. Nil if there are none.
     let jq: JQPool?
-    /// For each program whether it reads `$match`.
+    /// For each program, whether it reads `$match`.
     let usesMatch: [Bool]
 
-    /// SHA-256, in hexadecimal, of all that the rules' decisions depend on, attached files included. Comments,
-    /// formatting, key order and the files' names and places do not change it.
+    /// SHA-256, in lowercase hexadecimal, of all that the rules' decisions depend on, attached files included.
+    /// Comments, formatting, key order, file names and paths do not affect it.
     package let hash: String
 
     /// - Parameters:
-    ///   - programs: The texts that the rules' program indexes mean.
-    ///   - bindings: What the programs know by name.
+    ///   - programs: The texts behind the program indexes of the rules.
+    ///   - bindings: The variables of all programs.
     init(
         _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [String] = [],
         bindings: [JQBinding] = [], filter: DocumentFilter? = nil, isPartial: Bool = false,
@@ -47,7 +47,7 @@ package final class RuleSet: Sendable {
         hash = Digest.sha256.hex(writer.bytes)
     }
 
-    /// One rule of another set, with its programs.
+    /// A single rule of another set, with its programs.
     init(_ rule: Rule, of set: RuleSet) {
         rules = [rule]
         kind = set.kind
@@ -60,16 +60,17 @@ package final class RuleSet: Sendable {
         hash = set.hash
     }
 
+    /// The number of rules.
     package var count: Int { rules.count }
 
-    /// Whether any rule writes other documents than the changed one.
+    /// Whether any rule writes documents other than the changed one.
     package var mayPut: Bool {
         rules.contains { rule in
             rule.then.contains { action in if case .put = action { true } else { false } }
         }
     }
 
-    /// The keyspaces that rules put documents into, beside the one they are run on. As the files have them.
+    /// The keyspaces that rules `put` documents into, besides the one they run on. Spelled as in the files.
     package var otherKeyspaces: Set<String> {
         Set(
             rules.flatMap(\.then).compactMap { action in
@@ -77,21 +78,21 @@ package final class RuleSet: Sendable {
             })
     }
 
-    /// The rules' names, unique. A rule's place in this list is its index in a ``Decision``.
+    /// The names of the rules, unique. An index in this list identifies a rule in a ``Decision``.
     package var names: [String] { rules.map(\.name) }
 
-    /// Whether a rule, by its index, says `on_error: skip`: if it fails, other rules' effects stand.
+    /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules stand.
     package func skipsErrors(of rule: Int) -> Bool { rules[rule].onError == .skip }
 
-    /// What a task decides with. Not to be shared between tasks.
+    /// A decider for one task, not to be shared.
     package func makeDecider() -> Decider { Decider(self) }
 }
 
 extension RuleSet {
-    /// Reads rule files, and what they attach, from disk. All or nothing. Blocks.
+    /// Reads rule files and the files that they attach from disk. All or nothing. Blocks.
     ///
-    /// - Parameter paths: Files, and folders whose `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    /// - Throws: ``RuleFilesError`` with everything that is wrong in any of the files.
+    /// - Parameter paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    /// - Throws: ``RuleFilesError`` with all faults of all files.
     package static func load(paths: [String]) throws(RuleFilesError) -> RuleSet {
         try RuleFileSet.load(paths: paths).ruleSet()
     }

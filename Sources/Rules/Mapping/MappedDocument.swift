@@ -1,23 +1,23 @@
 package import LosslessJSON
 
-/// A document that a mapping gives, ready to be written.
+/// A document made by a mapping, ready to be written.
 package struct MappedDocument: Sendable {
     /// The text of its `_id`, never empty.
     package let id: String
-    /// With placeholders for the ``attachments``.
+    /// The document, with placeholders for the ``attachments``.
     package let document: JSONText
-    /// What the mapping attached, by name.
+    /// The attachments that the mapping added, by name.
     package let attachments: [ExactString: Attachment]
 
-    /// As `_bulk_docs` takes it, with the content of the attachments.
+    /// As `_bulk_docs` takes it, with the contents of the attachments.
     package var body: DocumentBody { DocumentBody(document, attachments) }
 }
 
 extension Decision {
-    /// What a mapping makes of one document: what it puts, in the order of the rules, and then the document as they
-    /// left it, unless one of them deleted it. So what a document refers to can be there before it is.
+    /// The result of a mapping for one document: what it puts, in the order of the rules, and then the document itself,
+    /// unless a rule deleted it. So documents that it refers to are written first.
     ///
-    /// Nothing where there is a fault.
+    /// Empty if there is a fault.
     package var mapped: [MappedDocument] {
         guard fault == nil else { return [] }
         let others = puts.map { MappedDocument(id: $0.id, document: $0.document, attachments: [:]) }
@@ -25,7 +25,7 @@ extension Decision {
         return others + [MappedDocument(id: id, document: document, attachments: attachments)]
     }
 
-    /// Attachments whose placeholders a later rule has taken away, or written over, are none any more.
+    /// Drops attachments whose placeholders a later rule has removed or overwritten.
     mutating func dropLostAttachments() {
         let members = document.root["_attachments"]
         attachments = attachments.filter { name, attachment in
@@ -33,9 +33,9 @@ extension Decision {
         }
     }
 
-    /// What keeps the ``mapped`` documents from being written.
+    /// Why the ``mapped`` documents can't be written; nil if they can.
     ///
-    /// - Parameter names: Of the rules that fired.
+    /// - Parameter names: The names of the rules that fired.
     func mappingFault(fired names: [String]) -> Fault? {
         let after = names.isEmpty ? "no rule fired for it" : "after \(names.joined(separator: ", "))"
         if !isDeletion, document.root["_id"]?.string?.isEmpty != false {

@@ -1,17 +1,17 @@
 internal import Encodings
 package import LosslessJSON
 
-/// What a mapping made of one document.
+/// The result of mapping one document.
 package struct MappingResult: Sendable {
-    /// What to write, in this order. Empty if the document was dropped, or there is a fault.
+    /// The documents to write, in order. Empty if the document was dropped, or there is a fault.
     package let documents: [MappedDocument]
     /// The names of the rules that fired.
     package let fired: [String]
-    /// Why there is nothing to write: the document is to be rejected.
+    /// Why the document must be rejected; nil if it need not.
     package let fault: Decision.Fault?
 }
 
-/// Maps documents. One for each task: what it writes to is its own.
+/// Maps documents. One per task: it has state of its own.
 package final class Mapper {
     private let decider: Decider
     private let names: [String]
@@ -22,18 +22,18 @@ package final class Mapper {
         names = mapping.ruleSet.names
     }
 
-    /// One result for each document, in their order.
+    /// One result for each document, in order.
     ///
-    /// What the documents want of jq is asked in one round trip for all of them. A document that is put again as it was
-    /// put shortly before is not given again: thousands of tasks may each put their list.
+    /// All documents share their round trips to jq. A document that was `put` unchanged a short time ago is left out:
+    /// thousands of tasks may each `put` their list.
     ///
-    /// - Parameter now: What programs know as `$now`, in seconds since 1970.
+    /// - Parameter now: The programs' `$now`, in seconds since 1970.
     package func map(_ documents: [JSONText], now: Int) async -> [MappingResult] {
         let inputs = documents.map { DecisionInput($0, isDeleted: $0.root["_deleted"]?.bool == true) }
         return await decider.decide(on: inputs, now: now).map(result)
     }
 
-    /// The same for documents that were not yet looked at. One that is no JSON object is a fault.
+    /// The same for unchecked bytes. A document that is not a JSON object is a fault.
     package func map(_ documents: [[UInt8]], now: Int) async -> [MappingResult] {
         let texts = documents.map(Self.document)
         var mapped = await map(texts.compactMap { try? $0.get() }, now: now)[...]
@@ -70,19 +70,19 @@ package final class Mapper {
     }
 }
 
-/// The last documents that were put, by id: bounded, however many there are and however long their ids.
+/// Recently `put` documents, by id. Memory is bounded, for any number of documents and any length of ids.
 struct RecentPuts {
     private static let limit = 4096
 
     private typealias Hash = [UInt8]
 
-    /// Of documents, by those of their ids.
+    /// Hashes of documents, by the hashes of their ids.
     private var documents: [Hash: Hash] = [:]
-    /// Those of the ids, in a ring.
+    /// The hashes of ids, in a ring buffer.
     private var ids: [Hash] = []
     private var next = 0
 
-    /// Whether the document is another one than was put last under its id.
+    /// Whether the document differs from the last one that was `put` under its id.
     mutating func isNew(_ output: MappedDocument) -> Bool {
         let id = Self.hash(of: output.id)
         let document = Digest.sha256(output.document.bytes)
@@ -98,7 +98,7 @@ struct RecentPuts {
         return true
     }
 
-    /// What was put under this id is not what is there any more.
+    /// The document with this id is no longer the one that was `put`.
     mutating func forget(_ id: String) {
         guard !documents.isEmpty else { return }
         let id = Self.hash(of: id)

@@ -2,16 +2,17 @@ internal import Encodings
 package import JQ
 internal import LosslessJSON
 
-/// Rule files of `kind: mapping`: what they make of each document that is read from a file.
+/// Rule files of `kind: mapping`: the rules that turn documents of a file into documents to import.
 ///
-/// The rules decide as they do in a database, with these differences. The list is gone through once, from top to
-/// bottom, each rule on the document as the ones before left it. Any member may be written, `_id` and `_rev` too, and a
-/// patch may replace the whole document (`path: ""`). Each output of a `put` is a document. `delete` drops the document;
-/// what was put for it stays. Immutable: any number of tasks map with it, each with its own ``Mapper``.
+/// They work as in a database, with these differences. There is one pass, from top to bottom, each rule on the document
+/// as the ones before left it. Any member may be written, even `_id` and `_rev`, and a patch may replace the whole
+/// document (`path: ""`). Each output of a `put` is a document. `delete` drops the document, but not what was `put` for
+/// it. Immutable: any number of tasks can use it, each with its own ``Mapper``.
 package struct Mapping: Sendable {
+    /// The rules of all files of the mapping.
     package let ruleSet: RuleSet
-    /// SHA-256, in hexadecimal, of all that decides what comes out: the rules, what they attach, and the data of the
-    /// slurped files.
+    /// SHA-256, in lowercase hexadecimal, of all that the result depends on: the rules, the files that they attach, and
+    /// the slurped data.
     package let hash: String
 
     init(_ ruleSet: RuleSet, slurps: [String: [UInt8]]) {
@@ -26,15 +27,15 @@ package struct Mapping: Sendable {
         hash = Digest.sha256.hex(writer.bytes)
     }
 
-    /// Reads mappings, and what they attach, from disk, and makes sure that jq can take in what they slurp. All or
+    /// Reads mappings and the files that they attach from disk, and checks that jq can read the slurped data. All or
     /// nothing. Blocks while it reads and compiles.
     ///
     /// - Parameters:
-    ///   - paths: Files, and folders whose `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    ///   - slurps: For each name of a file's `slurp` list, what its programs know as `$NAME`: a JSON array of the
-    ///     documents of another file.
-    /// - Throws: ``RuleFilesError`` with everything that is wrong in any of the files; or with names in `slurps` that
-    ///   are missing, or that no file has; or with data that jq can't take in.
+    ///   - paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    ///   - slurps: For each name of the `slurp` lists, the value of `$NAME`: a JSON array of the documents of another
+    ///     file.
+    /// - Throws: ``RuleFilesError`` with all faults of all files; or if a name in `slurps` is missing or unknown; or if
+    ///   jq can't read the data.
     package static func load(
         paths: [String], slurps: [String: [UInt8]] = [:], jq settings: JQPool.Settings = JQPool.Settings()
     ) async throws(RuleFilesError) -> Mapping {
@@ -47,6 +48,6 @@ package struct Mapping: Sendable {
         return Mapping(ruleSet, slurps: slurps)
     }
 
-    /// What a task maps with. Not to be shared between tasks.
+    /// A mapper for one task, not to be shared.
     package func makeMapper() -> Mapper { Mapper(self) }
 }

@@ -8,7 +8,7 @@ struct SlurpName: Sendable {
 }
 
 extension SlurpName {
-    /// The names of a mapping's `slurp` list; faults where it is none.
+    /// Reads a mapping's `slurp` list; reports faults if it is not a list of names.
     static func read(_ node: SourceNode, _ faults: SourceFaults) -> [SlurpName] {
         guard case .list(let elements) = node.content else {
             faults.reportKind(of: node, "'slurp' must be a list of names", remedy: "write slurp: [users]")
@@ -34,9 +34,9 @@ extension SlurpName {
 }
 
 extension RuleFileSet {
-    /// What the programs know by name.
+    /// The variables of the programs.
     ///
-    /// - Throws: ``RuleFilesError`` if a name is missing, or none of a file, or its data is not what jq can hold.
+    /// - Throws: ``RuleFilesError`` if a name is missing or in no file, or jq can't represent its data.
     func bindings(_ slurps: [String: [UInt8]]) throws(RuleFilesError) -> [JQBinding] {
         var faults: [RuleFileFault] = []
         var hasBadData = false

@@ -1,6 +1,6 @@
-/// What becomes of documents that no rule of a mapping is for: `otherwise` in its file.
+/// What happens to documents on which no rule of a mapping fires: `otherwise` in its file.
 package enum UnmatchedDocuments: String, Sendable, CaseIterable {
-    /// They are written as they came.
+    /// They are written unchanged.
     case pass
     /// They are left out.
     case drop
@@ -9,7 +9,7 @@ package enum UnmatchedDocuments: String, Sendable, CaseIterable {
 }
 
 extension UnmatchedDocuments {
-    /// Nil, with a fault, if the node says none of them.
+    /// Nil, with a fault, if the node is none of these words.
     static func read(_ node: SourceNode, _ faults: SourceFaults) -> UnmatchedDocuments? {
         if case .string(let text) = node.content, let value = UnmatchedDocuments(rawValue: text) { return value }
         let found = if case .string(let text) = node.content { "'\(text)'" } else { node.kindName }
@@ -20,7 +20,7 @@ extension UnmatchedDocuments {
 }
 
 extension Decision {
-    /// Decides about a document for which no rule of its mapping fired.
+    /// Completes the decision about a document on which no rule fired.
     mutating func finishUnmatched(_ otherwise: UnmatchedDocuments) throws(Fault) {
         switch otherwise {
         case .pass: break
@@ -32,7 +32,7 @@ extension Decision {
 }
 
 extension RuleFileSet {
-    /// What the files say, each for all: the documents go through the rules of all of them.
+    /// The value of all files together: documents go through the rules of all of them.
     ///
     /// - Throws: ``RuleFilesError`` if two files say different things.
     func otherwise() throws(RuleFilesError) -> UnmatchedDocuments {

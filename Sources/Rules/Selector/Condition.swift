@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What is asked of one value.
+/// A condition on one value.
 indirect enum Condition: Sendable {
     enum Comparison: Sendable {
         case less, lessOrEqual, equal, notEqual, greaterOrEqual, greater
@@ -23,7 +23,7 @@ indirect enum Condition: Sendable {
 }
 
 extension Condition {
-    /// Whether the condition holds for a value that is there.
+    /// Whether the condition holds for an existing value.
     func matches(_ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder) throws(MatchFault) -> Bool {
         switch self {
         case .compare(let comparison, let literal): return comparison.holds(value, literal, order)
@@ -53,7 +53,7 @@ extension Condition {
         }
     }
 
-    /// An array is "in" if any of its elements is.
+    /// An array matches if any of its elements does.
     private static func isAny(of literals: [Literal], _ value: JSONValue, _ order: ValueOrder) -> Bool {
         guard value.kind == .array else { return literals.contains { order.areEqual(value, $0) } }
         for element in value.elements where literals.contains(where: { order.areEqual(element, $0) }) { return true }
@@ -92,7 +92,7 @@ extension Condition.Comparison {
 }
 
 extension JSONValue {
-    /// As `$type` names it.
+    /// Its name for `$type`.
     fileprivate var typeName: String {
         switch kind {
         case .null: "null"
@@ -104,8 +104,8 @@ extension JSONValue {
         }
     }
 
-    /// A prefix as Erlang's `string:prefix` means it: the last character of the prefix must be a whole one of the
-    /// string, so `e` is no prefix of `e` with a combining accent.
+    /// A prefix in the sense of Erlang's `string:prefix`: its last character must be a whole character of the string,
+    /// so `e` is no prefix of `e` with a combining accent.
     fileprivate func begins(with prefix: [UInt8]) -> Bool {
         guard kind == .string else { return false }
         guard isEscaped || !isPlainASCII else { return rawContent.starts(with: prefix) }

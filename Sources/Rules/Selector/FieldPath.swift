@@ -1,31 +1,31 @@
 internal import LosslessJSON
 
-/// The way to a field: `taskList.owner`, `items.0`, `weird\.key`.
+/// The path to a field: `taskList.owner`, `items.0`, `weird\.key`.
 ///
 /// - Note: Source: CouchDB 3.5 `mango_util:parse_field`, `mango_doc:get_field`.
 struct FieldPath: Hashable, Sendable {
     struct Step: Hashable, Sendable {
         let name: [UInt8]
-        /// What the step means in an array, if it can mean anything there.
+        /// The position that the step means in an array; nil if it can't mean one.
         let position: Int?
     }
 
     enum Lookup {
         case found(JSONValue)
-        /// An object on the way has no such member.
+        /// An object on the path has no such member.
         case missing
-        /// The path steps into what is no container, or out of an array's range. No condition holds then, not even
+        /// The path leads into a value without members, or outside an array. No condition holds then, not even
         /// `$exists: false`.
         case bad
     }
 
     let steps: [Step]
-    /// Whether this is the document's `_id`, spelled so, which CouchDB compares by bytes.
+    /// Whether this is exactly `_id`, which CouchDB compares by bytes.
     let isID: Bool
 
     /// Nil if a part of the path is empty (`a..b`, `.a`, `a.`).
     ///
-    /// Dots divide, except behind a backslash; then all backslashes go.
+    /// Dots separate the parts, except after a backslash; then all backslashes are removed.
     init?(_ text: String) {
         var parts: [[UInt8]] = [[]]
         for byte in text.utf8 {

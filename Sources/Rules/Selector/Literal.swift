@@ -1,20 +1,20 @@
 internal import LosslessJSON
 
-/// A value that a selector compares with.
+/// A value to which a selector compares.
 struct Literal: Sendable {
     let value: JSONValue
 
     init(_ node: SourceNode) { value = node.jsonText.root }
 
-    /// Equal as `$all` means it for an element: the same Erlang term, strings by their bytes, and 1 is not 1.0.
+    /// Equality of `$all` for elements: the same Erlang term, strings by their bytes, and 1 is not 1.0.
     func isSameTerm(as other: JSONValue) -> Bool {
         isEqualTerm(to: other) && Self.haveSameNumberTypes(other, value)
     }
 
-    /// Equal as `$all` means it for a whole array: as Erlang terms, but 1 and 1.0 are equal.
+    /// Equality of `$all` for a whole array: as Erlang terms, but 1 equals 1.0.
     func isEqualTerm(to other: JSONValue) -> Bool { TermOrder.compare(other, value) == .equal }
 
-    /// - Precondition: The two are equal as terms.
+    /// - Precondition: The two are equal terms.
     private static func haveSameNumberTypes(_ left: JSONValue, _ right: JSONValue) -> Bool {
         switch left.kind {
         case .null, .false, .true, .string: true
@@ -26,7 +26,7 @@ struct Literal: Sendable {
 }
 
 extension JSONValue {
-    /// Whether this is a number without fraction and exponent.
+    /// Whether this is a number without fraction or exponent.
     var isInteger: Bool {
         guard kind == .number else { return false }
         return bytes.allSatisfy { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }

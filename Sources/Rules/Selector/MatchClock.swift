@@ -1,11 +1,11 @@
 internal import CPCRE2
 
-/// Ends a match that takes too long.
+/// Aborts a match that takes too long.
 ///
-/// - Note: Source: pcre2callout(3): a callout that returns a negative number ends the match with it.
+/// - Note: Source: pcre2callout(3): a callout that returns a negative number aborts the match with that error.
 final class MatchClock {
     static let limit: Duration = .seconds(2)
-    /// Places in the text between two looks at the clock. At each of them the match limit holds.
+    /// The clock is read at every 16th start position in the text. The match limit holds for each of them.
     private static let places = 16
 
     private var count = 0

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// The argument of `$mod`: integers only, the remainder has the sign of the dividend.
+/// The argument of `$mod`: integers only; the remainder has the sign of the dividend.
 struct Modulus: Sendable {
     let divisor: Int
     let remainder: Int
@@ -13,7 +13,7 @@ struct Modulus: Sendable {
         return integer.remainderReportingOverflow(dividingBy: divisor).partialValue == remainder
     }
 
-    /// Of an integer that 64 bits don't hold, digit by digit.
+    /// The remainder of an integer beyond 64 bits, digit by digit.
     private func longRemainder(_ value: JSONValue) -> Int {
         let modulus = divisor.magnitude
         var rest: UInt = 0

@@ -7,7 +7,7 @@ internal import LosslessJSON
 final class RegularExpression: @unchecked Sendable {
     struct Fault: Error {
         let message: String
-        /// Bytes of the pattern before the place.
+        /// The place in the pattern, in bytes.
         let offset: Int
     }
 
@@ -34,23 +34,23 @@ final class RegularExpression: @unchecked Sendable {
         } else {
             self.code = plain
         }
-        // Where there is no JIT for a pattern, the interpreter does it.
+        // Patterns without JIT support run in the interpreter.
         pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
     }
 
     deinit { pcre2_code_free_8(code) }
 
-    /// Before a pattern: PCRE2 then calls ``MatchClock`` at each place of the text where it begins to match. The match
-    /// limit holds for each of these places alone, and a text has many.
+    /// Put before a pattern, so that PCRE2 calls ``MatchClock`` at each start position. The match limit holds for each
+    /// start position alone, and a text has many.
     private static let callout = Array("(?C1)".utf8)
 
-    /// Settings such as `(*UTF)` must come first in a pattern; those are matched without a time limit.
+    /// Settings such as `(*UTF)` must come first in a pattern; such patterns are matched without a time limit.
     private static func isTimed(_ pattern: [UInt8]) -> Bool { !pattern.starts(with: "(*".utf8) }
 
-    /// Whether the pattern is found in a string; false for all other values. Allocates only to resolve escapes.
+    /// Whether the pattern is found in a string; false for other values. Allocates only to resolve escapes.
     ///
-    /// - Throws: ``MatchFault/regexLimit(pattern:)``, ``MatchFault/regexMemory(pattern:)`` and
-    ///   ``MatchFault/regexTime(pattern:)``; CouchDB says false at the first and goes on at the others.
+    /// - Throws: ``MatchFault/regexLimit(pattern:)``, for which CouchDB says false,
+    ///   ``MatchFault/regexMemory(pattern:)`` and ``MatchFault/regexTime(pattern:)``, which CouchDB does not limit.
     func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
         guard value.kind == .string else { return false }
         let status: Int32
@@ -70,12 +70,13 @@ final class RegularExpression: @unchecked Sendable {
         }
     }
 
-    /// PCRE2's status.
+    /// - Returns: PCRE2's status.
     private func search(_ subject: Span<UInt8>, _ scratch: MatchScratch) -> Int32 {
         subject.withUnsafeBufferPointer { subject in
             let status = match(subject, 0, scratch.matchData, scratch)
             guard status == PCRE2_ERROR_JIT_STACKLIMIT else { return status }
-            // What the interpreter takes goes with its match data: it may be a thousand times what is taken otherwise.
+            // Match data of its own, to free what the interpreter allocates in it: that may be a thousand times more
+            // than usual.
             let matchData = pcre2_match_data_create_8(1, nil)
             defer { pcre2_match_data_free_8(matchData) }
             return match(subject, UInt32(PCRE2_NO_JIT), matchData, scratch)
@@ -89,9 +90,9 @@ final class RegularExpression: @unchecked Sendable {
         return pcre2_match_8(code, subject.baseAddress, subject.count, 0, options, matchData, scratch.matchContext)
     }
 
-    /// Every named group with what it matched, in the order of the groups' names; nil if the pattern is not found.
+    /// All named groups with the text that each matched, sorted by name; nil if the pattern is not found.
     ///
-    /// Bytes that are no UTF-8, as a pattern on bytes may cut them, are the caller's to mend.
+    /// The caller must repair invalid UTF-8: a pattern on bytes may cut a character.
     func namedGroups(in value: JSONValue, _ scratch: MatchScratch) -> [(name: String, text: [UInt8]?)]? {
         guard let subject = value.utf8 else { return nil }
         var count: UInt32 = 0
@@ -104,7 +105,7 @@ final class RegularExpression: @unchecked Sendable {
         let matchData = pcre2_match_data_create_from_pattern_8(code, nil)
         defer { pcre2_match_data_free_8(matchData) }
         let status = subject.withUnsafeBufferPointer { subject in
-            // Compiled code has a stack of fixed size; the interpreter takes what it needs, up to the heap limit.
+            // Compiled code has a stack of fixed size; the interpreter can use memory up to the heap limit.
             let status = match(subject, 0, matchData, scratch)
             return status == PCRE2_ERROR_JIT_STACKLIMIT
                 ? match(subject, UInt32(PCRE2_NO_JIT), matchData, scratch) : status
@@ -112,14 +113,14 @@ final class RegularExpression: @unchecked Sendable {
         guard status > 0 else { return nil }
         let pairs = pcre2_get_ovector_count_8(matchData)
         guard let places = pcre2_get_ovector_pointer_8(matchData) else { return nil }
-        // Each entry of the table is the group's number, high byte first, and its name with a NUL.
+        // Each table entry is the group's number, high byte first, and its name with a NUL.
         return (0..<Int(count)).map { index in
             let entry = table + index * Int(entrySize)
             let group = Int(entry[0]) << 8 | Int(entry[1])
             let name = String(cString: entry + 2)
             guard group < Int(pairs) else { return (name, nil) }
             let (start, end) = (places[2 * group], places[2 * group + 1])
-            // A group that took no part has no place: PCRE2_UNSET, all bits set.
+            // A group that took no part has PCRE2_UNSET as its place: all bits set.
             guard start >= 0, start <= end, end <= subject.count else { return (name, nil) }
             return (name, Array(subject[start..<end]))
         }
@@ -132,7 +133,7 @@ final class RegularExpression: @unchecked Sendable {
     }
 }
 
-/// Why a selector gives no answer for a document: an error of the decision, never a plain "does not match".
+/// Why a selector gives no answer for a document: an error of the decision, not a mismatch.
 enum MatchFault: Error, Equatable, CustomStringConvertible {
     case regexLimit(pattern: String)
     case regexMemory(pattern: String)
@@ -155,15 +156,15 @@ enum MatchFault: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// What matching writes to: one for each task, never shared.
+/// Buffers for matching: one per task, never shared.
 final class MatchScratch {
-    /// PCRE2's and Erlang's default.
+    /// The default of PCRE2 and of Erlang.
     static let matchLimit: UInt32 = 10_000_000
-    /// Bytes that PCRE2's interpreter may take for one match: it remembers each way that it could still try, some
-    /// hundred bytes each.
+    /// The most bytes that PCRE2's interpreter may allocate for one match: some hundred bytes for each alternative that
+    /// it could still try.
     static let heapLimit = 64 << 20
 
-    /// No capture is ever read, so one pair of offsets is enough for every pattern.
+    /// Captures are never read, so one pair of offsets is enough for every pattern.
     let matchData = pcre2_match_data_create_8(1, nil)
     let matchContext = pcre2_match_context_create_8(nil)
     let clock = MatchClock()

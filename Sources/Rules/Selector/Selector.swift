@@ -1,27 +1,28 @@
 internal import LosslessJSON
 
-/// A Mango selector, normalised as CouchDB does it: operators spelled out, field names at the leaves, negations pushed
-/// down to the conditions.
+/// A Mango selector, normalised like CouchDB's: operators spelled out, field names at the leaves, negations moved into
+/// the conditions.
 ///
-/// - Note: Source: CouchDB 3.5 `mango_selector:normalize` and `match`; held against recorded answers of a real server.
+/// - Note: Source: CouchDB 3.5 `mango_selector:normalize` and `match`; checked against recorded answers of a real
+///   server.
 indirect enum Selector: Sendable {
-    /// `$and`. Of none: true.
+    /// `$and`. Without selectors: true.
     case all([Selector])
-    /// `$or`. Of none: true as well.
+    /// `$or`. Without selectors: also true.
     case any([Selector])
-    /// Left only within `$elemMatch`, `$allMatch` and `$keyMapMatch`, where CouchDB does not push it down.
+    /// After normalisation only inside `$elemMatch`, `$allMatch` and `$keyMapMatch`, where CouchDB leaves it.
     case not(Selector)
-    /// `$nor`. Gone once the selector is normalised.
+    /// `$nor`. Removed by normalisation.
     case none([Selector])
     case field(FieldPath, Condition)
-    /// A condition without a field name: on the element, key or document itself.
+    /// A condition without a field name: on the element, the key or the document itself.
     case value(Condition)
 }
 
 extension Selector {
     /// Whether the selector holds for a value. Recurses as deep as the selector.
     ///
-    /// - Parameter order: Of the field that the value was found in.
+    /// - Parameter order: The order of the field in which the value was found.
     func matches(
         _ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder = .collation
     ) throws(MatchFault) -> Bool {
@@ -53,16 +54,16 @@ extension Selector {
 // MARK: - Negations
 
 extension Selector {
-    /// Negations pushed down to where they disappear or stand before one condition.
+    /// The selector with negations moved inward, until they vanish or apply to a single condition.
     ///
-    /// `$ne`, `$nin` and a negated condition still need the field to be there.
+    /// `$ne`, `$nin` and a negated condition still require the field to exist.
     var normalized: Selector {
         switch self {
         case .not(let selector): selector.negated
         case .none(let selectors): .all(selectors.map(\.negated))
         case .all(let selectors): .all(selectors.map(\.normalized))
         case .any(let selectors): .any(selectors.map(\.normalized))
-        // Selectors within $elemMatch, $allMatch and $keyMapMatch stay as they are written.
+        // Selectors inside $elemMatch, $allMatch and $keyMapMatch stay as they are written.
         case .field, .value: self
         }
     }

@@ -1,16 +1,16 @@
 internal import LosslessJSON
 
-/// Mango's condition operators and what each takes as its argument.
+/// Mango's condition operators and their arguments.
 enum SelectorOperators {
     static let known = [
         "$and", "$or", "$not", "$nor", "$all", "$elemMatch", "$allMatch", "$keyMapMatch", "$lt", "$lte", "$eq", "$ne",
         "$gte", "$gt", "$exists", "$type", "$in", "$nin", "$size", "$mod", "$regex", "$beginsWith",
     ]
-    /// Answered by an index, not by looking at a document.
+    /// Operators that only an index can answer, not a look at the document.
     private static let indexOnly: Set<String> = [
         "$text", "$default", "$geoWithin", "$geoIntersects", "$near", "$nearSphere",
     ]
-    /// What other query languages call an operator.
+    /// Names of operators in other query languages.
     private static let synonyms = [
         "$not_in": "$nin", "$notin": "$nin", "$neq": "$ne", "$not_eq": "$ne", "$noteq": "$ne", "$equals": "$eq",
         "$is": "$eq", "$lessthan": "$lt", "$greaterthan": "$gt", "$ge": "$gte", "$le": "$lte", "$min": "$gte",
@@ -19,7 +19,7 @@ enum SelectorOperators {
         "$prefix": "$beginsWith", "$matches": "$regex", "$match": "$regex", "$re": "$regex", "$pattern": "$regex",
         "$has": "$exists", "$present": "$exists", "$defined": "$exists", "$typeof": "$type",
     ]
-    /// What takes the place of operators that there are none like here.
+    /// What to write instead of operators that have no counterpart.
     private static let replacements = [
         "$options": "write the flags into the pattern: { $regex: '(?i)^a' }",
         "$like": "write a regular expression: { $regex: '(?i)part' }",
@@ -38,7 +38,7 @@ enum SelectorOperators {
         "$xor": "write { $or: […], $nor: […] }",
     ]
 
-    /// Nil, with a fault, if the operator or its argument is not one.
+    /// Nil, with a fault, if the operator is unknown or its argument is wrong.
     static func condition(_ member: SourceNode.Member, _ faults: SourceFaults) -> Condition? {
         if let comparison = comparison(member.name) { return .compare(comparison, Literal(member.value)) }
         let (condition, expected) = self.condition(member.name, member.value)
@@ -83,7 +83,7 @@ enum SelectorOperators {
         }
     }
 
-    /// `no` is a text: rule files are read as YAML 1.2.
+    /// The hint for words such as `no`, which are strings: rule files are YAML 1.2.
     private static func booleanRemedy(_ value: SourceNode) -> String {
         switch value.text?.lowercased() {
         case let word? where ["no", "off", "n"].contains(word): "'\(word)' is text in YAML 1.2: write false"
@@ -110,7 +110,7 @@ enum SelectorOperators {
         }
     }
 
-    /// The condition, or else what the operator expects; neither if it is not one of these.
+    /// The condition, or what the operator expects; neither if the operator is not one of these.
     private static func condition(_ name: String, _ argument: SourceNode) -> (Condition?, expected: String?) {
         switch (name, argument.content) {
         case ("$in", .list(let values)): (.isIn(values.map(Literal.init)), nil)

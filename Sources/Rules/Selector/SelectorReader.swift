@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// Reads a Mango selector out of a source tree: implicit operators spelled out, field names carried down to the
+/// Reads a Mango selector from a source tree: implicit operators are spelled out, and field names moved to the
 /// conditions.
 ///
-/// What it can't read becomes a fault, and a selector that stands for it until the file is given up.
+/// What it can't read becomes a fault and a placeholder selector, until the file is rejected.
 struct SelectorReader {
     fileprivate let faults: SourceFaults
-    /// Inside `$elemMatch` and its like, where CouchDB knows no `$nor`.
+    /// Inside `$elemMatch` and the like, where CouchDB does not support `$nor`.
     fileprivate let isWithinElement: Bool
 
     /// The normalised selector of `node`; nil, with faults, if CouchDB would refuse it.

@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Erlang's order of terms, by which CouchDB compares the `_id` of a document: numbers, then false, null and true, then
 /// objects, arrays and strings. Strings by their bytes.
 ///
-/// - Note: Source: CouchDB 3.5 `mango_json:cmp_raw`; held against recorded answers of a real server.
+/// - Note: Source: CouchDB 3.5 `mango_json:cmp_raw`; checked against recorded answers of a real server.
 enum TermOrder {
     /// Recurses as deep as the shallower of the two.
     static func compare(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
@@ -64,10 +64,10 @@ enum TermOrder {
     }
 }
 
-/// By which order values are compared.
+/// The order in which values are compared.
 enum ValueOrder: Sendable {
     case collation
-    /// Below the field `_id`.
+    /// For the field `_id` and below it.
     case terms
 
     func compare(_ value: JSONValue, _ literal: Literal) -> JSONOrdering {

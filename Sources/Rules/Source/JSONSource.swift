@@ -4,10 +4,10 @@ internal import LosslessJSON
 struct JSONSource {
     private let text: JSONText
     private let faults: SourceFaults
-    /// How far positions have been counted. Values are read in the order of the text.
+    /// The offset up to which positions are counted. Values are read in the order of the text.
     private var offset = 0
     private var position = SourcePosition.start
-    /// Whether what was read is all that the file says, but for keys that are there twice.
+    /// Whether everything in the file was read, except for duplicate keys.
     private var isComplete = true
 
     private init(_ text: JSONText, faults: SourceFaults) {
@@ -15,8 +15,8 @@ struct JSONSource {
         self.faults = faults
     }
 
-    /// Nil if the text is not JSON, or holds what is no character; the faults say why. A key that is there twice is a
-    /// fault too, but the rest can be read.
+    /// Nil if the text is not JSON, or contains an invalid character; the faults say why. A duplicate key is a fault
+    /// too, but the rest can be read.
     static func read(_ bytes: [UInt8], faults: SourceFaults) -> SourceNode? {
         do throws(JSONFault) {
             let text = try JSONText(bytes, limits: .files)
@@ -67,7 +67,7 @@ struct JSONSource {
         return SourceNode(content: .object(members), position: position)
     }
 
-    /// Half of a surrogate pair would silently become U+FFFD.
+    /// An unpaired surrogate would silently become U+FFFD.
     private mutating func string(_ value: JSONValue, at position: SourcePosition) -> String? {
         guard let string = value.string else { return nil }
         if !value.isText {

@@ -1,7 +1,7 @@
-// `name:value` where `name: value` was meant: YAML needs a space after the colon.
+// `name:value` instead of `name: value`: YAML needs a space after the colon.
 
 extension SourceNode {
-    /// What to do about a text that looks like `name:value`; nil for all else.
+    /// What to do about a string that looks like `name:value`; nil for anything else.
     var missingSpaceRemedy: String? {
         guard isPlain, case .string(let text) = content, let slip = MissingSpace(text) else { return nil }
         return slip.remedy
@@ -9,7 +9,7 @@ extension SourceNode {
 }
 
 extension SourceNode.Member {
-    /// What is wrong with `{ type:task }`: a name without a value, in YAML.
+    /// What is wrong with `{ type:task }`, which in YAML is a name without a value.
     func missingSpace(readAs kind: String) -> String? {
         guard case .null = value.content, value.isPlain, let slip = MissingSpace(name) else { return nil }
         return "'\(slip.name):\(slip.value)' is read as \(kind); \(slip.remedy)"

@@ -1,6 +1,6 @@
-/// Finds what someone who mistyped a name most likely meant.
+/// Finds the name that a mistyped one most likely means.
 package enum NearestName {
-    /// The name that is fewest edits away from `name`, if those are one or at most a third of its length; else nil.
+    /// The name with the fewest edits, if those are one or at most a third of the length of `name`; else nil.
     package static func of(_ name: String, among names: [String]) -> String? {
         let candidates = names.map { (name: $0, distance: distance(Array(name.utf8), Array($0.utf8))) }
         guard let best = candidates.min(by: { $0.distance < $1.distance }),
@@ -9,9 +9,9 @@ package enum NearestName {
         return best.name
     }
 
-    /// Insertions, deletions, substitutions and swaps of neighbours that lead from one to the other.
+    /// The number of insertions, deletions, substitutions and swaps of neighbours between the two.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        // A name this long is not a slip of the finger.
+        // A name this long is not a typing mistake.
         guard left.count <= 64 else { return left.count }
         var rows = [Array(0...right.count)]
         for i in 1..<max(1, left.count + 1) {

@@ -1,16 +1,17 @@
 internal import LosslessJSON
 
-/// A YAML file as JSON, for readers that know JSON alone but tell people places in the file.
+/// A YAML file as JSON, for readers that only know JSON but report places in the file.
 package struct PlacedJSON: Sendable {
+    /// The file as checked JSON, in one line.
     package let text: [UInt8]
-    /// Where the values and the names of members stand in the file, by where they begin in ``text``.
+    /// The places in the file of values and member names, by their offsets in ``text``.
     private var places: [Int: SourcePosition] = [:]
 
     /// - Parameters:
-    ///   - bytes: The file's content.
+    ///   - bytes: The content of the file.
     ///   - path: For faults.
-    ///   - beginning: What a file of this kind begins with, for an empty one.
-    /// - Throws: ``RuleFilesError`` if the file is not YAML, or holds what JSON can't.
+    ///   - beginning: What to do about an empty file, for its fault.
+    /// - Throws: ``RuleFilesError`` if the file is not YAML, or contains what JSON can't.
     package init(yaml bytes: [UInt8], path: String, beginning: String = "write an object in it") throws(RuleFilesError)
     {
         let faults = SourceFaults(path: path)
@@ -26,7 +27,7 @@ package struct PlacedJSON: Sendable {
         place(json.root, node)
     }
 
-    /// The place in the file of what begins at a byte of ``text``; nil if nothing does.
+    /// The place in the file of what begins at an offset of ``text``; nil if nothing does.
     package func position(at offset: Int) -> SourcePosition? { places[offset] }
 
     /// Recurses as deep as ``SourceNode/depthLimit`` lets the file be.

@@ -1,36 +1,42 @@
 /// One thing that is wrong in a rule file. Prints as `path:line:column: what is wrong and what to do`.
 package struct RuleFileFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file as it was given, or the option that is wrong.
     package let path: String
-    /// Nil where the fault is the file itself: missing, unreadable.
+    /// Nil if the file itself is the fault: missing, unreadable.
     package let position: SourcePosition?
+    /// What is wrong and what to do, on one line.
     package let message: String
 
+    /// `PATH:LINE:COLUMN: MESSAGE`, without the position if there is none.
     package var description: String {
         guard let position else { return "\(path): \(message)" }
         return "\(path):\(position.line):\(position.column): \(message)"
     }
 }
 
-/// Why no rules were loaded: everything that is wrong in any of the files, in their order.
+/// Why no rules were loaded: all faults of all files, in order.
 package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
+    /// Decides the exit code.
     package enum Kind: Sendable {
-        /// A file or folder that was named is not there (exit code 66).
+        /// A given file or folder does not exist (exit code 66).
         case missing
-        /// What was asked for does not fit the files: a rule or a list that they have not, or a list that they need and
-        /// that was not given (exit code 64).
+        /// The request does not fit the files: a rule or list that they don't have, or a missing list that they need
+        /// (exit code 64).
         case usage
-        /// A file says what rule files can't say (exit code 65). Stands above ``missing`` where both are true.
+        /// A file is not valid (exit code 65). Takes precedence over ``missing``.
         case invalid
     }
 
+    /// Of several kinds, the one that decides.
     package let kind: Kind
+    /// At least one.
     package let faults: [RuleFileFault]
 
-    /// One fault a line.
+    /// One line per fault.
     package var description: String { faults.map(\.description).joined(separator: "\n") }
 }
 
-/// The faults of one file, gathered while it is read.
+/// Collects the faults of one file while it is read.
 final class SourceFaults {
     let path: String
     private(set) var faults: [RuleFileFault] = []
@@ -40,9 +46,9 @@ final class SourceFaults {
     func report(at position: SourcePosition?, _ message: String) {
         faults.append(RuleFileFault(path: path, position: position, message: message))
     }
-    /// That a value is of another kind than it must be: `'then' must be a list, not text; begin each with '- '`.
+    /// Reports a value of the wrong kind: `'then' must be a list, not text; begin each with '- '`.
     ///
-    /// - Parameter remedy: What to do, unless the value looks like a slip that has a remedy of its own.
+    /// - Parameter remedy: What to do, unless the value looks like a mistake with a remedy of its own.
     func reportKind(of node: SourceNode, _ demand: String, remedy: String) {
         report(at: node.position, "\(demand), not \(node.kindName); \(node.missingSpaceRemedy ?? remedy)")
     }

@@ -1,19 +1,21 @@
 internal import LosslessJSON
 
-/// Where something stands in a file. Both count from 1, columns in Unicode scalars.
+/// A place in a file. Both numbers count from 1; columns are Unicode scalars.
 package struct SourcePosition: Hashable, Sendable {
+    /// From 1.
     package var line: Int
+    /// From 1, in Unicode scalars.
     package var column: Int
 
     static let start = SourcePosition(line: 1, column: 1)
 }
 
-/// A value of a rule file, YAML or JSON, that knows where it stands.
+/// A value of a rule file, YAML or JSON, with its place.
 struct SourceNode: Sendable {
     enum Content: Sendable {
         case null
         case bool(Bool)
-        /// JSON text of the number, in the file's own digits.
+        /// The number as JSON, with the digits of the file.
         case number(String)
         case string(String)
         case list([SourceNode])
@@ -29,12 +31,12 @@ struct SourceNode: Sendable {
 
     let content: Content
     let position: SourcePosition
-    /// Whether it stands in a YAML file without quotes.
+    /// Whether it is unquoted YAML.
     var isPlain = false
 
     var isNull: Bool { if case .null = content { true } else { false } }
 
-    /// What kind of value it is, for messages.
+    /// The kind of value, for messages.
     var kindName: String {
         switch content {
         case .null: "nothing (null)"
@@ -48,9 +50,9 @@ struct SourceNode: Sendable {
 }
 
 extension SourceNode {
-    /// How deep values of a file may be nested.
+    /// The deepest nesting of a file.
     static let depthLimit = JSONLimits.files.depth
-    /// Values that a file may have once its aliases are written out.
+    /// The most values of a file, with its aliases expanded.
     static let countLimit = 200_000
 
     /// The value as JSON: members in the file's order, numbers in the file's digits.

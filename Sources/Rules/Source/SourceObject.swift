@@ -1,10 +1,10 @@
-/// An object of a rule file, read key by key; what is not known is a fault.
+/// An object of a rule file, read key by key. Unknown keys are faults.
 struct SourceObject {
     let position: SourcePosition
     let faults: SourceFaults
     private let members: [String: SourceNode.Member]
 
-    /// Nil, with a fault, if `node` is not an object. Keys outside `known` are faults too, but the rest can be read.
+    /// Nil, with a fault, if `node` is not an object. Keys outside `known` are faults too, but the others can be read.
     ///
     /// - Parameter what: What the object is, for messages: "a rule".
     init?(_ node: SourceNode, _ what: String, known: [String], faults: SourceFaults) {
@@ -25,7 +25,7 @@ struct SourceObject {
         }
     }
 
-    /// What other tools call the same thing.
+    /// Names that other tools use for the same key.
     private static let synonyms = [
         "where": "when", "selector": "when", "match": "when", "filter": "when", "query": "when", "condition": "if",
         "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
@@ -43,19 +43,19 @@ struct SourceObject {
 
     func node(_ name: String) -> SourceNode? { members[name]?.value }
 
-    /// The value of a key that must be there; a fault if it is not.
+    /// The value of a required key; a fault if it is missing.
     func required(_ name: String, _ remedy: String) -> SourceNode? {
         if let node = node(name) { return node }
         faults.report(at: position, "'\(name)' is missing; \(remedy)")
         return nil
     }
 
-    /// Text that must be there and must not be empty.
+    /// A required string, not empty.
     func requiredText(_ name: String, _ remedy: String) -> String? {
         required(name, remedy).flatMap { text($0, name) }
     }
 
-    /// Text that may be left out.
+    /// An optional string.
     func optionalText(_ name: String) -> String? { node(name).flatMap { text($0, name) } }
 
     private func text(_ node: SourceNode, _ name: String) -> String? {

@@ -1,17 +1,17 @@
-/// Where the lines of a text of a YAML file stand in the file.
+/// The places of a string's lines in a YAML file.
 ///
-/// Known where the file has the text's characters as they are: in a block after `|`, or on one line.
+/// Known if the file contains the string's characters unchanged: in a block after `|`, or on one line.
 struct WrittenText {
     private let firstLine: Int
-    /// Of the text's first line.
+    /// The column of its first line.
     private let firstColumn: Int
-    /// Of its other lines.
+    /// The column of its other lines.
     private let column: Int
 
-    /// Nil where the file spells the text otherwise: with escapes, or folded.
+    /// Nil if the file spells the string differently: with escapes, or folded.
     ///
     /// - Parameters:
-    ///   - start: Where the text begins in the file, its quotes or its `|` included.
+    ///   - start: Where the string begins in the file, with its quotes or its `|`.
     ///   - file: The file's bytes.
     init?(_ text: String, at start: SourcePosition, in file: [UInt8]) {
         let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -26,23 +26,23 @@ struct WrittenText {
             return
         }
         let block = lines.dropFirst(start.line)
-        // A block may say that some of the spaces belong to the text: `|2`.
+        // A block may keep some of the spaces as part of the string: `|2`.
         let own = text.utf8.split(separator: UInt8(ascii: "\n")).lazy.compactMap { Self.indent(Array($0)[...]) }.first
         guard let spaces = block.lazy.compactMap(Self.indent).first, let own, own <= spaces else { return nil }
         let indent = spaces - own
         (firstLine, firstColumn, column) = (start.line + 1, indent + 1, indent + 1)
     }
 
-    /// The spaces before a line; nil if there is nothing else on it.
+    /// The number of spaces before a line; nil if the line has nothing else.
     private static func indent(_ line: ArraySlice<UInt8>) -> Int? {
         let rest = line.drop { $0 == UInt8(ascii: " ") }
         return rest.isEmpty || rest.elementsEqual([UInt8(ascii: "\r")]) ? nil : rest.startIndex - line.startIndex
     }
 
-    /// Where in the file a place of the text is.
+    /// The place in the file for a place in the string.
     ///
     /// - Parameters:
-    ///   - line: Within the text, from 1.
+    ///   - line: In the string, from 1.
     ///   - offset: Characters before the place on that line.
     func position(line: Int, offset: Int) -> SourcePosition {
         SourcePosition(line: firstLine + line - 1, column: (line == 1 ? firstColumn : column) + offset)

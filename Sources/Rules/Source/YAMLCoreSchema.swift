@@ -1,4 +1,4 @@
-/// What a plain scalar means in YAML 1.2: `on`, `yes`, `12:30` and dates are text.
+/// The meaning of a plain scalar in YAML 1.2: `on`, `yes`, `12:30` and dates are strings.
 ///
 /// - Note: Source: YAML 1.2.2, section 10.3.2 (core schema).
 enum YAMLCoreSchema {
@@ -19,7 +19,7 @@ enum YAMLCoreSchema {
         return try number(text).map { .number($0) } ?? .string(text)
     }
 
-    /// The JSON spelling of a number, its digits kept; nil if `text` is not a number.
+    /// The number as JSON, with its digits; nil if `text` is not a number.
     static func number(_ text: String) throws(Fault) -> String? {
         let bytes = Array(text.utf8)
         if text.hasPrefix("0o") || text.hasPrefix("0x") { return try radixNumber(bytes) }
@@ -34,7 +34,7 @@ enum YAMLCoreSchema {
         return (isNegative ? "-" : "") + decimal
     }
 
-    /// `[0-9]+(\.[0-9]*)?` or `\.[0-9]+`, then an exponent or not.
+    /// `[0-9]+(\.[0-9]*)?` or `\.[0-9]+`, optionally with an exponent.
     private static func decimalNumber(_ bytes: ArraySlice<UInt8>) -> String? {
         var rest = bytes
         let whole = takeDigits(&rest)
@@ -64,7 +64,7 @@ enum YAMLCoreSchema {
         return digits
     }
 
-    /// `0o` and `0x`, which JSON does not have, in decimal.
+    /// Octal (`0o`) and hexadecimal (`0x`) numbers, which JSON does not have, in decimal.
     private static func radixNumber(_ bytes: [UInt8]) throws(Fault) -> String? {
         let isOctal = bytes[1] == UInt8(ascii: "o")
         let digits = String(decoding: bytes.dropFirst(2), as: UTF8.self)

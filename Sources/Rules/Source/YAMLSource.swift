@@ -3,20 +3,20 @@ internal import Yams
 
 /// Reads a YAML file into a source tree.
 ///
-/// Yams composes the nodes; what a scalar means is decided by ``YAMLCoreSchema``.
+/// Yams builds the nodes; ``YAMLCoreSchema`` decides what a scalar means.
 struct YAMLSource {
     private let faults: SourceFaults
     private var count = 0
-    /// Whether what was read is all that the file says, but for keys that are there twice.
+    /// Whether everything in the file was read, except for duplicate keys.
     private var isComplete = true
     private var isTooDeep = false
 
     private init(faults: SourceFaults) { self.faults = faults }
 
-    /// Nil if the text is not one YAML document, or holds what JSON can't; the faults say why. A key that is there twice
-    /// is a fault too, but the rest can be read.
+    /// Nil if the text is not one YAML document, or contains what JSON can't; the faults say why. A duplicate key is a
+    /// fault too, but the rest can be read.
     ///
-    /// - Parameter beginning: What a file of this kind begins with, for an empty one.
+    /// - Parameter beginning: What to do about an empty file, for its fault.
     static func read(
         _ text: String, faults: SourceFaults, beginning: String = SourceFaults.beginningOfRules
     ) -> SourceNode? {
@@ -36,7 +36,8 @@ struct YAMLSource {
         return source.isComplete ? node : nil
     }
 
-    /// Nil, with a fault, for what can't be read: then the file is not complete, and the rest is read for its faults.
+    /// Nil, with a fault, for what can't be read: then the file is incomplete, and the rest is read only for its
+    /// faults.
     private mutating func node(_ node: Node, depth: Int) -> SourceNode? {
         let result = content(of: node, depth: depth)
         if result == nil { isComplete = false }
@@ -47,7 +48,7 @@ struct YAMLSource {
         let position = Self.position(node.mark)
         count += 1
         guard count <= SourceNode.countLimit else {
-            // Reported once: every level above ends here too.
+            // Reported once: all levels above end here, too.
             if count == SourceNode.countLimit + 1 {
                 faults.report(
                     at: position,
@@ -137,7 +138,7 @@ struct YAMLSource {
         return nil
     }
 
-    /// Nil if the tag says what the text is not, or is not one of YAML's own.
+    /// Nil if the text does not fit the tag, or the tag is not one of YAML's own.
     private func content(
         of text: String, tag: Tag.Name, isPlain: Bool
     ) throws(YAMLCoreSchema.Fault) -> SourceNode.Content? {

@@ -1,14 +1,14 @@
-/// What the YAML parser can't read, with the slip that most likely led to it.
+/// A syntax error of the YAML parser, with the mistake that most likely caused it.
 ///
-/// The parser names the place where it gave up; the slip may stand before it.
+/// The parser names the place where it gave up; the mistake may be before it.
 struct YAMLSyntaxFault {
     let position: SourcePosition
     let message: String
 
     /// - Parameters:
-    ///   - problem: The parser's own message.
+    ///   - problem: The parser's message.
     ///   - mark: Where the parser gave up.
-    ///   - start: Where that which it was reading begins; nil if it does not say.
+    ///   - start: Where the construct begins that it was reading; nil if it is not known.
     init(_ problem: String, at mark: SourcePosition, from start: SourcePosition?, in text: String) {
         let lines = YAMLLines(text)
         let slip =
@@ -18,7 +18,7 @@ struct YAMLSyntaxFault {
         message = "not YAML: \(problem); \(slip?.remedy ?? Self.remedy(for: problem))"
     }
 
-    /// What most people who are told so have to do.
+    /// The remedy that usually helps with such an error.
     private static func remedy(for problem: String) -> String {
         switch problem {
         case _ where problem.contains("cannot start any token"): "quote texts that begin with @, ` or %"
@@ -37,7 +37,7 @@ struct YAMLSyntaxFault {
     }
 }
 
-/// The lines of a YAML file, as far as slips are looked for in them.
+/// The lines of a YAML file, to search for mistakes.
 private struct YAMLLines {
     typealias Slip = (position: SourcePosition, remedy: String)
 
@@ -49,10 +49,10 @@ private struct YAMLLines {
         }
     }
 
-    /// The line of this number, from 1; empty if there is none.
+    /// The line with this number, from 1; empty if there is none.
     private subscript(number: Int) -> [Unicode.Scalar] { lines.indices.contains(number - 1) ? lines[number - 1] : [] }
 
-    /// A tab in a line's indentation, where the parser complains of a character.
+    /// A tab in a line's indentation, if the parser complains about a character.
     func tab(_ problem: String, at mark: SourcePosition) -> Slip? {
         guard problem.contains("tab") || problem.contains("cannot start any token") else { return nil }
         let indentation = self[mark.line].prefix { $0 == " " || $0 == "\t" }
@@ -60,7 +60,7 @@ private struct YAMLLines {
         return (SourcePosition(line: mark.line, column: tab + 1), "indent with spaces, not tabs")
     }
 
-    /// A jq program without quotes before the place, or one whose quotes end too early.
+    /// An unquoted jq program before the place, or one whose quotes end too early.
     func unquotedProgram(before mark: SourcePosition) -> Slip? {
         let line = self[mark.line]
         let before = String(line.prefix(max(0, mark.column - 1)))
@@ -78,7 +78,7 @@ private struct YAMLLines {
         }
     }
 
-    /// `name:value`, or `-name:`, on a line that the parser was reading or on the last one before.
+    /// `name:value`, or `-name:`, on a line that the parser was reading or on the one before.
     func missingSpace(from start: SourcePosition?, to mark: SourcePosition) -> Slip? {
         let before = (1..<max(1, mark.line)).last { self[$0].contains { $0 != " " && $0 != "\t" } }
         for number in [start?.line, mark.line, before].compactMap(\.self) where number <= mark.line {

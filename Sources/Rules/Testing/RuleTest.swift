@@ -1,14 +1,14 @@
 internal import JQ
 internal import LosslessJSON
 
-/// One test of a rule file: a document, and what the file's rules are expected to make of it.
+/// One test of a rule file: a document, and the expected effect of the file's rules.
 struct RuleTest: Sendable {
     let name: String
     let position: SourcePosition
     let given: JSONText
-    /// Seconds since 1970; nil: whatever the runner takes.
+    /// `$now`, in seconds since 1970; nil: the runner's.
     let now: Int?
-    /// What the mapping's programs know by name, as far as the test says it.
+    /// The values of the mapping's `slurp` names, as far as the test gives them.
     let slurps: [JQBinding]
     let expectation: RuleExpectation
 }
@@ -76,9 +76,9 @@ extension RuleTest {
     }
 }
 
-/// What a test expects of a decision. What it does not name may be anything.
+/// What a test expects of a decision. Whatever it leaves out may have any value.
 struct RuleExpectation: Sendable {
-    /// What is expected of an attachment that the rules add.
+    /// The expectation for an attachment that the rules add.
     struct File: Sendable {
         var sha256: String?
         var contentType: String?
@@ -88,13 +88,13 @@ struct RuleExpectation: Sendable {
     var fired: [String]?
     var document: JSONText?
     var patch: JSONText?
-    /// All that are added, by name.
+    /// All added attachments, by name.
     var attachments: [ExactString: File]?
     var isDeleted: Bool?
     var effects: JSONText?
-    /// All that a mapping gives, in order.
+    /// All documents that a mapping gives, in order.
     var documents: JSONText?
-    /// Part of the fault's description; empty for any fault.
+    /// A part of the fault's description; empty: any fault.
     var error: String?
 }
 

@@ -2,9 +2,9 @@ internal import JQ
 internal import LosslessJSON
 
 extension RuleFileSet {
-    /// Runs the tests of all files, each with the rules of its own file, in their order.
+    /// Runs the tests of all files in order, each with the rules of its own file.
     ///
-    /// - Parameter now: What programs know as `$now` in tests that do not set it, in seconds since 1970.
+    /// - Parameter now: `$now` for tests that do not set it, in seconds since 1970.
     package func runTests(now: Int) async -> [RuleTestResult] {
         var results: [RuleTestResult] = []
         for file in files where !file.tests.isEmpty {
@@ -24,7 +24,7 @@ extension RuleFileSet {
         return results
     }
 
-    /// A name without data stands for a file without documents.
+    /// A `slurp` name without data means a file without documents.
     private func ruleSet(for file: RuleFile, slurps: [JQBinding]) -> RuleSet {
         let bindings = file.slurps.map { name in
             slurps.first { $0.name == name.text } ?? JQBinding(nameOfNothing: name.text)
@@ -54,7 +54,7 @@ extension RuleExpectation {
         return Mismatch(what: "fired", expected: fired, actual: report.fired)
     }
 
-    /// Without `_rev`; without `_attachments` unless they are expected, since their digests are nobody's to write.
+    /// Ignores `_rev`, and `_attachments` unless they are expected, because nobody can write down their digests.
     private func documentMismatch(_ report: DecisionReport) -> Mismatch? {
         guard let document else { return nil }
         var left: Set = ["_rev"]
@@ -64,7 +64,7 @@ extension RuleExpectation {
         return Self.mismatch("document", expected, actual)
     }
 
-    /// All of each document; without `_attachments` unless they are expected.
+    /// Compares whole documents; ignores `_attachments` unless they are expected.
     private func documentsMismatch(_ report: DecisionReport) -> Mismatch? {
         guard let documents else { return nil }
         let expected = Array(documents.root.elements)
@@ -112,7 +112,7 @@ extension RuleExpectation {
         return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)
     }
 
-    /// A test that expects no error, and no skip among the effects, fails if a rule failed, skipped or not.
+    /// A test that expects neither an error nor a skip fails if a rule failed, skipped or not.
     private func errorMismatch(_ report: DecisionReport) -> Mismatch? {
         let skips = report.decision.skipped.map(\.description)
         let errors = report.decision.fault.map { [$0.description] } ?? skips
@@ -125,7 +125,7 @@ extension RuleExpectation {
         return Mismatch(what: "error", expected: ["none"], actual: errors)
     }
 
-    /// Whether the effects name a skipped rule; all of them are compared then.
+    /// Whether the expected effects name a skipped rule; then all effects are compared.
     private var expectsSkip: Bool {
         effects?.root.elements.contains { $0["action"]?.string == DecisionReport.skip } ?? false
     }
@@ -138,12 +138,12 @@ extension RuleExpectation {
 }
 
 extension RuleExpectation.File {
-    /// What is expected, on one line.
+    /// The expectation on one line.
     fileprivate func line(named name: String) -> String {
         Self.line(name, type: contentType, length: length, sha256: sha256)
     }
 
-    /// The same of an attachment that there is: what nothing is expected of is left out.
+    /// The same for an actual attachment, without what the test does not expect.
     fileprivate func line(named name: String, of attachment: Attachment) -> String {
         Self.line(
             name, type: contentType == nil ? nil : attachment.contentType,
@@ -158,7 +158,7 @@ extension RuleExpectation.File {
 }
 
 extension JSONText {
-    /// The text without top-level members of these names; itself if an edit would be a guess.
+    /// The text without top-level members of these names; unchanged if an edit would be ambiguous.
     fileprivate func without(_ names: Set<String>) -> JSONText {
         names.sorted().reduce(self) { text, name in
             text.root[name] == nil ? text : (try? text.removing(JSONPointer(tokens: [name]))) ?? text
@@ -167,8 +167,8 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// Whether each member that this object names is the same in the other, however deep. Recurses as deep as a rule file
-    /// may be nested.
+    /// Whether the other value has each member of this object with the same value, at any depth. Recurses as deep as a
+    /// rule file may be nested.
     fileprivate func isPart(of other: JSONValue) -> Bool {
         guard kind == .object else { return isEquivalent(to: other) }
         return members.allSatisfy { member in

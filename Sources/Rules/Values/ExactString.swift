@@ -1,20 +1,25 @@
-/// Text that is equal only if its bytes are: names and ids as documents have them.
+/// A string that is equal only if its bytes are: for names and ids in documents.
 ///
-/// Swift's strings are equal if they look the same, such as "é" as one scalar and as two. For a gateway those are two
-/// attachments, two members, two documents.
+/// Swift's strings are equal if they look the same, such as "é" as one scalar and as two. For a gateway these are two
+/// attachments, members or documents.
 package struct ExactString: Sendable {
+    /// The string; comparing it directly would use Swift's equality.
     package let text: String
 
+    /// Copies nothing; does not normalise.
     package init(_ text: String) { self.text = text }
 }
 
 extension ExactString: Hashable, Comparable {
+    /// Byte by byte, unlike `String`.
     package static func == (left: ExactString, right: ExactString) -> Bool { left.text.isSame(as: right.text) }
 
+    /// By UTF-8 bytes, which is the order of Unicode scalars.
     package static func < (left: ExactString, right: ExactString) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
+    /// Hashes the UTF-8 bytes.
     package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -22,16 +27,18 @@ extension ExactString: Hashable, Comparable {
 }
 
 extension ExactString: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// A literal is used unchanged.
     package init(stringLiteral text: String) { self.init(text) }
 
+    /// The string itself, without quotes.
     package var description: String { text }
 }
 
 extension String {
-    /// Whether the two have the same bytes.
+    /// Whether both have the same bytes.
     func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-    /// Whether the text's bytes begin so. `hasPrefix` sees whole characters: to it, "_" with an accent behind it does
-    /// not begin with "_".
+    /// Whether the string's bytes begin with these. `hasPrefix` compares whole characters: to it, "_" with a combining
+    /// accent does not begin with "_".
     func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 }

@@ -1,9 +1,9 @@
 internal import Encodings
 
-/// Times as people write them.
+/// Times in options and rule files.
 package enum PointInTime {
-    /// Seconds since 1970 of `2026-11-20T10:00:00Z`, with any offset (`+01:00`), fractions of a second cut off, or
-    /// `2026-11-20` (midnight UTC), or of the seconds themselves; nil for all other texts.
+    /// Seconds since 1970 for `2026-11-20T10:00:00Z`, with any offset (`+01:00`) and fractions of a second cut off, for
+    /// `2026-11-20` (midnight UTC), or for a number of seconds; nil for other texts.
     ///
     /// - Note: Source: RFC 3339, without leap seconds.
     package static func seconds(_ text: String) -> Int? {

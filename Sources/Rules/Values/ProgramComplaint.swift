@@ -1,23 +1,23 @@
 internal import JQ
 
-/// What jq finds wrong with a program, in plain words, and what to do.
+/// A fault that jq finds in a program, in plain words, and what to do.
 struct ProgramComplaint {
     let message: String
     let remedy: String
-    /// Where in the program; nil where nobody knows.
+    /// The place in the program; nil if it is not known.
     let place: Place?
 
     struct Place {
         /// From 1.
         let line: Int
-        /// Unicode scalars before it on its line.
+        /// The number of Unicode scalars before it on the line.
         let offset: Int
     }
 
     /// - Parameters:
-    ///   - fault: What jq says.
-    ///   - variables: What programs know as `$NAME`.
-    ///   - unexpected: The token that jq did not expect, by its index; nil if it is not known.
+    ///   - fault: jq's own message.
+    ///   - variables: The `$NAME` variables of the program.
+    ///   - unexpected: The index of the token that jq did not expect; nil if it is not known.
     init(_ fault: JQCompileFault, _ program: String, variables: [String], unexpected: Int?) {
         let tokens = ProgramTokens(program)
         if let unexpected {
@@ -72,7 +72,7 @@ extension ProgramComplaint {
             : (message, "correct the name or the number of arguments; ';' stands between arguments")
     }
 
-    /// `user-name` for `.user-name`, where jq looks for a function `name`.
+    /// `.user-name` instead of `."user-name"`, where jq looks for a function `name`.
     private static func hyphenated(_ function: String, _ tokens: ProgramTokens) -> String? {
         let name = function.prefix { $0 != "/" }
         let ranges = tokens.ranges

@@ -1,18 +1,18 @@
 internal import JQ
 
-/// The jq programs of all rule files of a set, each once.
+/// The jq programs of all rule files of a set, without duplicates.
 ///
-/// They are compiled together when all files are read: what does not compile is a fault of every place that uses it.
+/// They are compiled together once all files are read. A program that does not compile is a fault at each of its uses.
 final class ProgramList {
     private struct Use {
         let program: Int
         let path: String
         let position: SourcePosition
-        /// The bytes of the file, if it is YAML.
+        /// The bytes of the file if it is YAML, else empty.
         let file: [UInt8]
     }
 
-    /// A text means the same everywhere where the same names are known.
+    /// Programs are the same if they have the same text and variables.
     private struct Key: Hashable {
         let text: ExactString
         let variables: [String]
@@ -24,9 +24,9 @@ final class ProgramList {
 
     var texts: [String] { programs.map(\.text.text) }
 
-    /// The index of a program in ``texts``.
+    /// Adds a program and returns its index in ``texts``.
     ///
-    /// - Parameter variables: What it knows as `$NAME` beside what all know.
+    /// - Parameter variables: Its `$NAME` variables besides the common ones.
     func add(
         _ text: String, variables: [String] = [], path: String, at position: SourcePosition, in file: [UInt8] = []
     ) -> Int {
@@ -40,7 +40,7 @@ final class ProgramList {
         return index
     }
 
-    /// What does not compile. Blocks for some 15 ms a program.
+    /// Compiles all programs and returns the faults. Blocks for about 15 ms per program.
     func compile() -> [RuleFileFault] {
         guard !programs.isEmpty else { return [] }
         let results: [Int: JQCompileFault]
@@ -57,7 +57,7 @@ final class ProgramList {
         }
     }
 
-    /// Programs whose unexpected token is searched for, each with several attempts.
+    /// The most programs in which the unexpected token is searched, each with several attempts.
     private static let searchLimit = 20
 
     private func complaints(_ faults: [Int: JQCompileFault]) -> [Int: ProgramComplaint] {
@@ -74,7 +74,7 @@ final class ProgramList {
         return complaints
     }
 
-    /// At the line and column of the file where jq finds it, as far as these are known.
+    /// Located at the line and column of the file, as far as these are known.
     private static func fault(_ complaint: ProgramComplaint, of program: String, _ use: Use) -> RuleFileFault {
         var position = use.position
         var line = ""
@@ -91,7 +91,7 @@ final class ProgramList {
         )
     }
 
-    /// What jq says of the programs that do not compile, by their index.
+    /// The faults of the programs that do not compile, by index.
     private func check() throws(JQFault) -> [Int: JQCompileFault] {
         var faults: [Int: JQCompileFault] = [:]
         for variables in Set(programs.map(\.variables)) {

@@ -1,8 +1,8 @@
 internal import JQ
 
-/// Finds the place on a program's line that jq complains of: jq itself names only the line.
+/// Finds the place in a program's line that jq complains about: jq names only the line.
 enum ProgramPlace {
-    /// Characters before the place on the line that the fault names; nil if there is no such line.
+    /// The number of characters before the place on its line; nil if there is no such line.
     static func offset(of fault: JQCompileFault, in program: String) -> Int? {
         let lines = program.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         guard let number = fault.line, lines.indices.contains(number - 1) else { return nil }
@@ -36,7 +36,7 @@ enum ProgramPlace {
             || scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
     }
 
-    /// `}` of `syntax error, unexpected '}', expecting …`; nil for kinds of tokens, which have no text.
+    /// `}` of `syntax error, unexpected '}', expecting …`; nil for a kind of token instead of a literal one.
     private static func unexpectedToken(_ message: String) -> String? {
         guard let start = message.firstRange(of: "unexpected ")?.upperBound else { return nil }
         let rest = message[start...]

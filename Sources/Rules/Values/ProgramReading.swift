@@ -1,9 +1,9 @@
-/// What a jq program reads, as far as its text tells: for explanations and warnings, never for decisions.
+/// What a jq program reads, as far as its text shows: for explanations and warnings, never for decisions.
 ///
-/// Only what is certainly a path from the document itself counts: not what stands behind a `|`, where '.' is another
-/// value, and not what stands within functions that have their own input (`map(.done)`).
+/// Only what is certainly a path from the document counts: neither what follows a `|`, where '.' is a different value,
+/// nor arguments of functions that change their input (`map(.done)`).
 struct ProgramReading {
-    /// One step of a path: a member's name, or an element's position.
+    /// One step of a path: the name of a member, or the position of an element.
     enum Step: Hashable {
         case member(String)
         case element(Int)
@@ -11,9 +11,9 @@ struct ProgramReading {
 
     /// Paths from the document: `.a.b[0]`.
     private(set) var paths: [[Step]] = []
-    /// Paths from the variables that all programs know: `$change.deleted`.
+    /// Paths from the common variables: `$change.deleted`.
     private(set) var variables: [(name: String, path: [Step])] = []
-    /// Whether it reads the time.
+    /// Whether it reads the current time.
     private(set) var readsTime = false
 
     private struct Place {
@@ -28,9 +28,9 @@ struct ProgramReading {
     private let text: [Unicode.Scalar]
     private var at = 0
     private var places = [Place(kind: .group, beganAtDocument: true, isAtDocument: true)]
-    /// The pipe of `as $name |` changes no input.
+    /// The next `|` belongs to `as $name |`, which does not change the input.
     private var nextPipeBinds = false
-    /// What opens next is the body of a `reduce`, or the arguments of a function with an input of its own.
+    /// The next parenthesis opens the body of a `reduce`, or arguments of a function that changes their input.
     private var nextGroupIsForeign = false
 
     init(_ program: String) {
@@ -85,7 +85,7 @@ extension ProgramReading {
         if case .interpolation? = place?.kind { skipString() }
     }
 
-    /// Goes to the end of a string, or into what is interpolated in it.
+    /// Skips to the end of a string, or into an interpolation in it.
     private mutating func skipString() {
         while at < text.count {
             switch text[at] {
@@ -117,7 +117,7 @@ extension ProgramReading {
         return scalar == "_" || scalar.properties.isAlphabetic || !isFirst && ("0"..."9").contains(scalar)
     }
 
-    /// Functions whose arguments have the same input as the function.
+    /// Functions that pass their own input to their arguments.
     private static let transparent: Set<String> = [
         "select", "has", "test", "match", "capture", "startswith", "endswith", "contains", "inside", "index", "rindex",
         "ltrimstr", "rtrimstr", "split", "join", "range", "error", "sub", "gsub", "getpath", "IN", "not", "and", "or",
@@ -132,13 +132,13 @@ extension ProgramReading {
         case "end": if places.count > 1 { places.removeLast() }
         case "as": takeBinding()
         case "now": readsTime = true
-        // What is defined is used elsewhere: nothing more is certain.
+        // A definition is used elsewhere: nothing more is certain.
         case "def": at = text.count
         default: nextGroupIsForeign = next == "(" && !Self.transparent.contains(name)
         }
     }
 
-    /// The next character that is no white space.
+    /// The next character that is not white space.
     private var next: Unicode.Scalar? { text[min(at, text.count)...].first { !$0.properties.isWhitespace } }
 
     private mutating func takeBinding() {
@@ -167,7 +167,7 @@ extension ProgramReading {
     }
 
     private mutating func readPath() {
-        // `(.a).b`, `.[].b`: not from the document.
+        // `(.a).b`, `.[].b`: not a path from the document.
         let continues = at > 0 && [")", "]", "}", "?", "\""].contains(text[at - 1])
         if scalar(at + 1) == "." {
             at += 2
@@ -185,7 +185,7 @@ extension ProgramReading {
         return steps
     }
 
-    /// `.name`, `."name"`, `.["name"]`, `["name"]` or `[0]`; nil, and nothing is read, for all else.
+    /// Reads `.name`, `."name"`, `.["name"]`, `["name"]` or `[0]`; for anything else reads nothing and returns nil.
     private mutating func readStep() -> Step? {
         let start = at
         while scalar(at) == "?" { at += 1 }
@@ -205,7 +205,7 @@ extension ProgramReading {
         return nil
     }
 
-    /// A string without escapes.
+    /// Reads a string without escapes.
     private mutating func readLiteral() -> String? {
         guard scalar(at) == "\"", let end = text[(at + 1)...].firstIndex(of: "\"") else { return nil }
         let content = text[(at + 1)..<end]

@@ -1,6 +1,6 @@
-/// The tokens of a jq program, as far as places of faults need them.
+/// The tokens of a jq program, for locating faults.
 struct ProgramTokens {
-    /// Ranges of Unicode scalars, in order, without white space and comments.
+    /// Ranges in ``scalars``, in order, without white space and comments.
     private(set) var ranges: [Range<Int>] = []
     let scalars: [Unicode.Scalar]
 
@@ -28,8 +28,7 @@ struct ProgramTokens {
         return text
     }
 
-    /// The brackets, and the `if`, that are open where the program ends; the innermost last. Closing ones that close
-    /// nothing are left out.
+    /// The unclosed brackets and `if`s at the end of the program, innermost last. Unmatched closing ones are ignored.
     var open: [String] {
         let closing = [")": "(", "]": "[", "}": "{", "end": "if"]
         var open: [String] = []
@@ -55,7 +54,7 @@ struct ProgramTokens {
         }
     }
 
-    /// With what is interpolated in it: `"a\(.b + "c")d"`.
+    /// The end of a string, including its interpolations: `"a\(.b + "c")d"`.
     private static func endOfText(_ start: Int, in scalars: [Unicode.Scalar]) -> Int {
         var at = start + 1
         while at < scalars.count {

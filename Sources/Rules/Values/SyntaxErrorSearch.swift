@@ -1,11 +1,11 @@
 internal import JQ
 
-/// Finds the token that jq stumbles over: jq itself names only the line.
+/// Finds the token that jq does not expect: jq names only the line.
 ///
-/// Up to that token, every beginning of the program is only incomplete.
+/// Every beginning of the program before that token is merely incomplete.
 enum SyntaxErrorSearch {
-    /// The token's index; nil if jq complains of something else, or of the end of the program. Blocks for some 30 ms
-    /// for each of a few attempts.
+    /// The index of the token; nil if jq complains about something else, or about the end of the program. Blocks for
+    /// about 30 ms for each of a few attempts.
     static func unexpectedToken(_ fault: JQCompileFault, _ tokens: ProgramTokens, variables: [String]) -> Int? {
         guard isUnexpected(fault), !tokens.ranges.isEmpty else { return nil }
         var (low, high) = (0, tokens.ranges.count - 1)

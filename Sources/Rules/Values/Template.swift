@@ -2,23 +2,23 @@ internal import LosslessJSON
 
 /// A value of a rule file, with holes that jq programs fill for each document.
 ///
-/// An object whose only member is `jq` is such a hole, wherever in the value it stands.
+/// A hole is an object whose only member is `jq`, at any depth.
 struct Template: Sendable {
     fileprivate indirect enum Part: Sendable {
         case literal([UInt8])
-        /// Index into ``Template/programs``.
+        /// An index in ``Template/programs``.
         case hole(Int)
         case object([(name: String, part: Part)])
         case list([Part])
     }
 
     private let root: Part
-    /// The programs of the holes, by their index in the ``ProgramList``.
+    /// The programs of the holes, as indexes in the ``ProgramList``.
     let programs: [Int]
-    /// The value where it has no holes.
+    /// The value, if it has no holes.
     let literal: JSONText?
 
-    /// Nil, with a fault, if a hole's program is not text.
+    /// Nil, with a fault, if a hole's program is not a string.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         var programs: [Int] = []
         guard let root = Part(node, reading, &programs) else { return nil }
@@ -27,13 +27,13 @@ struct Template: Sendable {
         literal = programs.isEmpty ? node.jsonText : nil
     }
 
-    /// The values that the template stands for: one, unless all of it is a hole. Then they are what the program gave,
-    /// be that none or many.
+    /// The values of the template: one, unless the whole template is a hole. Then they are the outputs of its program,
+    /// of which there may be none or many.
     ///
-    /// A member or an element whose program gives nothing is left out.
+    /// A member or element whose program has no output is left out.
     ///
-    /// - Parameter outputs: For each of ``programs`` what it gave.
-    /// - Throws: ``ActionFault`` if a member or an element would have several values.
+    /// - Parameter outputs: For each of ``programs`` its outputs.
+    /// - Throws: ``ActionFault`` if a member or element would have several values.
     func values(_ outputs: [[JSONText]]) throws(ActionFault) -> [JSONText] {
         if let literal { return [literal] }
         if case .hole(let hole) = root { return outputs[hole] }
@@ -44,7 +44,7 @@ struct Template: Sendable {
         }
     }
 
-    /// The one value; nil if there is none, or it is null.
+    /// The single value; nil if there is none, or it is null.
     func value(_ outputs: [[JSONText]], of what: String) throws(ActionFault) -> JSONText? {
         let values = try values(outputs)
         guard values.count <= 1 else { throw .failed("\(what): the program gives \(values.count) values, not one") }

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A text of a rule file: written out, or computed for each document.
+/// A string of a rule file: fixed, or computed for each document.
 enum TextTemplate: Sendable {
     case literal(String)
     case computed(Template)
@@ -12,17 +12,17 @@ enum TextTemplate: Sendable {
         }
     }
 
-    /// The text where it does not depend on the document.
+    /// The string, if it does not depend on the document.
     var literal: String? {
         if case .literal(let text) = self { text } else { nil }
     }
 
-    /// The text; nil if the program gives none, or null.
+    /// The string; nil if the program has no output, or null.
     ///
     /// - Parameters:
-    ///   - outputs: For each of ``programs`` what it gave.
-    ///   - what: What the text is, for messages.
-    /// - Throws: ``ActionFault`` if it is no text, or empty.
+    ///   - outputs: For each of ``programs`` its outputs.
+    ///   - what: What the string is, for messages.
+    /// - Throws: ``ActionFault`` if it is not a string, or empty.
     func text(_ outputs: [[JSONText]], of what: String) throws(ActionFault) -> String? {
         switch self {
         case .literal(let text): return text
@@ -37,7 +37,7 @@ enum TextTemplate: Sendable {
 }
 
 extension JSONText {
-    /// For messages: the beginning of a computed value.
+    /// The beginning of a computed value, for messages.
     var excerpt: String {
         let limit = 60
         let text = String(decoding: bytes.prefix(limit), as: UTF8.self)

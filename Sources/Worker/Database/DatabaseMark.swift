@@ -1,16 +1,16 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What `_local/changebot.NAME` holds: by which a database is known again, and a copy of the checkpoint for the day when
-/// the state directory is lost.
+/// The content of `_local/changebot.NAME`: identifies the database, and holds a copy of the checkpoint in case the
+/// state directory is lost.
 struct DatabaseMark: Sendable, Equatable {
-    /// Made up once for each database. If it is gone or another one, the database was reset or restored.
+    /// A random nonce, made once per database. If it is gone or different, the database was reset or restored.
     let identity: String
-    /// Nil if there is none yet.
+    /// Nil if none was saved yet.
     var checkpoint: SequenceID?
-    /// Of the rules that were in force at the checkpoint.
+    /// The hash of the rules in force at the checkpoint.
     var ruleSetHash = ""
-    /// Those that were read up to it; nil for all.
+    /// The channels that were read up to it; nil for all.
     var channels: [String]?
     /// RFC 3339.
     var savedAt = ""
@@ -27,7 +27,7 @@ struct DatabaseMark: Sendable, Equatable {
         return DatabaseMark(identity: half() + half())
     }
 
-    /// - Returns: Nil if the document is not one of ours.
+    /// Nil if `body` is not such a document.
     init?(_ body: [UInt8]) {
         guard let document = SmallJSON(body), let identity = document["identity"]?.string, !identity.isEmpty else {
             return nil

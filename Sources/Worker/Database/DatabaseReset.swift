@@ -1,8 +1,8 @@
-/// The database is not the one that the state belongs to any longer.
+/// The database is no longer the one that the state belongs to.
 struct DatabaseReset: Error {
-    /// The one that the new database has already: another bot, or the same on another machine, was here before.
+    /// The mark that is there now, if any: another bot, or this one on another machine, was here first.
     let mark: DatabaseMark?
-    /// The mark is this bot's own, as it was some time ago.
+    /// The mark is an earlier version of this bot's own.
     var isOlder = false
 
     var reason: String {
@@ -13,10 +13,10 @@ struct DatabaseReset: Error {
     }
 }
 
-/// What to do then.
+/// What to do when the database was reset or restored (`--on-reset`).
 package enum ResetPolicy: String, Sendable, CaseIterable {
     /// Start again at the beginning.
     case restart
-    /// End the run (78).
+    /// End the run with exit code 78.
     case stop
 }

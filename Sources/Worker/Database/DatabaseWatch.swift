@@ -4,37 +4,38 @@ internal import GatewayClient
 internal import Logging
 internal import Pipeline
 
-/// Knows whether the database is still the one that the state belongs to, and keeps the copy of the checkpoint in it.
+/// Detects a reset of the database, and keeps the copy of the checkpoint in it.
 ///
-/// Both stand in one local document of the keyspace, which no feed shows and no replication carries. Sequences can't
-/// tell: after a reset Sync Gateway takes the old ones and waits for ever. Its state can't either: offline it claims the
-/// sequence 0, and a new `instance_start_time` after each pause. So the mark counts alone, and only while the gateway
-/// says that the database is online.
+/// Both use one local document of the keyspace, which no feed shows and no replication carries. Sequences can't tell:
+/// after a reset Sync Gateway accepts the old ones and waits for ever. Nor can its status: offline it reports sequence
+/// 0, and a new `instance_start_time` after each pause. So only the mark counts, and only while the gateway reports the
+/// database as online.
 struct DatabaseWatch: Sendable {
-    /// Between two copies of a checkpoint that moves.
+    /// The time between two copies of a checkpoint that moves.
     private static let copyInterval: Duration = .seconds(60)
-    /// How old a copy may become that does not. Sync Gateway forgets local documents after 90 days.
+    /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
+    /// documents after 90 days.
     private static let refreshInterval: Duration = .seconds(86_400)
 
     enum Finding {
-        /// The mark is there; in a database that had none, it is now.
+        /// The mark is this bot's. A database without a mark has been given one.
         case same(DatabaseMark)
         case reset(DatabaseReset)
-        /// This user may not keep local documents.
+        /// This user may not read or write local documents.
         case unknowable(String)
     }
 
     let marks: MarkDocument
     let ledger: Ledger
-    /// What is read of the feed; nil for all.
+    /// The channels of the feed that are read; nil for all.
     let channels: [String]?
-    /// A dry run looks and writes nothing.
+    /// A dry run only looks: it writes nothing.
     let isReadOnly: Bool
     let logger: Logger
-    /// Between two looks at the mark.
+    /// The time between two checks of the mark.
     var lookInterval: Duration = .seconds(20)
 
-    /// Looks, and marks a database that no state belongs to yet.
+    /// Checks the mark, and adds one to a database that no state belongs to yet.
     ///
     /// - Throws: `GatewayError`, ``StateError``.
     func look() async throws -> Finding {
@@ -43,7 +44,7 @@ struct DatabaseWatch: Sendable {
             if let (mark, generation) = try await marks.find() {
                 guard known == nil || known == mark.identity else { return .reset(DatabaseReset(mark: mark)) }
                 if known == nil { try await ledger.adoptDatabase(identity: mark.identity) }
-                // A restore may bring the mark back, as it was then.
+                // A restored backup may hold an older version of the mark.
                 if generation < (try ledger.markGeneration()) {
                     return .reset(DatabaseReset(mark: mark, isOlder: true))
                 }
@@ -51,7 +52,7 @@ struct DatabaseWatch: Sendable {
                 return .same(mark)
             }
             if known != nil {
-                // Not on the strength of one answer: it may come from a gateway that is just starting.
+                // One answer is not enough: it may come from a gateway that is just starting.
                 guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
                 if let (mark, _) = try await marks.find() {
                     return mark.identity == known ? .same(mark) : .reset(DatabaseReset(mark: mark))
@@ -74,13 +75,13 @@ struct DatabaseWatch: Sendable {
         return left.mark
     }
 
-    /// Writes the mark once more: a copy of the database that was made before can be told from it then.
+    /// Writes the mark again, so that an earlier copy of the database can be told from it.
     func rewriteMark() async throws {
         try await replaceOwn { $0 }
     }
 
-    /// Keeps looking for as long as the run lasts, and copies the checkpoint now and then. Trouble is left to the feed,
-    /// which has it too.
+    /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged:
+    /// the feed meets them too and handles them.
     ///
     /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
     func run() async throws {
@@ -112,7 +113,7 @@ struct DatabaseWatch: Sendable {
             && mark.ruleSetHash == (checkpoint?.ruleSetHash ?? "")
     }
 
-    /// Puts the checkpoint of the state, if there is one, into the database.
+    /// Copies the state's checkpoint, if there is one, into the database.
     func copyCheckpoint() async throws {
         let checkpoint = try ledger.checkpoint()
         try await replaceOwn { mark in
@@ -126,7 +127,7 @@ struct DatabaseWatch: Sendable {
         CrashPoint.checkpointCopied.pass()
     }
 
-    /// Replaces the mark; nothing if it is gone, another's or older: a new one would hide a reset.
+    /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
     private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
         guard !isReadOnly, let known = try ledger.databaseIdentity() else { return }
         let generation = try ledger.markGeneration()

@@ -1,15 +1,15 @@
 internal import GatewayClient
 internal import Pipeline
 
-/// The local document of a keyspace that holds the mark of a bot. No feed shows it and no replication carries it.
+/// The local document that holds a bot's mark. No feed shows it and no replication carries it.
 struct MarkDocument: Sendable {
     let gateway: Gateway
-    /// Of the bot.
+    /// The bot's name.
     let name: String
 
     private var documentName: String { "changebot.\(name)" }
 
-    /// The mark, and how often it was written: a number that only a restored database turns back.
+    /// The mark, and how often it was written: a number that only a restored database lowers.
     func find() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int)? {
         guard let found = try await gateway.localDocument(documentName), let mark = DatabaseMark(found.body) else {
             return nil
@@ -17,7 +17,7 @@ struct MarkDocument: Sendable {
         return (mark, found.writes ?? 0)
     }
 
-    /// Marks the database, unless somebody else was faster.
+    /// Marks the database, unless it was marked in the meantime.
     ///
     /// - Returns: The mark that is there now; how often it was written, if this wrote it.
     func leave() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int?) {
@@ -27,9 +27,9 @@ struct MarkDocument: Sendable {
         return (left.mark ?? new, left.generation)
     }
 
-    /// Replaces the mark, whoever else does at the same time.
+    /// Replaces the mark; retries if somebody else writes it at the same time.
     ///
-    /// - Parameter change: From the mark there is, and how often it was written, the new one; nil to leave it.
+    /// - Parameter change: Makes the new mark from the current one and how often that was written; nil to leave it.
     /// - Returns: The mark that is there now; how often it was written, if this wrote it.
     func replace(
         _ change: ((mark: DatabaseMark, generation: Int)?) -> DatabaseMark?
@@ -49,8 +49,8 @@ struct MarkDocument: Sendable {
         throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
     }
 
-    /// Whether an error means that this user may not keep local documents. A database that is gone comes back, and a
-    /// password may be changed: that is the feed's matter.
+    /// Whether an error means that this user may not keep local documents. Not a missing database or a refused
+    /// password: those may be temporary, and the feed handles them.
     static func isRefusal(_ error: GatewayError) -> Bool {
         switch error.code {
         case .forbidden, .notOffered, .malformedAnswer: true

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Logging
 internal import Pipeline
 
-/// Finds the state that belongs to the database behind a gateway, and deals with databases that were reset.
+/// Finds the state that belongs to a gateway's database, and handles resets of the database.
 struct StateKeeper: Sendable {
     let source: StateSource
     let marks: MarkDocument
@@ -12,9 +12,10 @@ struct StateKeeper: Sendable {
 
     // MARK: - Opening
 
-    /// Looks for the mark of the database, leaves one in a database that is new, and opens the state that belongs to it.
+    /// Looks for the mark of the database, adds one if the database is new, and opens the state that belongs to it.
     ///
-    /// The gateway must have answered before. Killed in between, the next run finds the mark and makes the state.
+    /// The gateway must have answered before. If the process is killed in between, the next run finds the mark and
+    /// creates the state.
     ///
     /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
     func open() async throws -> RunState {
@@ -63,8 +64,8 @@ struct StateKeeper: Sendable {
 
     // MARK: - At a new address
 
-    /// Remembers where the database is reached now. The mark is written once more before that: if this is a copy of the
-    /// database, made file by file, the original can be told from it by the age of its mark.
+    /// Records the address at which the database is reached now. Writes the mark first: if this database is a copy of
+    /// the files of another one, the age of the mark then tells the two apart.
     func confirm(_ state: RunState, _ watch: DatabaseWatch) async throws {
         guard state.formerAddress != nil, !source.isReadOnly else { return }
         try await contact.ask {
@@ -77,10 +78,10 @@ struct StateKeeper: Sendable {
 
     // MARK: - After a reset
 
-    /// Lets a run begin anew in a database that was reset or restored.
+    /// Prepares the state for a new beginning after a reset or restore.
     ///
-    /// - Parameter forget: Forgets in the state what was there before; the new mark, if there is one.
-    /// - Returns: The state to go on with; nil if the one for the database is to be looked for. This one is closed then.
+    /// - Parameter forget: Clears the state; gets the nonce of the new mark, if there is one.
+    /// - Returns: The state to continue with; nil if it was closed and the one for this database must be looked up.
     func renew(
         _ reset: DatabaseReset, _ state: RunState, forget: (_ identity: String?) async throws -> Void
     ) async throws -> RunState? {
@@ -90,7 +91,8 @@ struct StateKeeper: Sendable {
                 state.close()
                 return nil
             }
-            // The database that the mark was made for may live on elsewhere: from now on these are two.
+            // The database that the mark was made for may still exist elsewhere: from now on the two have different
+            // marks.
             if reset.isOlder, let old = identity, let new = try await contact.ask({ try await newMark(insteadOf: old) })
             {
                 identity = new

@@ -1,13 +1,13 @@
 package import Pipeline
 
-/// Where a run has its state from.
+/// Where a run gets its state.
 package enum StateSource: Sendable {
-    /// It is there, and is somebody else's to close.
+    /// It is already open, and the caller closes it.
     case opened(Ledger)
     /// It is opened once the database is known.
     case chosen(StatePlace)
 
-    /// Whether nothing is to be changed, in the database either.
+    /// A dry run: nothing is changed, in the database either.
     var isReadOnly: Bool {
         switch self {
         case .opened(let ledger): ledger.access == .preview
@@ -16,14 +16,15 @@ package enum StateSource: Sendable {
     }
 }
 
-/// The states of a bot, and the address of the database that one of them belongs to.
+/// The states of a bot, and the address of the database whose state is wanted.
 package struct StatePlace: Sendable {
     let catalogue: StateCatalogue
     let address: String
     let ruleSetHash: String
     let purpose: StateCatalogue.Purpose
 
-    /// - Parameter address: The gateway's URL, or `embedded:FILE`: an embedded gateway listens elsewhere each time.
+    /// - Parameter address: The gateway's URL, or `embedded:FILE` because the port of an embedded gateway differs each
+    ///   time.
     package init(
         _ catalogue: StateCatalogue, address: String, ruleSetHash: String, purpose: StateCatalogue.Purpose
     ) {
@@ -37,7 +38,7 @@ package struct StatePlace: Sendable {
 /// The state of the database that a run works on.
 struct RunState: Sendable {
     let ledger: Ledger
-    /// Where the database was reached before, if it is reached at a new address now.
+    /// The earlier address of the database, if it is reached at a new one now.
     var formerAddress: String?
     let isOwned: Bool
 

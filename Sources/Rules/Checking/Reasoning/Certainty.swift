@@ -1,4 +1,4 @@
-/// Whether something is so, as far as anything is known about it.
+/// Whether something is true, as far as that is known.
 enum Certainty {
     case yes, no, unknown
 
@@ -12,12 +12,12 @@ enum Certainty {
         }
     }
 
-    /// Whether all of them are so. Of none: yes.
+    /// Whether all are true. Without parts: yes.
     static func all(_ parts: [Certainty]) -> Certainty {
         if parts.contains(.no) { return .no }
         return parts.contains(.unknown) ? .unknown : .yes
     }
 
-    /// Whether any of them is so. Of none: no.
+    /// Whether any is true. Without parts: no.
     static func any(_ parts: [Certainty]) -> Certainty { all(parts.map(\.opposite)).opposite }
 }

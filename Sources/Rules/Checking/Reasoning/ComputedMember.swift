@@ -1,6 +1,6 @@
-/// A member of the document whose value a rule computes by a program of its own.
+/// A member of the document whose value a rule computes with a program for it alone.
 struct ComputedMember {
-    /// Names of members of objects.
+    /// The names of members, from the document down.
     let path: [String]
     private let program: String
 
@@ -16,7 +16,7 @@ struct ComputedMember {
 }
 
 extension ComputedMember {
-    /// Of merges and patches that are written out but for some values.
+    /// Those of merges and patches that are otherwise written out.
     static func all(of rule: Rule) -> [ComputedMember] {
         guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
         return actions.flatMap { action -> [ComputedMember] in

@@ -1,6 +1,6 @@
-/// A jq program that is one object: `{ a: .b, "c": 1, d }`.
+/// A jq program that consists of one object: `{ a: .b, "c": 1, d }`.
 enum ConstructedObject {
-    /// The names of its members, as far as they are written out; none if the program is anything else.
+    /// The names of its members, if they are literal; none if the program is anything else.
     static func names(_ program: String) -> [String] {
         let tokens = ProgramTokens(program)
         let texts = tokens.ranges.indices.map(tokens.text)

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Why the clauses of a conjunction can never hold together. Finds what is certain, not all there is.
+/// Why the clauses of a conjunction can never hold together. Finds only certain contradictions, and not all of them.
 struct Contradiction {
     let position: SourcePosition
     let message: String
@@ -14,7 +14,7 @@ struct Contradiction {
         var order: ValueOrder { path.isID ? .terms : .collation }
     }
 
-    /// The first one that is found; nil if there is none.
+    /// The first contradiction found; nil if there is none.
     ///
     /// - Parameter isDocument: Whether the clauses are about a document, not about an element of a list.
     init?(in clauses: [LocatedClause], isDocument: Bool = true) {
@@ -41,7 +41,7 @@ struct Contradiction {
 }
 
 extension Contradiction.Demand {
-    /// Nil if the clause is none on one field.
+    /// Nil if the clause is not a condition on one field.
     fileprivate init?(_ clause: LocatedClause, isDocument: Bool) {
         self.clause = clause
         switch clause.selector {
@@ -55,7 +55,7 @@ extension Contradiction.Demand {
 // MARK: - One condition
 
 extension Condition {
-    /// Why no value at all satisfies the condition, with the remedy.
+    /// Why no value satisfies the condition, and what to do.
     fileprivate func impossibility(order: ValueOrder) -> String? {
         switch self {
         case .isIn(let literals) where literals.isEmpty: return "nothing is in an empty list; write the values"
@@ -67,7 +67,7 @@ extension Condition {
         case .compare(.less, let literal) where literal.value.kind == .null && order == .collation:
             return "nothing is less than null; compare with a value"
         case .anyElement(let selector), .allElements(let selector), .anyKey(let selector):
-            // Elements stand in the order that their list is compared in.
+            // Elements are compared in the same order as their list.
             let clauses = selector.conjuncts.map { LocatedClause($0, at: .start) }
             return Contradiction(in: clauses, isDocument: false)?.message
         default: return nil
@@ -80,7 +80,7 @@ extension Condition {
 extension Contradiction.Demand {
     private static let remedy = "remove one, or combine them with $or"
 
-    /// Members that gateways give each document are of one kind.
+    /// Conflicts with the type of a member that gateways give to each document.
     fileprivate var conflictWithGateway: String? {
         guard path.steps.count == 1, !condition.isAbsence else { return nil }
         let kinds: KindSet
@@ -133,7 +133,7 @@ extension Contradiction.Demand {
             let areExcluded = literals.allSatisfy { literal in others.contains { order.areEqual(literal.value, $0) } }
             return areExcluded ? "all that is in one list is in the other; \(Self.remedy)" : nil
         case (.isIn(let literals), .regex), (.isIn(let literals), .beginsWith), (.isIn(let literals), .type):
-            // Of a list it would be enough that one element is in, but these hold for no list.
+            // For a list, one matching element would be enough, but these conditions hold for no list.
             if KindSet(of: other.condition, order: order).contains(.array) { return nil }
             let areRefused = literals.allSatisfy { other.condition.answer(for: $0.value, order: order) == false }
             return areRefused ? "none of the values satisfies the other; \(Self.remedy)" : nil
@@ -141,7 +141,7 @@ extension Contradiction.Demand {
         }
     }
 
-    /// The other field lies within this one.
+    /// The conflict with a condition on a field inside this one.
     private func conflict(withBelow other: Contradiction.Demand) -> String? {
         if condition.isAbsence {
             let needsField = !other.condition.isAbsence
@@ -172,7 +172,7 @@ extension Contradiction.Demand {
 }
 
 extension SelectorText {
-    /// A condition with nothing left out: equal texts, equal conditions.
+    /// The condition in full: equal texts mean equal conditions.
     fileprivate static func full(_ condition: Condition) -> String {
         SelectorText(literalLimit: .max).condition(condition)
     }

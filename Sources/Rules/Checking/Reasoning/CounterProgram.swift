@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// A program that computes a member from itself so that it is another value each time: `.n + 1`, `(.n // 0) + 1`,
-/// `.list + ["x"]`, `.n += 1 | .n`.
+/// A program that computes a new value for a member from its old one, so that it differs each time: `.n + 1`, `(.n //
+/// 0) + 1`, `.list + ["x"]`, `.n += 1 | .n`.
 ///
-/// Only these forms count, since arithmetic alone proves nothing: `(.price * 100 | round) / 100` and `.n + 0` are at
-/// rest after the first time.
+/// Only these forms count, because arithmetic alone proves nothing: `(.price * 100 | round) / 100` and `.n + 0` are
+/// stable after the first time.
 struct CounterProgram {
-    /// The names of the members on the way to the value.
+    /// The names of the members that lead to the value.
     let path: [String]
 
     /// Nil if the program has another form.
@@ -56,7 +56,7 @@ struct CounterProgram {
         }
     }
 
-    /// Whether the operation certainly gives another value than it was given.
+    /// Whether the operation certainly changes the value.
     private static func changes(_ operation: Substring, _ operand: Substring) -> Bool {
         guard let value = json(operand)?.root else { return false }
         switch (operation, value.kind) {

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What kinds of value a field can be.
+/// The kinds of value that a field can have.
 struct KindSet: OptionSet {
     let rawValue: UInt8
 
@@ -15,9 +15,9 @@ struct KindSet: OptionSet {
     static let containers: KindSet = [.array, .object]
     static let all = KindSet(rawValue: 0x7F)
 
-    /// The kinds that a value can be for which the condition holds.
+    /// The kinds of values for which the condition can hold.
     ///
-    /// - Parameter order: By which the field is compared.
+    /// - Parameter order: How the field is compared.
     init(of condition: Condition, order: ValueOrder) {
         switch condition {
         case .compare(let comparison, let literal): self.init(comparison, literal.value.kind, order)
@@ -32,9 +32,9 @@ struct KindSet: OptionSet {
         }
     }
 
-    /// Collation orders values by their kinds first; the order of `_id` has another order of kinds.
+    /// Collation orders values by kind first; the order of `_id` ranks the kinds differently.
     private init(_ comparison: Condition.Comparison, _ kind: JSONKind, _ order: ValueOrder) {
-        // There is one null, one false and one true: none of them is less than itself.
+        // There is only one null, one false and one true: none of them is less than itself.
         let own: KindSet = kind <= .true ? [] : KindSet(kind)
         let below = KindSet(rawValue: 1 << kind.rawValue - 1)
         let above = KindSet.all.subtracting(below).subtracting(KindSet(kind))
@@ -49,7 +49,7 @@ struct KindSet: OptionSet {
         }
     }
 
-    /// As `$type` names them; nil if there is no such type.
+    /// The kinds for a name of `$type`; nil if there is no such type.
     private init?(named name: String) {
         switch name {
         case "null": self.init(.null)

@@ -1,29 +1,29 @@
 internal import LosslessJSON
 
-/// What is certain about a document: clauses that hold for it, clauses that do not, and what rules did to it since.
+/// What is certain about a document: clauses that hold, clauses that don't, and what rules have done to it since.
 struct Knowledge {
     private var holding: [ExactString: Selector] = [:]
     private var refuted: [ExactString: Selector] = [:]
     private var conditions: [FieldPath: [Condition]] = [:]
-    /// Later than the clauses, none of which it touches.
+    /// Changes after the clauses were established; they affect none of them.
     private var effects = RuleOutlook()
 
-    /// Any document.
+    /// About any document: nothing.
     init() {}
 
-    /// A document for which the rule's `when` holds.
+    /// About a document for which the rule's `when` holds.
     init(matching rule: CheckedRule) {
         for clause in rule.when { holding[ExactString(clause.text)] = clause.selector }
         indexConditions()
     }
 
-    /// A document for which the rule fires.
+    /// About a document for which the rule fires.
     init(firing rule: CheckedRule) {
         self.init(matching: rule)
         if let unless = rule.rule.unless { refuted[Self.text(unless)] = unless }
     }
 
-    /// The rule has done its work.
+    /// Updates the knowledge after a rule has done its work.
     mutating func apply(_ outlook: RuleOutlook) {
         holding = holding.filter { !outlook.touches($0.value) }
         refuted = refuted.filter { !outlook.touches($0.value, isRefuted: true) }
@@ -44,7 +44,7 @@ struct Knowledge {
         return .all(parts)
     }
 
-    /// The same question where only yes is of interest: stops at the first clause that may not hold.
+    /// Like ``fires(_:)``, if only yes is of interest: stops at the first clause that may not hold.
     func certainlyFires(_ rule: CheckedRule) -> Bool {
         guard rule.when.allSatisfy({ holds($0) == .yes }) else { return false }
         return rule.rule.unless.map { holds($0) == .no } ?? true
@@ -98,14 +98,14 @@ extension Condition {
     /// `$exists: true`.
     var isPresence: Bool { if case .exists(true) = self { true } else { false } }
 
-    /// Whether the condition holds for this value; nil if matching gives no answer.
+    /// Whether the condition holds for this value; nil if matching fails.
     func answer(for value: JSONValue, order: ValueOrder) -> Bool? {
         try? matches(value, MatchScratch(), order: order)
     }
 
-    /// Whether the condition holds for each value that is equal to this one (true), or for none (false); else nil.
+    /// Whether the condition holds for all values equal to this one (true), for none (false), or neither (nil).
     ///
-    /// Equal values may still be different numbers to `$mod` (5 and 5.0) and different elements to `$all`.
+    /// Equal values may still differ as numbers for `$mod` (5 and 5.0) and as elements for `$all`.
     func answer(forAllEqualTo value: JSONValue, order: ValueOrder) -> Bool? {
         switch self {
         case .modulus where value.kind == .number && !value.isInteger: nil
@@ -115,7 +115,7 @@ extension Condition {
         }
     }
 
-    /// Whether `other` holds for a field that this condition holds for.
+    /// Whether `other` holds for every field for which this condition holds.
     func implies(_ other: Condition, order: ValueOrder) -> Certainty {
         if isAbsence { return other.isAbsence ? .yes : .no }
         if other.isAbsence { return .no }

@@ -1,5 +1,5 @@
 extension RuleOutlook {
-    /// What a rule's `then` says it does. An action of a name not known here acts outside the document.
+    /// Reads from a rule's `then` what it does. An action with an unknown name acts outside the document.
     init(of rule: Rule) {
         kind = rule.kind
         guard case .list(let actions)? = rule.source.member("then")?.content else { return }
@@ -21,7 +21,7 @@ extension RuleOutlook {
         }
     }
 
-    /// Attaches nothing if a program gives nothing, so what is computed is unknown.
+    /// A program may give nothing to attach, so a computed attachment is unknown.
     private mutating func addAttachment(_ argument: SourceNode) {
         guard let name = argument.member("name")?.text else { return touched.append((["_attachments"], .unknown)) }
         let isCertain = argument.member("file")?.text != nil && argument.member("content_type")?.isComputed != true
@@ -47,9 +47,9 @@ extension RuleOutlook {
         }
     }
 
-    /// What becomes of a member that a document names. Recurses as deep as a rule file may be nested.
+    /// Adds a member that a document sets. Recurses as deep as a rule file may be nested.
     ///
-    /// - Parameter isMerge: Whether objects keep what they had, and null removes.
+    /// - Parameter isMerge: Objects keep their other members, and null removes one.
     mutating func addValue(_ node: SourceNode, _ path: [String], isMerge: Bool) {
         if isMerge { return addMerge(node, path) }
         guard node.hasHoles, !node.isComputed, case .object(let members) = node.content else {
@@ -92,7 +92,7 @@ extension RuleOutlook {
         }
     }
 
-    /// What may be a position in a list shifts others: then the list itself is touched.
+    /// An operation on a list element shifts others, so it counts as a change of the list.
     private mutating func touch(_ path: [String], _ touch: Touch) {
         let position = path.firstIndex { $0 == "-" || !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
         if let position {
@@ -126,7 +126,7 @@ extension RuleOutlook {
 }
 
 extension SourceNode {
-    /// Whether programs compute any of it.
+    /// Whether a program computes any part of it.
     fileprivate var hasHoles: Bool {
         switch content {
         case .null, .bool, .number, .string: false
@@ -137,7 +137,7 @@ extension SourceNode {
 }
 
 extension SourceNode {
-    /// The characters of a text that is not empty; nil for all else.
+    /// A non-empty string; nil for anything else.
     var text: String? {
         if case .string(let text) = content, !text.isEmpty { text } else { nil }
     }

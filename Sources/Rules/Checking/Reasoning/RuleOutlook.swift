@@ -1,52 +1,52 @@
 internal import LosslessJSON
 
-/// What is known of what a rule does to a document, before any document is seen.
+/// What is known about the effects of a rule before any document is seen.
 struct RuleOutlook: Sendable {
     enum Touch: Sendable {
         /// The member has this value.
         case set(JSONText)
         /// The member is gone.
         case removed
-        /// The attachment is there.
+        /// The attachment exists.
         case attached
-        /// The member may be anything, also what it was: a program decides.
+        /// The member may have any value, even its old one: a program decides.
         case unknown
     }
 
-    /// What becomes of members, in the order in which it happens. A path names members of objects, never elements of
-    /// lists: a change within a list is an unknown one of the list.
+    /// The changes of members, in order. A path names members of objects, never elements of lists: a change inside a
+    /// list is an unknown change of the list.
     var touched: [(path: [String], touch: Touch)] = []
-    /// A whole merge or patch is computed: all members may be touched that rules of this kind may write.
+    /// A whole merge or patch is computed: it may change all members that rules of this kind may write.
     var touchesEverything = false
     var kind = RuleFileKind.rules
     /// The document becomes a tombstone.
     var deletes = false
-    /// Something happens outside the document.
+    /// The rule acts outside the document.
     var writesOther = false
-    /// An action asks something of its own before it does anything: the `test` of a patch.
+    /// An action checks something before it acts: the `test` of a patch.
     var isGuarded = false
 
-    /// Whether the document itself may be another one afterwards.
+    /// Whether the document may differ afterwards.
     var touchesDocument: Bool { touchesEverything || !touched.isEmpty }
 }
 
-/// What is known about one field afterwards.
+/// What is known about one field after a rule has acted.
 enum FieldOutlook {
-    /// What it was.
+    /// It has its old value.
     case untouched
-    /// What it was if it lay in an object. What held it is an object now, and may have been none.
+    /// It has its old value if its parent was an object. The parent is an object now, and may not have been one before.
     case beside
     case value(JSONValue)
     case missing
-    /// The path leads into what has no members.
+    /// The path leads into something that has no members.
     case noSuchPlace
-    /// There, with whatever value.
+    /// It exists, with any value.
     case present
     case unknown
 }
 
 extension RuleOutlook {
-    /// What the field is after the rule has done its work.
+    /// What is known about the field after the rule has acted.
     func outlook(for path: FieldPath) -> FieldOutlook {
         var isBeside = false
         for (names, touch) in touched.reversed() {
@@ -59,11 +59,11 @@ extension RuleOutlook {
         return isBeside ? .beside : .untouched
     }
 
-    /// Nil if the two paths have nothing in common.
+    /// Nil if the paths don't overlap.
     private static func outlook(for steps: [FieldPath.Step], _ names: [String], _ touch: Touch) -> FieldOutlook? {
         let common = zip(steps, names).prefix { $0.name.elementsEqual($1.utf8) }.count
         guard common == min(steps.count, names.count) else {
-            // What stands beside an attachment is safe: attachments always lie in an object.
+            // Other attachments are not affected: attachments are always in an object.
             if common == 0 || names[0] == "_attachments" { return nil }
             // A list that becomes an object loses its elements.
             return steps[common].position == nil ? .beside : .unknown
@@ -88,7 +88,7 @@ extension RuleOutlook {
         }
     }
 
-    /// Whether a selector that holds may not hold afterwards; or, if it is refuted, the other way round.
+    /// Whether a selector that holds may no longer hold afterwards; or, if it is refuted, may hold then.
     func touches(_ selector: Selector, isRefuted: Bool = false) -> Bool {
         switch selector {
         case .all(let selectors), .any(let selectors), .none(let selectors):
@@ -97,7 +97,7 @@ extension RuleOutlook {
         case .field(let path, _):
             switch outlook(for: path) {
             case .untouched: false
-            // What holds now lies in an object. What does not may lie nowhere, and there no condition holds.
+            // A field with a condition that holds is in an object. Without a parent object, no condition holds.
             case .beside: isRefuted
             default: true
             }
@@ -112,17 +112,17 @@ extension FieldPath {
         isID = false
     }
 
-    /// Members of members. Not for `_id`, which rules can't touch.
+    /// A path of member names. Not for `_id`, which rules can't change.
     init(names: [String]) { self.init(steps: names.map { Step(name: Array($0.utf8), position: Int($0)) }) }
 
-    /// Leads to the value that is looked at.
+    /// Leads to the value itself.
     static let itself = FieldPath(steps: [])
 
     static func look(along steps: [Step], in value: JSONValue) -> Lookup {
         FieldPath(steps: steps).look(in: value)
     }
 
-    /// Whether this leads into what `other` leads to.
+    /// Whether this path leads into the value of `other`.
     func isBelow(_ other: FieldPath) -> Bool {
         steps.count > other.steps.count && zip(steps, other.steps).allSatisfy { $0.name == $1.name }
     }
