@@ -5,6 +5,7 @@ internal import GatewayClient
 internal import Logging
 internal import Pipeline
 internal import Rules
+internal import Transfer
 
 /// The exit codes of the contract; the README has the same table.
 enum ExitStatus: Int32, CaseIterable {
