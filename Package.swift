@@ -176,7 +176,7 @@ let package = Package(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "PipelineTests",
-            dependencies: ["Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", .grdb],
+            dependencies: ["Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", "Rules", .grdb],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],

@@ -16,7 +16,7 @@ package enum GzipFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .noHeader: "not gzip"
         case .cutHeader, .cut: "the gzip text is cut short"
         case .corrupt: "the gzip text is damaged"
-        case .tooLong: "what the gzip text holds is too long"
+        case .tooLong: "the decompressed text is too long"
         }
     }
 }

@@ -100,7 +100,7 @@ extension HTTPTransportError.TLSProblem {
     fileprivate var remedy: String? {
         switch self {
         case .unknownAuthority:
-            "no trusted authority has signed the server's certificate: name a file with its authority by --ca-file FILE"
+            "no trusted authority has signed the server's certificate: pass its authority's certificate with --ca-file FILE"
         case .wrongHost: "the server's certificate is for another host: check the address"
         case .outOfDate: "renew the server's certificate, or set the clock of this machine"
         case .authorityFile: "--ca-file must name a PEM file with certificates"

@@ -161,8 +161,8 @@ extension GatewayError.Cause {
             "keep it below the gateway's limit: 20 MiB on Sync Gateway, max_document_size on CouchDB"
         case .requestTooLarge: "send less at a time"
         case .badSequence: "the sequence belongs to another gateway: start from the beginning"
-        case .proxyLoginRequired: "put user name and password into the URL of the proxy"
-        case .tooManyFeeds: "raise the gateway's limit of replications"
+        case .proxyLoginRequired: "put the user name and password into the proxy's URL"
+        case .tooManyFeeds: "raise the gateway's limit of concurrent replications"
         default: nil
         }
     }

@@ -37,7 +37,7 @@ struct UploadFeed: Sendable {
         var last: [UInt8] = []
         do {
             while let part = try await source.next() {
-                guard part.count <= left else { return fail("is longer than the \(source.count) bytes promised") }
+                guard part.count <= left else { return fail("is longer than the \(source.count) bytes announced") }
                 left -= part.count
                 guard !part.isEmpty else { continue }
                 guard left > 0 else {
@@ -51,7 +51,7 @@ struct UploadFeed: Sendable {
         } catch {
             return fail("can't be read: \(error)")
         }
-        guard left == 0 else { return fail("ends \(left) bytes before the \(source.count) promised") }
+        guard left == 0 else { return fail("ends \(left) bytes short of the \(source.count) announced") }
         _ = await offer(last)
     }
 

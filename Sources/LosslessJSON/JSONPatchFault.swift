@@ -40,7 +40,7 @@ extension JSONPatchFault.Reason: CustomStringConvertible {
         case .malformed(let what): what
         case .testFailed(let pointer): "the document does not have the tested value at '\(pointer)'"
         case .edit(.noSuchPlace(let pointer)) where pointer.tokens.isEmpty: "the whole document can't be removed"
-        case .edit(.invalidValue(let fault)): "what would come out is refused: \(fault)"
+        case .edit(.invalidValue(let fault)): "the result would be refused: \(fault)"
         case .edit(let fault): fault.description
         case .moveIntoItself(let pointer): "the value at '\(pointer)' can't be moved to a place within itself"
         }

@@ -45,6 +45,7 @@ package final class ChildProcess: Sendable {
         guard result == 0 else {
             close(inputEnds[1])
             close(outputEnds[0])
+            errno = result
             throw TestServerError(call: "posix_spawn")
         }
         (self.id, input, output) = (id, inputEnds[1], outputEnds[0])

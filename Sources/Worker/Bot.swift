@@ -129,7 +129,7 @@ package struct Bot: Service {
         let start = try startSequence(info, state.ledger, copy: copy)
         if let newest = info.updateSequence, newest.hasPassed(start) == false {
             logger.warning(
-                "the database has not reached this sequence: changes are passed over until it does; to start at the beginning: \(checkpointCommand("reset"))",
+                "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(checkpointCommand("reset"))",
                 metadata: ["since": "\(start)", "newest": "\(newest)"])
         }
         return Beginning(info: info, start: start, state: state, watch: watch)
@@ -148,7 +148,7 @@ package struct Bot: Service {
                 .databaseReset,
                 "\(reset.reason); to handle its documents from the beginning, run with --on-reset restart")
         }
-        logger.warning("starting again at the beginning", metadata: ["reason": "\(reset.reason)"])
+        logger.warning("starting over from the beginning", metadata: ["reason": "\(reset.reason)"])
         return try await keeper.renew(reset, state) { identity in
             try await state.ledger.beginAnew(identity: identity, at: .start, reason: reset.reason)
         }
@@ -170,7 +170,7 @@ package struct Bot: Service {
                 )
             }
             if checkpoint.ruleSetHash != ruleSet.hash {
-                logger.notice("the rules have changed since the checkpoint; they hold from here on")
+                logger.notice("the rules have changed since the checkpoint; they apply from here on")
             }
             return checkpoint.sequence
         }

@@ -133,7 +133,8 @@ package struct Fixer: Service {
                 if await delivery.allowance.isExhausted { throw EnoughChanged() }
             } catch let error as GatewayError {
                 if error.code == .notOffered, pages.lastID == nil { return .forbidden }
-                try await retrier.wait(after: error, "reading the documents broke off; going on from the last one")
+                try await retrier.wait(
+                    after: error, "reading the documents was interrupted; continuing after the last one")
             }
         }
     }

@@ -88,7 +88,7 @@ import Testing
         try await withBench { bench in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bench)
             let command = ["import", file, "--gateway", bench.url]
-            let hint = "did not come to its end: --resume goes on there"
+            let hint = "was interrupted: --resume continues it"
             let first = try await Program.run(command + ["--max-errors", "0"])
             #expect(first.code == 65 && !first.errors.contains(hint), "\(first.errors)")
             for (more, isTold) in [

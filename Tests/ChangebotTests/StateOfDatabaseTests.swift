@@ -213,7 +213,7 @@ import Testing
             #expect(stopped.errors.contains("reset"), "\(stopped.errors)")
             let result = try await run(bench, local(url))
             #expect(result.summary.root["written"]?.integer == 2, "\(result.errors)")
-            #expect(result.errors.contains("starting again at the beginning"))
+            #expect(result.errors.contains("starting over from the beginning"))
         }
     }
 }

@@ -29,7 +29,7 @@ import Testing
                 let (head, body) = try await connection.readAnswer()
                 #expect(head.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
                 #expect(head.contains("\r\nRetry-After: 7\r\n"))
-                #expect(body == #"{"error":"Service Unavailable","reason":"this answer was asked for"}"#)
+                #expect(body == #"{"error":"Service Unavailable","reason":"this answer was injected"}"#)
                 try await connection.get("/todo/a")
                 #expect(try await connection.readAnswer().head.hasPrefix("HTTP/1.1 404"))
             }

@@ -126,7 +126,7 @@ import Testing
             let (counters, letters) = try await server.runOnce(directory)
             #expect(counters.written == rows.count - 1)
             #expect(letters.map(\.id) == ["t3"])
-            #expect(letters.first?.reason.contains("the gateway refuses it (500)") == true)
+            #expect(letters.first?.reason.contains("the gateway refused it (500)") == true)
             #expect(letters.first?.rule?.isEmpty == false)
         }
     }

@@ -23,9 +23,9 @@ import Transfer
         (#"{"_id":"b","_attachments":{"x":{"follows":true}}}"#, "'x'"),
         (#"{"_id":"b","_attachments":{"x":{"file":"../../etc/passwd"}}}"#, "'x'"),
         (#"{"_id":"b","_attachments":{"x":null}}"#, "'x'"),
-        (#"{"_id":"b","_attachments":{"x":{"data":"not base64"}}}"#, "no base64"),
+        (#"{"_id":"b","_attachments":{"x":{"data":"not base64"}}}"#, "not base64"),
         (#"{"_id":"b","_attachments":{"x":{"content_type":5,"data":"eA=="}}}"#, "content_type"),
-        (#"{"_id":"b","_sync":1}"#, "gateway refuses it (400)"),
+        (#"{"_id":"b","_sync":1}"#, "gateway refused it (400)"),
     ]
 
     @Test(arguments: oneBadLine)

@@ -72,8 +72,8 @@ import Transfer
     }
 
     @Test(arguments: [
-        (#"QUI"#, "padding"), (#"-_8="#, "base64url"), (#"QU_D"#, "base64url"), (#"QQ==QQ=="#, "no base64"),
-        (#"QUJ\u00e9"#, "no base64"), (#"data:image/png;base64,QUJD"#, "no base64"),
+        (#"QUI"#, "padding"), (#"-_8="#, "base64url"), (#"QU_D"#, "base64url"), (#"QQ==QQ=="#, "not base64"),
+        (#"QUJ\u00e9"#, "not base64"), (#"data:image/png;base64,QUJD"#, "not base64"),
     ])
     func whatIsNoBase64IsRefusedAndNotUploaded(data: String, reason: String) async throws {
         try await BotBench.withEmbedded { bench in

@@ -233,7 +233,7 @@ import Worker
             then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#)
         #expect(counters.written == 2)
         #expect(letters.map(\.id) == ["t1"])
-        #expect(letters.first?.reason.contains("the other document 'other.t1': the gateway refuses it (403)") == true)
+        #expect(letters.first?.reason.contains("the other document 'other.t1': the gateway refused it (403)") == true)
         let written = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
         #expect(written == [["other.t1", "other.t2"], ["t2"]])
     }

@@ -52,7 +52,7 @@ import Testing
         (.edit(.noSuchPlace(JSONPointer(tokens: []))), "the whole document can't be removed"),
         (
             .edit(.invalidValue(JSONFault(.tooDeep(limit: 9), at: 1))),
-            "what would come out is refused: nested deeper than 9 levels"
+            "the result would be refused: nested deeper than 9 levels"
         ),
         (.moveIntoItself(JSONPointer(tokens: ["a"])), "the value at '/a' can't be moved to a place within itself"),
     ])

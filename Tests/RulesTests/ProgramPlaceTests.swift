@@ -39,7 +39,7 @@ import Testing
             ("(.a", 3, "the program ends too early; write the missing ')'"),
             ("[.a, {b: 1}", 11, "write the missing ']'"),
             ("if .a then 1 else 2", 19, "write the missing 'end'"), (".a |", 4, "something is missing after '|'"),
-            ("\"abc", 4, "a text in it does not end; write the missing '\"'"),
+            ("\"abc", 4, "a string in it is not closed; write the missing '\"'"),
             ("if .a then 1 end", 13, "'end' can't stand here; 'if' needs 'else'"),
             ("map(.a; 1)", 0, "map/2 is not defined; correct the name or the number of arguments"),
             ("\"\\x\"", 0, "a text in it has an escape that jq does not know; write \\\\ for a backslash"),

@@ -188,7 +188,7 @@ package struct FeedReader: Sendable {
             progress.pace.add(rows)
         }
         if rows.count < batch.count {
-            throw GatewayError(.serverError, "\(gateway.url): the feed reports an error of the gateway's own")
+            throw GatewayError(.serverError, "\(gateway.url): the feed reports an internal error of the gateway")
         }
     }
 

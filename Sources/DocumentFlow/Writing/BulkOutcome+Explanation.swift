@@ -5,12 +5,12 @@ extension BulkOutcome {
     package var explanation: String {
         switch self {
         case .written: "it was written"
-        case .conflict: "somebody else writes it all the time"
-        case .rejected(status: 0, let reason): "the gateway gives no proper answer to it: \(reason)"
-        case .rejected(let status, let reason): "the gateway refuses it (\(status)): \(reason)"
-        case .failed(let reason): "the gateway fails over it: \(reason)"
-        case .undecided(let reason): "the gateway does not decide: \(reason)"
-        case .unmentioned: "the gateway does not answer for it"
+        case .conflict: "others keep changing it"
+        case .rejected(status: 0, let reason): "the gateway gave no proper answer for it: \(reason)"
+        case .rejected(let status, let reason): "the gateway refused it (\(status)): \(reason)"
+        case .failed(let reason): "the gateway failed to write it: \(reason)"
+        case .undecided(let reason): "the gateway left it undecided: \(reason)"
+        case .unmentioned: "the gateway's answer does not mention it"
         }
     }
 }

@@ -87,7 +87,7 @@ extension Router {
 
 extension StatusFault {
     fileprivate var answer: Answer {
-        var answer = Answer(GatewayFault(code, "this answer was asked for"))
+        var answer = Answer(GatewayFault(code, "this answer was injected"))
         if let body {
             answer = Answer(
                 status: code, fields: [HTTPField("Content-Type", contentType)], body: .whole(Array(body.utf8)))

@@ -70,7 +70,7 @@ extension Gateway {
         for attachment in attachments {
             let head = attachment.name + attachment.contentType
             guard head.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-                return "the name or type of an attachment holds what a header can't"
+                return "the name or type of an attachment contains control characters"
             }
             if dialect.requiresAttachmentDigests, attachment.digest?.algorithm != dialect.attachmentDigest {
                 return "\(dialect.name) takes the attachment '\(attachment.name)' only with its SHA-1 digest"

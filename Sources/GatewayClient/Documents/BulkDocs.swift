@@ -46,7 +46,8 @@ extension Gateway {
     /// - Note: Source: `POST /{keyspace}/_bulk_docs`. Sync Gateway's rows are `{"id","rev"}` or
     ///   `{"id","error","reason","status"}`; CouchDB's have `"ok":true` or no status.
     public func bulkDocs(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
-        precondition(Set(documents.map(\.id)).count == documents.count, "one write per document and request")
+        precondition(
+            Set(documents.map(\.id)).count == documents.count, "two documents of one bulk request have the same id")
         var body: [[UInt8]] = [Array(#"{"docs":["#.utf8)]
         for (index, document) in documents.enumerated() {
             if index > 0 { body.append(Array(",\n".utf8)) }

@@ -95,7 +95,7 @@ extension Gateway {
         }
         var refusal = error
         refusal.code = .notOffered
-        refusal.message = "no list of documents: \(error.message)"
+        refusal.message = "can't list documents: \(error.message)"
         return refusal
     }
 }

@@ -26,7 +26,7 @@ extension Gateway {
             let lookup = try await current(id, includesBody: includesBodies)
             if case .found(_, let document) = lookup { bytes += document.bytes.count }
             guard bytes <= limit || ids.count == 1 else {
-                throw GatewayError(.tooLarge, "\(url): the requested documents are too large together")
+                throw GatewayError(.tooLarge, "\(url): the requested documents together are too large")
             }
             lookups.append(lookup)
         }

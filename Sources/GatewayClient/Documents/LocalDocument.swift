@@ -81,7 +81,7 @@ extension Gateway {
         }
         var refusal = error
         refusal.code = .notOffered
-        refusal.message = "no _local documents: \(error.message)"
+        refusal.message = "can't use _local documents: \(error.message)"
         return refusal
     }
 }

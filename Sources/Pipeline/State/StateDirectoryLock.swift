@@ -20,7 +20,7 @@ final class StateDirectoryLock {
             triesLeft -= 1
             guard triesLeft > 0 else {
                 // Closed by deinit.
-                throw .locked(holder: "it has been opening a state in \(directory) for a long time")
+                throw .locked(holder: "another process has been opening a state in \(directory) for a long time")
             }
             usleep(Self.microsecondsBetweenTries)
         }

@@ -18,7 +18,7 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .locked(let holder):
-            "another run has this state: \(holder.isEmpty ? "its holder is not known" : holder); wait for it, or use another --name"
+            "another run has this state: \(holder.isEmpty ? "by whom is not known" : holder); wait for it, or use another --name"
         case .missing(let description), .ambiguous(let description): description
         case .cannotCreate(let path, let reason): "can't create \(path): \(reason)"
         case .unreadable(let path, let reason): "can't use the state in \(path): \(reason)"
@@ -48,7 +48,7 @@ extension StateError {
         guard let error = error as? DatabaseError else { return nil }
         switch error.resultCode {
         case .SQLITE_FULL: return .cannotWrite(path: path, reason: "the disk is full; make room")
-        case .SQLITE_BUSY: return .locked(holder: "somebody writes to \(path)")
+        case .SQLITE_BUSY: return .locked(holder: "another process is writing to \(path)")
         // Opening makes files too: SQLite reports one that can't grow as this.
         case .SQLITE_IOERR where error.extendedResultCode != .SQLITE_IOERR_READ:
             return .cannotWrite(path: path, reason: reason(error))

@@ -92,7 +92,7 @@ struct StateFiles: Sendable {
             throw .unreadable(path: path, reason: String(cString: strerror(errno)))
         }
         guard information.st_mode & S_IFMT == S_IFREG else {
-            throw .unreadable(path: path, reason: "it is no regular file; name the file itself, not a link to it")
+            throw .unreadable(path: path, reason: "it is not a regular file; name the file itself, not a link to it")
         }
         return true
     }

@@ -243,7 +243,7 @@ package struct BulkWriter: Sendable {
         }
         for (id, count) in dropped {
             logger.info(
-                "dropped the dead letters of a document: it is mended",
+                "dropped the dead letters of a document: it is resolved",
                 metadata: ["id": "\(id)", "letters": .stringConvertible(count)])
         }
     }

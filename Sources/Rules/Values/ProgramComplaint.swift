@@ -85,7 +85,7 @@ extension ProgramComplaint {
     }
 
     private static func explanationOfEnd(_ message: String, _ tokens: ProgramTokens) -> (String, String) {
-        if message.contains("QQSTRING") { return ("a text in it does not end", "write the missing '\"'") }
+        if message.contains("QQSTRING") { return ("a string in it is not closed", "write the missing '\"'") }
         let missing = ["(": ")", "[": "]", "{": "}", "if": "end"]
         let remedy =
             tokens.open.last.flatMap { missing[$0] }.map { "write the missing '\($0)'" }

@@ -45,6 +45,6 @@ struct UnpackedAttachment: ~Copyable {
     }
 
     private static func fault(_ error: GzipFault) -> GatewayError {
-        GatewayError(.digestMismatch, "an attachment is not packed as its encoding says: \(error)")
+        GatewayError(.digestMismatch, "an attachment is not compressed as its encoding says: \(error)")
     }
 }

@@ -31,7 +31,7 @@ extension Exporter {
         if let found {
             if found.position == .whole, let name = try files.whole(found) {
                 try files.complete(found, from: name)
-                logger.info("the export was whole but for its name")
+                logger.info("the export was complete except for its name")
                 tell(of: found)
                 return nil
             }
@@ -86,7 +86,7 @@ extension Exporter {
         journal.manifest.resumed += 1
         tell(of: journal)
         logger.info(
-            "going on with an interrupted export", metadata: ["documents": "\(journal.manifest.counts.lines)"])
+            "continuing an interrupted export", metadata: ["documents": "\(journal.manifest.counts.lines)"])
         return Beginning(journal: journal, seen: seen)
     }
 

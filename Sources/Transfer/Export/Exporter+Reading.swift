@@ -30,7 +30,7 @@ extension Exporter {
                 do throws(GatewayError) { batch = try await pages.next() } catch {
                     if error.code == .notOffered, pages.lastID == nil { return .forbidden }
                     try await retrier.wait(
-                        after: error, "reading the documents broke off; going on from the last one")
+                        after: error, "reading the documents was interrupted; continuing after the last one")
                     continue
                 }
                 retrier.succeed()

@@ -100,7 +100,7 @@ final class OpenFile {
 
     private func writeFailure(_ number: Int32) -> TransferError {
         path == "stdout" && number == EPIPE
-            ? TransferError(.cannotWrite, "can't write to stdout: nobody reads it any more")
+            ? TransferError(.cannotWrite, "can't write to stdout: its reader has closed it")
             : TransferError(.cannotWrite, "can't write \(path): \(String(cString: strerror(number)))")
     }
 

@@ -149,7 +149,8 @@ struct ImportPass {
             }
             return mapped.documents.compactMap { output in
                 guard let text = output.text else {
-                    return .refused(origin, id: DocumentID(output.id), reason: "the mapping makes no JSON of it")
+                    return .refused(
+                        origin, id: DocumentID(output.id), reason: "the mapping does not make valid JSON of it")
                 }
                 return entry(of: text, origin, isShared: true)
             }

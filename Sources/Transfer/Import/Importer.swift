@@ -148,7 +148,7 @@ package struct Importer: Service {
             return (new, settings.isResuming)
         }
         guard let progress = ImportProgress(bytes) else {
-            throw TransferError(.foreign, "\(path) does not tell how far an import is; start again without --resume")
+            throw TransferError(.foreign, "\(path) is not the progress file of an import; start again without --resume")
         }
         if let objection = progress.identity.objection(to: identity) ?? progress.objection(to: database) {
             throw TransferError(
@@ -169,7 +169,7 @@ package struct Importer: Service {
         else { return }
         let consequence = settings.mode == .insert ? ", and what is there already is rejected" : ""
         logger.warning(
-            "an import of this input did not come to its end: --resume goes on there; now it starts at the beginning\(consequence)",
+            "an import of this input was interrupted: --resume continues it; now it starts from the beginning\(consequence)",
             metadata: ["documents": "\(progress.input.documents)"])
     }
 

@@ -73,7 +73,7 @@ package struct DatabaseFacts: Sendable, Equatable {
             return "it is of another server"
         }
         if dialect.keepsInstance, let instance, let other = current.instance, instance != other {
-            return "the database was made anew since then"
+            return "the database was made again since then"
         }
         if let newest, let other = current.newest, other.hasPassed(newest) == false {
             return
@@ -93,9 +93,9 @@ package struct DatabaseFacts: Sendable, Equatable {
         // What follows the number can change without a purge.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
         if dialect.tellsOfPurges, purges[0] != purges[1] {
-            return "documents were purged since then, which no change tells of: a full export has them no more"
+            return "documents were purged since then, which no change tells of: only a full export leaves them out"
         }
         guard !dialect.keepsInstance, let instance, let other = current.instance, instance != other else { return nil }
-        return "the database was offline, or reset, since then; which of the two, the gateway does not tell"
+        return "the database was offline, or reset, since then; the gateway does not tell which"
     }
 }

@@ -74,7 +74,7 @@ package struct ExportManifest: Sendable, Equatable {
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {
         // A much longer file is not a manifest, but may be the export itself.
         guard let bytes = try WholeFile.read(ExportPlace.findManifest(path), whole: false) else {
-            throw TransferError(.missing, "there is no manifest \(path); was the export whole?")
+            throw TransferError(.missing, "there is no manifest \(path); did the export come to its end?")
         }
         guard let text = try? JSONText(bytes, limits: .files), let manifest = ExportManifest(text.root) else {
             let remedy =

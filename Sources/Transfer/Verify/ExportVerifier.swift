@@ -72,7 +72,7 @@ package struct ExportVerifier: Sendable {
         _ document: JSONValue, line: Int, bodies: inout Int, _ report: (VerificationFinding) throws -> Void
     ) throws {
         guard document.kind == .object, let id = document["_id"]?.string else {
-            return try report(VerificationFinding(.line, line: line, message: "no document with an _id"))
+            return try report(VerificationFinding(.line, line: line, message: "not a document with an _id"))
         }
         guard file.manifest.options.attachments != .none, let attachments = document["_attachments"] else { return }
         for member in attachments.members {
@@ -90,7 +90,7 @@ package struct ExportVerifier: Sendable {
     private func fault(of stub: JSONValue) -> String? {
         let byteCount: Int
         if let data = stub["data"] {
-            guard let data = try? InlineBase64(data) else { return "its data is no base64" }
+            guard let data = try? InlineBase64(data) else { return "its data is not base64" }
             byteCount = data.byteCount
         } else {
             guard let name = stub["file"]?.string, let store = attachments,

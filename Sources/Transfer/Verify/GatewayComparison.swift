@@ -92,7 +92,8 @@ package struct GatewayComparison: Sendable {
                 }
             case .found:
                 try report(
-                    VerificationFinding(.different, id: id.text, message: "deleted in the export, and lives there"))
+                    VerificationFinding(
+                        .different, id: id.text, message: "deleted in the export, but not on the gateway"))
             case .deleted, .missing:
                 if !isTombstone { try report(VerificationFinding(.missing, id: id.text)) }
             case .refused(let reason):
@@ -159,7 +160,7 @@ package struct GatewayComparison: Sendable {
     private func findExtra(_ seen: SeenDocuments, _ report: (VerificationFinding) throws -> Void) async throws {
         let options = file.manifest.options
         guard options.since == nil, options.channels == nil else {
-            logger.notice("what the gateway has beside can't be told: the export is a part of the documents")
+            logger.notice("documents that only the gateway has can't be found: the export is a part of the documents")
             return
         }
         let matcher = try options.selector.map { text throws(RuleFilesError) in
@@ -179,10 +180,11 @@ package struct GatewayComparison: Sendable {
                 }
             } catch let error as GatewayError {
                 guard error.code != .notOffered || pages.lastID != nil else {
-                    logger.notice("what the gateway has beside can't be told: this user may not list the documents")
+                    logger.notice(
+                        "documents that only the gateway has can't be found: this user may not list the documents")
                     return
                 }
-                try await retrier.wait(after: error, "reading the documents broke off; going on")
+                try await retrier.wait(after: error, "reading the documents was interrupted; continuing")
             }
         }
     }

@@ -52,12 +52,12 @@ struct StateKeeper: Sendable {
     private func tell(_ opened: StateCatalogue.Opened, _ place: StatePlace) {
         if let former = opened.formerAddress {
             logger.notice(
-                "this database is known from another address: going on where the bot left it",
+                "this database is known from another address: continuing where the bot stopped",
                 metadata: ["before": "\(former)", "now": "\(place.address)"])
         }
         if !opened.others.isEmpty {
             logger.notice(
-                "this database is new to the bot: it gets a state of its own",
+                "this database is new to the bot: made a state for it",
                 metadata: ["gateway": "\(place.address)", "others": "\(opened.others.joined(separator: ", "))"])
         }
     }

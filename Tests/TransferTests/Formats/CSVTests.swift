@@ -153,7 +153,7 @@ import Testing
         ("JSON", "1,\u{E4},true,{x}", "3:10: column 'p\\.q': the cell is not JSON"),
         ("too many", "1,x,true,1,", "3:1: 5 cells where the header has 4"),
         ("too few", "1,x,true", "3:1: 3 cells where the header has 4"),
-        ("text behind a quote", "1,\"x\"y,true,1", "3:6: text behind the closing quote of a cell"),
+        ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell"),
     ])
     func aWrongRowIsOneFault(name: String, row: String, reason: String) {
         for lineBreak in ["\n", "\r\n"] {
@@ -208,13 +208,13 @@ import Testing
         ("a,a.b", "column 2, 'a.b', stands for the same member as another column, or for something inside it"),
         ("a.b,a:json", "column 2, 'a:json', stands for the same member as another column, or for something inside it"),
         ("a,", "column 2, '', has no name; the empty name is written \\e"),
-        ("a..b", "column 1, 'a..b', is no path; '\\', '.' and ':' in a name need a '\\' before them"),
-        ("a\\x", "column 1, 'a\\x', is no path; '\\', '.' and ':' in a name need a '\\' before them"),
-        ("a\\u0041", "column 1, 'a\\u0041', is no path; '\\', '.' and ':' in a name need a '\\' before them"),
-        ("a\\", "column 1, 'a\\', is no path; '\\', '.' and ':' in a name need a '\\' before them"),
-        ("a:int", "column 1, 'a:int', has no type that is known; it is one of :string, :number, :boolean, :json"),
-        ("a:", "column 1, 'a:', has no type that is known; it is one of :string, :number, :boolean, :json"),
-        (":json", "column 1, ':json', is no path; '\\', '.' and ':' in a name need a '\\' before them"),
+        ("a..b", "column 1, 'a..b', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
+        ("a\\x", "column 1, 'a\\x', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
+        ("a\\u0041", "column 1, 'a\\u0041', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
+        ("a\\", "column 1, 'a\\', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
+        ("a:int", "column 1, 'a:int', has an unknown type; it is one of :string, :number, :boolean, :json"),
+        ("a:", "column 1, 'a:', has an unknown type; it is one of :string, :number, :boolean, :json"),
+        (":json", "column 1, ':json', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
     ])
     func aHeaderThatCannotBeUnderstoodEndsReading(header: String, reason: String) {
         #expect(read("\(header)\n1,2\n", as: .csv) == [.error("1:1: \(reason)")])

@@ -105,7 +105,7 @@ import Testing
             21
         ),
         (
-            #"{"$binary":{"base64":"A===","subType":"00"}}"#, "base64 and a subtype; this is no base64", 21
+            #"{"$binary":{"base64":"A===","subType":"00"}}"#, "base64 and a subtype; this is not base64", 21
         ),
         (
             #"{"$binary":{"base64":"-_8=","subType":"00"}}"#,

@@ -72,7 +72,7 @@ import Testing
                 Issue.record("no error")
                 continue
             }
-            #expect(message.hasSuffix("the gzip text is cut short; what comes before was read"))
+            #expect(message.hasSuffix("the gzip text is cut short; everything before it was read"))
         }
     }
 
@@ -82,7 +82,7 @@ import Testing
         #expect(found.prefix(2) == [document("{}", 1), document(#"{"a":1}"#, 2)])
         #expect(found.dropFirst(2).first == fault("3:6: the text ends inside a value", "{\"cut"))
         #expect(found.count == 4)
-        #expect(found.last == .error("3:6: the gzip text is damaged; what comes before was read"))
+        #expect(found.last == .error("3:6: the gzip text is damaged; everything before it was read"))
     }
 
     @Test func aGzipArrayThatIsCutSaysSo() {

@@ -82,7 +82,7 @@ struct AttachmentExport: Sendable {
     // MARK: - Documents that change during the export
 
     /// The current state of a document of which an attachment is missing. Nil if the document is to be written as it
-    /// is: it is complete, unchanged, was read too often, or the gateway does not answer for it.
+    /// is: it is complete, unchanged, was read too often, or the gateway's answer does not mention it.
     func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
         guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
         let now = try await fetcher.contact.single(

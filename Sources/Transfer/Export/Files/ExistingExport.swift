@@ -26,7 +26,7 @@ struct ExistingExport: Sendable {
         }
         do { return try ExportJournal.read(place.journal) } catch {
             guard !isResuming else { throw error }
-            throw refusal(place.journal, "it does not say how far an export is")
+            throw refusal(place.journal, "it is not the journal of an export")
         }
     }
 
@@ -38,11 +38,11 @@ struct ExistingExport: Sendable {
         let hasManifest = WholeFile.exists(place.manifest)
         if hasManifest {
             do { manifests = [try ExportManifest.read(place.manifest)] } catch {
-                throw refusal(place.manifest, "it is no manifest of an export")
+                throw refusal(place.manifest, "it is not the manifest of an export")
             }
         }
         guard let found = Version(place.path) else { return nil }
-        guard found.isRegular else { throw refusal(place.path, "it is no regular file") }
+        guard found.isRegular else { throw refusal(place.path, "it is not a regular file") }
         guard hasManifest || found.byteCount > 0 else { return nil }
         // There is no manifest beside it if a run was interrupted while one export replaced another.
         for manifest in manifests where found.byteCount == manifest.byteCount {

@@ -67,7 +67,7 @@ extension ExportWriter {
                 if left.hasProgressed(since: asked) {
                     left.noteSuccess()
                     try await retrier.wait(
-                        after: error, "reading the revisions broke off; going on from the last one")
+                        after: error, "reading the revisions was interrupted; continuing after the last one")
                 } else {
                     try await settle(error, asked, &left, &retrier, gateway, contact)
                 }

@@ -81,9 +81,9 @@ enum InlineBase64Error: Error, Equatable {
 extension InlineBase64Error: CustomStringConvertible {
     var description: String {
         switch self {
-        case .notAString: "no base64: not a string"
-        case .notBase64: "no base64"
-        case .incomplete: "no base64: its length is no multiple of four, so padding ('=') or characters are missing"
+        case .notAString: "not base64: not a string"
+        case .notBase64: "not base64"
+        case .incomplete: "not base64: its length is not a multiple of four, so padding ('=') or characters are missing"
         case .otherAlphabet: "base64url, which gateways refuse; write '+' for '-', '/' for '_', and the padding ('=')"
         }
     }

@@ -32,7 +32,7 @@ package struct CSVFields: Sendable, Equatable {
         }
         var paths: Set<[CSVMemberName]> = []
         for column in columns where !paths.insert(column.path).inserted {
-            throw Fault(description: "'\(Self.name(column.path))' stands there twice; take one away")
+            throw Fault(description: "'\(Self.name(column.path))' is listed twice; remove one")
         }
         for column in columns {
             for count in 1..<column.path.count where paths.contains(Array(column.path.prefix(count))) {
@@ -77,7 +77,8 @@ package struct CSVFields: Sendable, Equatable {
             guard let name = CSVMemberName.take(from: &rest), path.count < deepest else {
                 throw Fault(
                     description:
-                        "'\(shown)' is no path of a member; '\\', '.', ':' and ',' in a name need a '\\' before them")
+                        "'\(shown)' is not the path of a member; '\\', '.', ':' and ',' in a name need a '\\' before them"
+                )
             }
             path.append(name)
             guard rest.first == UInt8(ascii: ".") else { break }
@@ -87,7 +88,7 @@ package struct CSVFields: Sendable, Equatable {
         guard let type = CSVColumnType(rawValue: String(decoding: rest.dropFirst(), as: UTF8.self)) else {
             throw Fault(
                 description:
-                    "'\(shown)' has no type that is known; leave it out, or write :string, :number, :boolean or :json")
+                    "'\(shown)' has an unknown type; leave it out, or write :string, :number, :boolean or :json")
         }
         return Column(path: path, type: type)
     }

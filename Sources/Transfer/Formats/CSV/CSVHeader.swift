@@ -53,7 +53,7 @@ struct CSVHeader {
         var depth = 0
         while true {
             guard let name = CSVMemberName.take(from: &rest) else {
-                throw fault("is no path; '\\', '.' and ':' in a name need a '\\' before them")
+                throw fault("is not a path; '\\', '.' and ':' in a name need a '\\' before them")
             }
             depth += 1
             guard depth <= Self.deepest else { throw fault("has more than \(Self.deepest) parts") }
@@ -67,7 +67,7 @@ struct CSVHeader {
         }
         let name = String(decoding: cell[..<rest.startIndex], as: UTF8.self)
         guard let type = Self.type(rest) else {
-            throw fault("has no type that is known; it is one of :string, :number, :boolean, :json")
+            throw fault("has an unknown type; it is one of :string, :number, :boolean, :json")
         }
         columns.append(Column(name: name, type: type))
     }

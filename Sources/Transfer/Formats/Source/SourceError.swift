@@ -37,9 +37,9 @@ extension SourceError: CustomStringConvertible {
     package var description: String {
         switch reason {
         case .unreadable(let words): "can't be read: \(words)"
-        case .packed(let fault): "\(place): \(fault); what comes before was read"
+        case .packed(let fault): "\(place): \(fault); everything before it was read"
         case .unknownFormat: "can't tell the format; name it with --format ndjson, json, csv or ejson"
-        case .structure(let reason): "\(place): \(reason); what comes behind can't be told apart"
+        case .structure(let reason): "\(place): \(reason); the documents after it can't be told apart"
         case .header(let what): "\(place): \(what)"
         }
     }

@@ -59,7 +59,7 @@ extension SourceFault.Reason: CustomStringConvertible {
         case .extendedJSON(let wrapper, let expected): "\(wrapper) needs \(expected)"
         case .cell(let column, let expected): "column '\(column)': the cell is not \(expected.expectation)"
         case .cellCount(let found, let expected): "\(found) cells where the header has \(expected)"
-        case .textBehindQuote: "text behind the closing quote of a cell"
+        case .textBehindQuote: "text after the closing quote of a cell"
         case .openQuote: "the quote that opens a cell is never closed"
         }
     }

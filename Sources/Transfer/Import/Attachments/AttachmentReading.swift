@@ -36,7 +36,7 @@ actor AttachmentReading {
             let packed = InlineBase64.bytes(of: base64.span)
             return Base64.encode(try Gzip.unpack(packed, limit: Self.unpackedLimit))
         } catch {
-            throw AttachmentFault(name, "is not packed as its encoding says: \(error)")
+            throw AttachmentFault(name, "is not compressed as its encoding says: \(error)")
         }
     }
 

@@ -77,7 +77,7 @@ extension ImportAttachment {
         guard members.kind == .object else { throw AttachmentFault("", "list is no object") }
         return try members.members.map { member throws(AttachmentFault) in
             let name = member.name.string ?? ""
-            guard member.name.isText else { throw AttachmentFault(name, "has half a surrogate pair in its name") }
+            guard member.name.isText else { throw AttachmentFault(name, "has a lone surrogate in its name") }
             return try ImportAttachment(name, member.value, store)
         }
     }
@@ -115,7 +115,7 @@ extension ImportAttachment {
         let sha256 = path.split(separator: "/").last.map(String.init) ?? ""
         let isHexadecimal = sha256.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard sha256.utf8.count == 64, isHexadecimal, path == AttachmentBody.file(sha256) else {
-            throw AttachmentFault(name, "names a file that is none of an export")
+            throw AttachmentFault(name, "names a file that no export writes")
         }
         guard let store else { return .stub(.noFolder) }
         guard let byteCount = store.byteCount(of: sha256) else { return .stub(.noFile("\(store.path)/\(path)")) }
@@ -131,7 +131,7 @@ extension ImportAttachment {
     var withoutBytes: AttachmentFault {
         let missing = missingBytes ?? .notExported
         return AttachmentFault(
-            name, "\(missing.reason), and the gateway has not the same one; \(missing.remedy)")
+            name, "\(missing.reason), and the gateway does not have it either; \(missing.remedy)")
     }
 
     /// Whether it is large enough to be streamed while it is read.

@@ -61,7 +61,7 @@ struct DocumentAdmission: Sendable {
         if !dialect.acceptsNullInIDs, text.utf8.contains(0) {
             throw Refusal(reason: "its _id holds U+0000, which \(dialect.name) does not take")
         }
-        if !value.isText { throw Refusal(reason: "its _id holds half a surrogate pair") }
+        if !value.isText { throw Refusal(reason: "its _id has a lone surrogate") }
         if !dialect.hasDesignDocuments, text.hasPrefix("_design/") {
             throw Refusal(reason: "\(dialect.name) takes no design documents")
         }

@@ -160,7 +160,7 @@ extension ImportProgress {
     /// Why this is not the database that was written to; nil if there is no sign of that.
     func objection(to now: DatabaseState) -> String? {
         if let instance = database.instance, let other = now.instance, instance != other {
-            return "the database was made anew since then"
+            return "the database was made again since then"
         }
         // Each write takes at least one sequence.
         if let newest = database.newest, let other = now.newest {

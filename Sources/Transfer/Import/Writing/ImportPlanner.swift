@@ -43,7 +43,7 @@ struct ImportPlanner: Sendable {
         -> ImportNeed
     {
         switch lookup {
-        case .refused(let reason)?: return .nothing(.rejected(reason: "what is there can't be read: \(reason)"))
+        case .refused(let reason)?: return .nothing(.rejected(reason: "the existing document can't be read: \(reason)"))
         case .found(let revision, let current)?:
             return try await need(document, over: current, revision, isTolerant)
         case .deleted?, .missing?, nil:

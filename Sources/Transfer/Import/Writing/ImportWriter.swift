@@ -67,7 +67,7 @@ struct ImportWriter: Sendable {
             try await write(open, &outcomes, &documents)
         }
         return ImportResults(
-            outcomes: outcomes.map { $0 ?? .rejected(reason: "nothing became of it") }, documents: documents)
+            outcomes: outcomes.map { $0 ?? .rejected(reason: "it was not written") }, documents: documents)
     }
 
     /// - Parameter shown: Gets the documents that would be written.

@@ -1,0 +1,110 @@
+import GatewayClient
+import LosslessJSON
+import Testing
+
+@testable import Pipeline
+@testable import Rules
+
+/// What a `put` still needs, by the document that is there.
+@Suite struct PutTargetTests {
+    private static let home = "todo"
+
+    private func order(
+        _ document: String, _ existing: PutEffect.Existing = .merge, keyspace: String? = nil,
+        plan: Int = 0
+    ) throws -> PutOrder {
+        let text = try JSONText(document)
+        let effect = PutEffect(
+            id: text.root["_id"]?.string ?? "", keyspace: keyspace, document: text, ifExists: existing)
+        return PutOrder(
+            plan: plan, effect: effect, home: try Keyspace(Self.home), chain: RuleChain(["rule\(plan)"]))
+    }
+
+    private func found(_ document: String) throws -> DocumentLookup {
+        .found(RevisionID("3-c"), try JSONText(document))
+    }
+
+    @Test(
+        arguments: [
+            // Nothing is there: it is written as it is, of a merge without what is null.
+            (.keep, nil, #"{"_id":"a","n":1,"x":null}"#), (.replace, nil, #"{"_id":"a","n":1,"x":null}"#),
+            (.merge, nil, #"{"_id":"a","n":1}"#),
+            // What is there as it should be is not written again.
+            (.merge, #"{"_id":"a","_rev":"3-c","n":1,"y":2}"#, nil), (.keep, #"{"_id":"a","_rev":"3-c","n":5}"#, nil),
+            (.replace, #"{"_id":"a","_rev":"3-c","x":null,"n":1}"#, nil),
+            // A change carries the revision that was looked at, and keeps what is not its business.
+            (.merge, #"{"_id":"a","_rev":"3-c","n":5,"y":2}"#, #"{"_id":"a","_rev":"3-c","n":1,"y":2}"#),
+            (.merge, #"{"_id":"a","_rev":"3-c","_cv":"9@x","n":5}"#, #"{"_id":"a","_rev":"3-c","n":1}"#),
+        ] as [(PutEffect.Existing, String?, String?)])
+    private func whatIsWritten(existing: PutEffect.Existing, present: String?, written: String?) throws {
+        let target = PutTarget(try order(#"{"_id":"a","n":1,"x":null}"#, existing))
+        let need = target.need(try present.map(found) ?? .missing)
+        #expect(need.document?.string == written)
+        #expect(need.orders.count == (written == nil ? 0 : 1))
+        #expect(need.failures.isEmpty && need.rest.isEmpty)
+    }
+
+    /// A tombstone is no document: the `put` begins anew.
+    @Test func overATombstoneItIsNew() throws {
+        let need = PutTarget(try order(#"{"_id":"a"}"#)).need(.deleted(RevisionID("4-d")))
+        #expect(need.document?.string == #"{"_id":"a"}"#)
+    }
+
+    @Test func whatCannotBeReadFailsItsPlansAlone() throws {
+        let need = PutTarget(try order(#"{"_id":"a"}"#, plan: 3)).need(.refused(reason: "forbidden"))
+        #expect(need.document == nil)
+        #expect(need.failures == [3: "the other document 'a': can't be read: forbidden"])
+    }
+
+    /// The orders of a batch for one document are one write, each applied to what the one before leaves.
+    @Test func ordersForOneDocumentAreOneWrite() throws {
+        let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
+        let targets = PutTarget.targets(of: orders)
+        #expect(targets.count == 1)
+        let need = try #require(targets.first?.need(.missing))
+        #expect(need.document?.string == #"{"_id":"a","n":1,"m":2}"#)
+        #expect(need.orders.map(\.plan) == [0, 1])
+    }
+
+    @Test func ordersThatCancelEachOtherOutWriteNothing() throws {
+        let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","n":5}"#, plan: 1)]
+        let need = try #require(
+            PutTarget.targets(of: orders).first?.need(try found(#"{"_id":"a","_rev":"3-c","n":5}"#)))
+        #expect(need.document == nil && need.orders.isEmpty)
+    }
+
+    /// After a refusal each order is tried alone: one that is refused does not take the others with it.
+    @Test func oneByOneTheRestWaits() throws {
+        var target = PutTarget.targets(of: [
+            try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1),
+        ])[0]
+        target.splitUp()
+        let need = target.need(.missing)
+        #expect(need.orders.map(\.plan) == [0] && need.rest.map(\.plan) == [1])
+        #expect(need.document?.string == #"{"_id":"a","n":1}"#)
+    }
+
+    /// The same id in another keyspace is another document; the followed keyspace by its name is not.
+    @Test func keyspacesAreToldApart() throws {
+        let orders = [
+            try order(#"{"_id":"a"}"#, plan: 0), try order(#"{"_id":"a"}"#, keyspace: "todo.s.c", plan: 1),
+            try order(#"{"_id":"a"}"#, keyspace: Self.home, plan: 2),
+        ]
+        #expect(PutTarget.targets(of: orders).map { $0.orders.map(\.plan) } == [[0, 2], [1]])
+    }
+
+    /// A conflict with a document that has not changed is a refusal; one with another writer is not.
+    @Test func aConflictCountsAsARefusalIfNothingChanged() throws {
+        var target = PutTarget(try order(#"{"_id":"a"}"#))
+        let same = try found(#"{"_id":"a","_rev":"3-c"}"#)
+        target.note(same)
+        for expected in 1...3 {
+            target.conflicts += 1
+            target.note(same)
+            #expect(target.refusals == expected)
+        }
+        target.conflicts += 1
+        target.note(.found(RevisionID("4-d"), try JSONText("{}")))
+        #expect(target.refusals == 0)
+    }
+}

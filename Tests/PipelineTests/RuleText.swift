@@ -1,0 +1,15 @@
+import LosslessJSON
+
+@testable import Rules
+
+/// The rules of a file given as text, which stands nowhere on a disk.
+func ruleSet(_ yaml: String) throws -> RuleSet {
+    let shared = RuleReading.Shared()
+    let file = RuleFile(path: "rules.yaml", bytes: Array(yaml.utf8), shared: shared)
+    guard file.faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: file.faults) }
+    return RuleSet(file.rules)
+}
+
+extension JSONText {
+    var string: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,132 @@
+import DocumentFlow
+import GatewayClient
+import Testing
+
+@testable import Pipeline
+
+/// What becomes of a write, by its outcome: who is done, who is decided again, what is remembered and counted.
+@Suite struct SettlementTests {
+    private static let limit = 10
+
+    private func candidate(
+        _ id: DocumentID = "a", attempts: Int = 0, refusals: Int = 0, isDeletion: Bool = false, letters: [Int] = []
+    ) -> Candidate {
+        var candidate = Candidate(id: id, revision: RevisionID("1-a"), document: Array("{}".utf8))
+        candidate.attempts = attempts
+        candidate.refusals = refusals
+        candidate.isDeletion = isDeletion
+        candidate.letters = letters
+        candidate.rules = ["first", "last"]
+        candidate.content = ContentFingerprint(bytes: Array(1...16))
+        return candidate
+    }
+
+    private enum End { case decided, deadLettered, again }
+
+    @Test(
+        arguments: [
+            (.written(RevisionID("2-b")), 0, 0, .decided), (.rejected(status: 403, reason: "no"), 0, 0, .deadLettered),
+            // A write that fails may succeed later, but not for ever.
+            (.failed(reason: "x"), 0, 0, .again), (.failed(reason: "x"), 8, 0, .again),
+            (.failed(reason: "x"), 9, 0, .deadLettered),
+            // A gateway that can't decide now is no reason to give a document up.
+            (.undecided(reason: "busy"), 1000, 0, .again),
+            // Neither are writes of others, but a gateway that refuses the revision that it has is.
+            (.conflict, 1000, 0, .again), (.conflict, 1000, 8, .again), (.conflict, 1000, 9, .deadLettered),
+            (.unmentioned, 0, 8, .again), (.unmentioned, 0, 9, .deadLettered),
+        ] as [(BulkOutcome, Int, Int, End)])
+    private func anOutcomeEndsACandidateOrItIsDecidedAgain(
+        outcome: BulkOutcome, attempts: Int, refusals: Int, end: End
+    ) {
+        var settled = Settlement()
+        let verdict = settled.take(
+            candidate(attempts: attempts, refusals: refusals), outcome, attemptLimit: Self.limit)
+        if case .decideAgain(let again) = verdict {
+            #expect(end == .again)
+            #expect(again.attempts == attempts + 1)
+            #expect(settled.isEmpty)
+        } else {
+            #expect(settled.decided.count == (end == .decided ? 1 : 0))
+            #expect(settled.deadLettered.count == (end == .deadLettered ? 1 : 0))
+        }
+    }
+
+    /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.
+    @Test func whatWasWrittenIsRemembered() {
+        var settled = Settlement()
+        _ = settled.take(candidate(), .written(RevisionID("2-b")), attemptLimit: Self.limit)
+        #expect(settled.ownRevisions.map(\.revision) == [RevisionID("2-b")])
+        #expect(settled.effects.map(\.id) == ["a"])
+        #expect(settled.decided.first?.revision == RevisionID("2-b"))
+    }
+
+    /// What was refused did not happen: it must not count as an effect that somebody undid.
+    @Test(arguments: [.rejected(status: 403, reason: "no"), .conflict, .undecided(reason: "")] as [BulkOutcome])
+    func whatWasNotWrittenIsNotRemembered(outcome: BulkOutcome) {
+        var settled = Settlement()
+        _ = settled.take(candidate(), outcome, attemptLimit: Self.limit)
+        #expect(settled.ownRevisions.isEmpty && settled.effects.isEmpty)
+    }
+
+    @Test func whatNeededNoWriteHasNoEffect() {
+        var settled = Settlement()
+        settled.end(candidate(), isWrite: false)
+        #expect(settled.effects.isEmpty && settled.decided.count == 1)
+    }
+
+    /// The letter blames the last rule that fired; its predecessors go with it.
+    @Test func aLetterNamesItsRuleAndWhatItReplaces() throws {
+        var settled = Settlement()
+        _ = settled.take(candidate(letters: [7]), .rejected(status: 403, reason: "no"), attemptLimit: Self.limit)
+        let letter = try #require(settled.deadLetters.first)
+        #expect(letter.rule == "last" && letter.attempts == 1 && letter.replaced == [7])
+        #expect(letter.reason.contains("403") && letter.reason.contains("no"))
+        #expect(settled.settledLetters.isEmpty)
+    }
+
+    @Test func lettersOfWhatSucceededAreDone() {
+        var settled = Settlement()
+        settled.end(candidate("a", letters: [1, 2]), isWrite: false)
+        settled.passedOver.append(candidate("b", letters: [3]))
+        settled.deadLetter(candidate("c", letters: [4]), candidate("c", letters: [4]).deadLetter(reason: "x"))
+        #expect(settled.settledLetters == [1, 2, 3])
+    }
+
+    /// A rule that failed alone has its letter, once the effects of the others are written.
+    @Test func aSkippedRuleHasALetterOfItsOwn() {
+        var one = candidate()
+        one.skippedRules = [.init(rule: "broken", reason: "no number")]
+        var settled = Settlement()
+        settled.end(one, isWrite: true)
+        #expect(settled.deadLetters.map(\.rule) == ["broken"])
+        #expect(settled.deadLetters.map(\.isOfRuleAlone) == [true])
+        #expect(settled.deadLettered.isEmpty)
+    }
+
+    /// Beyond the limit of errors, documents are neither dead-lettered nor done.
+    @Test func lettersBeyondTheLimitAreNotKept() {
+        var settled = Settlement()
+        for id in ["a", "b", "c"] as [DocumentID] {
+            settled.deadLetter(candidate(id), candidate(id).deadLetter(reason: "x"))
+        }
+        settled.keepDeadLetters(2)
+        #expect(settled.deadLetters.map(\.id) == ["a", "b"])
+        #expect(settled.finished.map(\.id) == ["a", "b"])
+    }
+
+    @Test func everyEndIsCountedOnce() {
+        var settled = Settlement()
+        let outcomes: [(DocumentID, Bool, BulkOutcome)] = [
+            ("a", false, .written(RevisionID("2-b"))), ("b", true, .written(RevisionID("2-b"))),
+            ("c", false, .conflict), ("d", false, .rejected(status: 403, reason: "no")),
+        ]
+        for (id, isDeletion, outcome) in outcomes {
+            _ = settled.take(candidate(id, isDeletion: isDeletion), outcome, attemptLimit: Self.limit)
+        }
+        settled.unchanged = 3
+        var counters = RunCounters()
+        settled.count(in: &counters)
+        #expect(counters.written == 2 && counters.deleted == 1)
+        #expect(counters.conflicts == 1 && counters.rejected == 1 && counters.unchanged == 3)
+    }
+}
