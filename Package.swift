@@ -60,7 +60,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // What `changebot demo` needs, so that it works from any folder.
-        .target(name: "CDemoFiles"),
+        .target(name: "CEmbeddedFiles"),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
@@ -114,7 +114,7 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CDemoFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings", "GatewayClient", "JQ",
+                "CEmbeddedFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings", "GatewayClient", "JQ",
                 "Locking",
                 "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,

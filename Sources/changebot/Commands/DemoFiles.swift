@@ -1,7 +1,12 @@
-internal import CDemoFiles
+internal import CEmbeddedFiles
 internal import Foundation
 internal import LosslessJSON
 internal import Rules
+
+extension embedded_file {
+    /// All bytes of the file, as they were when the program was built.
+    var content: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: length)) }
+}
 
 /// The files of the demonstration, which the program holds; a temporary folder has them while its rules are read.
 struct DemoFiles {
@@ -23,7 +28,7 @@ struct DemoFiles {
     static var embedded: [(path: String, bytes: [UInt8])] {
         (0..<demo_file_count).map { index in
             let file = demo_file_at(index).pointee
-            return (String(cString: file.path), Array(UnsafeBufferPointer(start: file.bytes, count: file.length)))
+            return (String(cString: file.path), file.content)
         }
     }
 

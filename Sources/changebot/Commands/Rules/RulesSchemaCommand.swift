@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Rules
+internal import CEmbeddedFiles
 
 struct RulesSchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,5 +12,9 @@ struct RulesSchemaCommand: ParsableCommand {
             # yaml-language-server: $schema=rule-file.schema.json
             """)
 
-    func run() { for line in RuleFileSchema.text.visibleLines { Console.print(line) } }
+    func run() {
+        // The last line break is that of the last line.
+        let text = String(decoding: rule_file_schema.content.dropLast(), as: UTF8.self)
+        for line in text.visibleLines { Console.print(line) }
+    }
 }

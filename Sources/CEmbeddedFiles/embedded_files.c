@@ -1,4 +1,4 @@
-#include "demo_files.h"
+#include "embedded_files.h"
 
 // #embed is C23; clang has it in every version of C, and builds this file again when what it embeds changes.
 #pragma clang diagnostic ignored "-Wc23-extensions"
@@ -23,7 +23,11 @@ static const unsigned char potatoes[] = {
 #embed "../../assets/potatoes.png"
 };
 
-static const struct demo_file files[] = {
+static const unsigned char schema[] = {
+#embed "../../assets/rule-file.schema.json"
+};
+
+static const struct embedded_file files[] = {
     {"rules/attach-images.yaml", rules, sizeof rules},
     {"assets/groceries.ndjson", groceries, sizeof groceries},
     {"assets/apple.png", apple, sizeof apple},
@@ -33,4 +37,6 @@ static const struct demo_file files[] = {
 
 const size_t demo_file_count = sizeof files / sizeof *files;
 
-const struct demo_file *demo_file_at(size_t index) { return &files[index]; }
+const struct embedded_file *demo_file_at(size_t index) { return &files[index]; }
+
+const struct embedded_file rule_file_schema = {"assets/rule-file.schema.json", schema, sizeof schema};

@@ -1,0 +1,23 @@
+#ifndef CHANGEBOT_EMBEDDED_FILES_H
+#define CHANGEBOT_EMBEDDED_FILES_H
+
+#include <stddef.h>
+
+struct embedded_file {
+    /// Where the file is in the repository, and in the temporary folder of the demo.
+    const char *path;
+    const unsigned char *bytes;
+    size_t length;
+};
+
+extern const size_t demo_file_count;
+
+/// The files that `changebot demo` needs, as they were when the program was built.
+///
+/// `index` is below `demo_file_count`.
+const struct embedded_file *demo_file_at(size_t index);
+
+/// What editors check rule files with.
+extern const struct embedded_file rule_file_schema;
+
+#endif
