@@ -39,7 +39,8 @@ package struct Delivery: Sendable {
         /// How writers wait before a retry; a run that can be stopped ends these waits early.
         package var pauses = Pauses()
         /// The options by which the commands that the log advises find the state of this run.
-        package var stateOptions = ""
+        /// Nil: none can, because the state is gone with the run.
+        package var stateOptions: String?
         /// The shortest time between two checkpoints. A crash repeats at most the work since the last one.
         package var checkpointInterval: Duration = .seconds(1)
 

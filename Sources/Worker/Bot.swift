@@ -136,7 +136,7 @@ package struct Bot: Service {
     }
 
     private func checkpointCommand(_ action: String) -> String {
-        "changebot checkpoint \(action) \(settings.delivery.stateOptions)"
+        "changebot checkpoint \(action) \(settings.delivery.stateOptions ?? "")"
     }
 
     /// Forgets the database that was reset.

@@ -52,6 +52,29 @@ import Transfer
         #expect(server.requests("/todo/_bulk_docs").count == 1)
     }
 
+    /// A node of a cluster reports the last sequence that it gave out itself: one that is behind is no reset. Neither is
+    /// a gateway that does not answer any more: the work is done.
+    @Test(arguments: [#"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, #"{"key":"KEY","error":"forbidden"}"#, nil])
+    func aNodeThatIsBehindIsNoReset(row: String?) async throws {
+        let server = try Self.nodeThatIsBehind(row)
+        try await load(server) { #expect($1.counts == ImportCounts(inserted: 9)) }
+    }
+
+    @Test func documentsThatAreGoneAreAReset() async throws {
+        let server = try Self.nodeThatIsBehind(#"{"key":"KEY","error":"not_found"}"#)
+        let failure = await #expect(throws: TransferError.self) { try await load(server) { _, _ in } }
+        #expect(failure?.code == .foreign)
+    }
+
+    private static func nodeThatIsBehind(_ row: String?) throws -> ScriptedServer {
+        try ScriptedServer(information: #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#) { request, _ in
+            if request.path == "/todo/_bulk_docs" { return ScriptedServer.written(request) }
+            guard let row, request.path == "/todo/_all_docs" else { return nil }
+            let rows = (0..<9).map { row.replacingOccurrences(of: "KEY", with: "d\($0)") }
+            return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
+        }
+    }
+
     /// CouchDB refuses the whole call for one document that it does not like.
     @Test func aCallThatIsRefusedForOneDocumentIsHalvedUntilItIsFound() async throws {
         let server = try ScriptedServer { request, _ in

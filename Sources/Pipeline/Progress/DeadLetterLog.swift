@@ -23,11 +23,11 @@ final class DeadLetterLog: Sendable {
 
     private let logger: Logger
     private let isDryRun: Bool
-    private let stateOptions: String
+    private let stateOptions: String?
     private let counts = Locked<[String: Count]>([:])
 
     /// - Parameter isDryRun: Dead letters are not saved: the messages say "would".
-    init(_ logger: Logger, isDryRun: Bool, stateOptions: String = "") {
+    init(_ logger: Logger, isDryRun: Bool, stateOptions: String? = nil) {
         self.logger = logger
         self.isDryRun = isDryRun
         self.stateOptions = stateOptions
@@ -84,11 +84,12 @@ final class DeadLetterLog: Sendable {
             }
             return due
         }
+        let advice = stateOptions.map { "; see them with: changebot dead-letters list \($0)" } ?? ""
         for (rule, count) in due.sorted(by: { $0.key < $1.key }) {
             logger.error(
                 isDryRun
                     ? "would dead-letter more documents"
-                    : "dead-lettered more documents; see them with: changebot dead-letters list \(stateOptions)",
+                    : "dead-lettered more documents\(advice)",
                 metadata: ["rule": "\(rule)", "documents": .stringConvertible(count.more)])
         }
     }

@@ -88,7 +88,7 @@ package struct Exporter: Service {
                 try await read(into: writer, facts)
                 // If the database was reset meanwhile, the manifest would pair documents of the old one with a sequence
                 // of the new one.
-                try await contact.confirm(gateway) { facts.objection(against: DatabaseFacts(gateway, $0, nil)) }
+                try await writer.sample.check(gateway) { facts.objection(afterwards: $0) }
                 return try await writer.finish()
             }
             logger.info(

@@ -129,9 +129,10 @@ package struct Importer: Service {
     /// Checks that the database was not reset during the import, which would have lost what was written.
     ///
     /// - Throws: ``TransferError``: `.foreign` if it was.
-    private func checkDatabase(_ progress: ImportProgress) async throws {
+    private func checkDatabase(_ journal: ImportJournal) async throws(TransferError) {
         guard settings.preview == nil else { return }
-        try await contact.confirm(gateway) { info in progress.objection(to: databaseState(info)) }
+        let progress = await journal.progress
+        try await journal.sample.check(gateway) { info in progress.objection(to: databaseState(info)) }
     }
 
     /// Where the run begins.
@@ -190,7 +191,8 @@ package struct Importer: Service {
                 settings.progressPath == nil ? "stopped before the end" : "stopped before the end; go on with --resume")
             return
         }
-        do { try await checkDatabase(journal.progress) } catch {
+        try await journal.save()
+        do throws(TransferError) { try await checkDatabase(journal) } catch {
             tellCounts()
             throw error
         }

@@ -82,6 +82,15 @@ package struct DatabaseFacts: Sendable, Equatable {
         return nil
     }
 
+    /// Why a database that was reached as this one does not seem to be it any more; nil if nothing speaks against it.
+    func objection(afterwards info: DatabaseInfo) -> String? {
+        var now = self
+        now.instance = info.instance
+        // The shards of a CouchDB cluster count on their own: the number of an answer may be lower than before.
+        now.newest = dialect.keepsInstance ? nil : info.newestSequence
+        return objection(against: now)
+    }
+
     /// Whether both may be on one server: the same URL or the same instance. Either alone may change, when a database
     /// moves or starts anew.
     func isOfSameServer(as other: DatabaseFacts) -> Bool {

@@ -102,7 +102,7 @@ struct Job {
             choice, for: fileUse, options: gateway, environment: environment, logger: logger
         ) { gateway in
             var settings = settings
-            settings.stateOptions = place.options
+            settings.stateOptions = place.lastingOptions
             let parts = Parts(
                 gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger)
             let service = try make(parts)

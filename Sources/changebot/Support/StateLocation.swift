@@ -29,6 +29,9 @@ struct StateLocation {
     /// The options by which other commands find this state.
     var options: String { catalogue.options + (catalogue.hasSeveral ? " --gateway \(address.shellWord)" : "") }
 
+    /// The same for commands that come later: there may be other states by then. Nil if this one is gone by then.
+    var lastingOptions: String? { isTemporary ? nil : "\(catalogue.options) --gateway \(address.shellWord)" }
+
     func discardIfTemporary() {
         if isTemporary { try? FileManager.default.removeItem(atPath: catalogue.directory) }
     }

@@ -23,6 +23,7 @@ actor ExportWriter {
     var journal: ExportJournal
     var framing: DocumentFraming
     var tally: ExportTally
+    private(set) var sample = DatabaseSample()
     /// Lines of the current batch that are not in the output yet.
     var buffer: [UInt8] = []
     /// Documents that wait for attachments.
@@ -99,6 +100,7 @@ actor ExportWriter {
         _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
         revision: () -> RevisionID?
     ) async throws -> Bool {
+        if !isTombstone { sample.note(id()) }
         do {
             guard try isTombstone || matcher?.matches(document) != false else {
                 withdraw(id)

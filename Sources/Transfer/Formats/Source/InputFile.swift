@@ -18,6 +18,9 @@ final class InputFile {
     func read() throws(SourceError) -> [UInt8]? {
         while true {
             if let piece = try descriptor.read() { return piece.isEmpty ? nil : piece }
+            // Interrupted, or a stdin that another program made non-blocking.
+            var interest = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+            poll(&interest, 1, -1)
         }
     }
 }

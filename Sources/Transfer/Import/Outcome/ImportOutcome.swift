@@ -48,6 +48,14 @@ package struct ImportCounts: Sendable, Equatable {
 }
 
 extension ImportOutcome {
+    /// Whether the gateway has what the input has, unless that is a tombstone.
+    var leavesDocument: Bool {
+        switch self {
+        case .inserted, .changed, .unchanged: true
+        case .deleted, .rejected: false
+        }
+    }
+
     /// What a dry run prints for a document, on one line without a line feed.
     ///
     /// - Parameter document: What would be written, if that is to be shown.
