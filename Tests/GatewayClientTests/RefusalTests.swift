@@ -59,7 +59,7 @@ import Testing
         }
         let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
         #expect(error?.code == .unauthorized && error?.cause == .proxyLoginRequired)
-        #expect(error?.message.contains("URL of the proxy") == true)
+        #expect(error?.message.contains("proxy's URL") == true)
     }
 
     @Test func rowsOfABulkWriteKeepWhatTheySay() throws {
