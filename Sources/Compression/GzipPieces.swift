@@ -19,24 +19,24 @@ package struct GzipPieces: Sendable {
     package init() {}
 
     /// Returns the next bytes of the gzip text.
-    package mutating func pack(_ piece: [UInt8]) -> [UInt8] {
+    package mutating func compress(_ piece: [UInt8]) -> [UInt8] {
         var writer = GzipWriter()
-        var packed: [UInt8] = []
-        writer.write(piece, to: &packed, isFlushed: true)
+        var compressed: [UInt8] = []
+        writer.write(piece, to: &compressed, isFlushed: true)
         checksum = piece.withUnsafeBufferPointer { crc32_z(checksum, $0.baseAddress, $0.count) }
         byteCount &+= UInt32(truncatingIfNeeded: piece.count)
-        if hasBegun { packed.removeFirst(Self.headerSize) }
+        if hasBegun { compressed.removeFirst(Self.headerSize) }
         hasBegun = true
-        return packed
+        return compressed
     }
 
     /// Returns the last bytes of the gzip text. Call once.
     package mutating func finish() -> [UInt8] {
-        var packed = hasBegun ? [] : pack([])
-        packed += Self.emptyFinalBlock
+        var compressed = hasBegun ? [] : compress([])
+        compressed += Self.emptyFinalBlock
         for number in [UInt32(truncatingIfNeeded: checksum), byteCount] {
-            withUnsafeBytes(of: number.littleEndian) { packed += $0 }
+            withUnsafeBytes(of: number.littleEndian) { compressed += $0 }
         }
-        return packed
+        return compressed
     }
 }

@@ -29,11 +29,11 @@ package struct GzipReader: ~Copyable {
         stream.deallocate()
     }
 
-    /// Appends the decompressed bytes of `packed`, the next piece, which may have any size.
+    /// Appends the decompressed bytes of `compressed`, the next piece, which may have any size.
     ///
     /// - Throws: ``GzipFault``; output before the fault has been appended.
-    package mutating func read(_ packed: ArraySlice<UInt8>, to text: inout [UInt8]) throws(GzipFault) {
-        var rest = packed
+    package mutating func read(_ compressed: ArraySlice<UInt8>, to text: inout [UInt8]) throws(GzipFault) {
+        var rest = compressed
         while !rest.isEmpty {
             // zlib counts in 32 bits.
             rest = rest.dropFirst(try inflate(rest.prefix(1 << 30), to: &text))
@@ -49,14 +49,14 @@ package struct GzipReader: ~Copyable {
         throw readOfMember <= Self.headerSize && bytesOut == 0 ? .cutHeader : .cut
     }
 
-    /// Returns how many bytes of `packed` were consumed, at most up to the end of one gzip text.
+    /// Returns how many bytes of `compressed` were consumed, at most up to the end of one gzip text.
     private mutating func inflate(
-        _ packed: ArraySlice<UInt8>, to text: inout [UInt8]
+        _ compressed: ArraySlice<UInt8>, to text: inout [UInt8]
     ) throws(GzipFault) -> Int {
         hasBegun = true
         var taken = 0
         while true {
-            let (code, read, written) = inflateOnce(packed.dropFirst(taken))
+            let (code, read, written) = inflateOnce(compressed.dropFirst(taken))
             taken += read
             readOfMember += read
             bytesOut += written
@@ -68,22 +68,24 @@ package struct GzipReader: ~Copyable {
                 inflateReset(stream)
                 readOfMember = 0
                 return taken
-            case Z_OK where written == piece.count || taken < packed.count: continue
+            case Z_OK where written == piece.count || taken < compressed.count: continue
             case Z_OK, Z_BUF_ERROR: return taken
             default: throw readOfMember <= Self.headerSize && bytesOut == 0 ? .noHeader : .corrupt
             }
         }
     }
 
-    private mutating func inflateOnce(_ packed: ArraySlice<UInt8>) -> (code: Int32, read: Int, written: Int) {
-        packed.withUnsafeBufferPointer { packed in
+    private mutating func inflateOnce(_ compressed: ArraySlice<UInt8>) -> (code: Int32, read: Int, written: Int) {
+        compressed.withUnsafeBufferPointer { compressed in
             piece.withUnsafeMutableBufferPointer { piece in
-                stream.pointee.next_in = packed.baseAddress.map { UnsafeMutablePointer(mutating: $0) }
-                stream.pointee.avail_in = UInt32(packed.count)
+                stream.pointee.next_in = compressed.baseAddress.map { UnsafeMutablePointer(mutating: $0) }
+                stream.pointee.avail_in = UInt32(compressed.count)
                 stream.pointee.next_out = piece.baseAddress
                 stream.pointee.avail_out = UInt32(piece.count)
                 let code = CZlib.inflate(stream, Z_NO_FLUSH)
-                return (code, packed.count - Int(stream.pointee.avail_in), piece.count - Int(stream.pointee.avail_out))
+                return (
+                    code, compressed.count - Int(stream.pointee.avail_in), piece.count - Int(stream.pointee.avail_out)
+                )
             }
         }
     }

@@ -25,22 +25,22 @@ package struct GzipWriter: ~Copyable {
     }
 
     /// - Parameter isFlushed: Whether everything written so far can then be decompressed; makes the output longer.
-    package mutating func write(_ text: [UInt8], to packed: inout [UInt8], isFlushed: Bool = false) {
-        text.withUnsafeBufferPointer { write($0, to: &packed, mode: isFlushed ? Z_SYNC_FLUSH : Z_NO_FLUSH) }
+    package mutating func write(_ text: [UInt8], to compressed: inout [UInt8], isFlushed: Bool = false) {
+        text.withUnsafeBufferPointer { write($0, to: &compressed, mode: isFlushed ? Z_SYNC_FLUSH : Z_NO_FLUSH) }
     }
 
     /// Appends what zlib has ready, often nothing; the rest comes with later calls.
-    package mutating func write(_ text: ArraySlice<UInt8>, to packed: inout [UInt8]) {
-        text.withUnsafeBufferPointer { write($0, to: &packed, mode: Z_NO_FLUSH) }
+    package mutating func write(_ text: ArraySlice<UInt8>, to compressed: inout [UInt8]) {
+        text.withUnsafeBufferPointer { write($0, to: &compressed, mode: Z_NO_FLUSH) }
     }
 
     /// Ends the text. What is written next begins another gzip text, which readers treat as the rest of the first.
-    package mutating func finish(to packed: inout [UInt8]) {
-        write(UnsafeBufferPointer(start: nil, count: 0), to: &packed, mode: Z_FINISH)
+    package mutating func finish(to compressed: inout [UInt8]) {
+        write(UnsafeBufferPointer(start: nil, count: 0), to: &compressed, mode: Z_FINISH)
         deflateReset(stream)
     }
 
-    private mutating func write(_ text: UnsafeBufferPointer<UInt8>, to packed: inout [UInt8], mode: Int32) {
+    private mutating func write(_ text: UnsafeBufferPointer<UInt8>, to compressed: inout [UInt8], mode: Int32) {
         var rest = text
         repeat {
             // zlib counts in 32 bits.
@@ -48,11 +48,11 @@ package struct GzipWriter: ~Copyable {
             stream.pointee.next_in = rest.baseAddress.map { UnsafeMutablePointer(mutating: $0) }
             stream.pointee.avail_in = UInt32(count)
             rest = UnsafeBufferPointer(rebasing: rest[count...])
-            deflate(to: &packed, mode: rest.isEmpty ? mode : Z_NO_FLUSH)
+            deflate(to: &compressed, mode: rest.isEmpty ? mode : Z_NO_FLUSH)
         } while !rest.isEmpty
     }
 
-    private mutating func deflate(to packed: inout [UInt8], mode: Int32) {
+    private mutating func deflate(to compressed: inout [UInt8], mode: Int32) {
         var isFull = true
         while isFull {
             let written = piece.withUnsafeMutableBufferPointer { piece in
@@ -61,7 +61,7 @@ package struct GzipWriter: ~Copyable {
                 _ = CZlib.deflate(stream, mode)
                 return piece.count - Int(stream.pointee.avail_out)
             }
-            packed.append(contentsOf: piece[..<written])
+            compressed.append(contentsOf: piece[..<written])
             isFull = written == piece.count
         }
     }

@@ -3,17 +3,17 @@ internal import Locking
 
 extension Gateway {
     /// In bytes. Compressing a smaller body takes longer than it saves.
-    private static let smallestPackedBody = 8 << 10
+    private static let smallestCompressedBody = 8 << 10
 
     /// The same request with its body compressed; nil if it should be sent as it is.
-    func packed(_ request: GatewayRequest) -> GatewayRequest? {
+    func compressed(_ request: GatewayRequest) -> GatewayRequest? {
         guard request.mayCompress, let body = request.body, compresses else { return nil }
         let count = body.reduce(0) { $0 + $1.count }
-        guard count >= Self.smallestPackedBody else { return nil }
-        let packed = Gzip.pack(segments: body)
-        guard packed.count < count else { return nil }
+        guard count >= Self.smallestCompressedBody else { return nil }
+        let compressed = Gzip.compress(segments: body)
+        guard compressed.count < count else { return nil }
         var request = request
-        request.body = [packed]
+        request.body = [compressed]
         request.isCompressed = true
         return request
     }

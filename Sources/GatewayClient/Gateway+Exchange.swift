@@ -8,8 +8,8 @@ extension Gateway {
     ///
     /// - Throws: ``GatewayError`` for every status but 2xx, with the reason that the gateway gives.
     func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
-        guard let packed = packed(request) else { return try await openAsItIs(request) }
-        do throws(GatewayError) { return try await openAsItIs(packed) } catch {
+        guard let compressed = compressed(request) else { return try await openAsItIs(request) }
+        do throws(GatewayError) { return try await openAsItIs(compressed) } catch {
             // 400 may also be about the documents: only the uncompressed request shows which.
             guard [400, 415].contains(error.status) || error.cause == .unreadableBody else { throw error }
             let response = try await openAsItIs(request)
@@ -66,7 +66,7 @@ extension Gateway {
     private func send(
         _ request: GatewayRequest, to address: String, as authorization: Authorization
     ) async throws(GatewayError) -> HTTPResponse {
-        try heedRetryAfter()
+        try checkRetryAfter()
         let response: HTTPResponse
         do throws(HTTPTransportError) {
             var sent = request.httpRequest(to: address, as: authorization)

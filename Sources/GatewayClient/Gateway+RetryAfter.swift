@@ -21,7 +21,7 @@ extension Gateway {
 
     /// Throws, without sending anything, while a recorded `Retry-After` is still running. The caller then waits as it
     /// would after the gateway's own refusal, so the run can still be stopped.
-    func heedRetryAfter() throws(GatewayError) {
+    func checkRetryAfter() throws(GatewayError) {
         guard let held = hold.withLock({ $0 }) else { return }
         let left = settings.now().duration(to: held.until)
         guard left > .zero else { return hold.withLock { $0 = nil } }

@@ -41,7 +41,7 @@ final class Conversation {
             } catch {
                 session = nil
                 // A fault that is not about this request would hit each further one.
-                let failing = error.isPassing || error.isAboutBinding ? requests.count : answered + 1
+                let failing = error.isTemporary || error.isAboutBinding ? requests.count : answered + 1
                 for _ in answered..<failing { answer(.failed(error)) }
                 answered = failing
             }
@@ -70,7 +70,7 @@ final class Conversation {
             case .moved: continue
             case .frame(var frame):
                 switch try take(&frame, of: requests[answered], session, &outputs) {
-                case .goesOn: continue
+                case .continues: continue
                 case .begins: time = CallTime(start: clock.now)
                 case .ends(let done):
                     answered += 1
@@ -111,7 +111,7 @@ final class Conversation {
     private enum Step {
         /// The process is ready, or has compiled the program: the deadline starts again.
         case begins
-        case goesOn
+        case continues
         case ends(JQAnswer)
     }
 
@@ -130,7 +130,7 @@ final class Conversation {
                 throw .tooMuchOutput(limit: settings.outputLimit)
             }
             outputs.append(frame.content)
-            return .goesOn
+            return .continues
         case .done: return .ends(.outputs(outputs))
         case .compileFault:
             let line = frame.takeInteger() ?? 0

@@ -110,7 +110,7 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
 
 extension JQFault {
     /// Whether the fault is temporary, not one of the program or the document: the same call may succeed later.
-    package var isPassing: Bool {
+    package var isTemporary: Bool {
         switch self {
         case .notStarted, .cancelled, .shutDown: true
         default: false

@@ -58,8 +58,8 @@ package struct Delivery: Sendable {
     private let ledger: Ledger
     private let settings: Settings
     private let logger: Logger
-    private let letterLog: DeadLetterLog
-    private let lettered: DocumentsWithLetters
+    private let deadLetterLog: DeadLetterLog
+    private let deadLettered: DeadLetteredDocuments
     private let interruptions: InterruptedDecisions
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
@@ -80,10 +80,10 @@ package struct Delivery: Sendable {
         siblings = try Self.siblings(of: gateway, ruleSet)
         progress = RunProgress(start: start, counters: counters)
         allowance = ChangeAllowance(limit: settings.changeLimit)
-        letterLog = DeadLetterLog(
+        deadLetterLog = DeadLetterLog(
             logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
-        lettered = DocumentsWithLetters(
-            try ledger.documentsWithDeadLetters(limit: DocumentsWithLetters.limit),
+        deadLettered = DeadLetteredDocuments(
+            try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
             newest: try ledger.newestDeadLetter())
         interruptions = try await ledger.interruptedDecisions()
         budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
@@ -103,7 +103,7 @@ package struct Delivery: Sendable {
     package func makeIntake() -> Intake {
         let filter = ChangeFilter(
             decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
-            lettered: ruleSet.isPartial ? DocumentsWithLetters() : lettered, interruptions: interruptions,
+            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered, interruptions: interruptions,
             note: interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(delivery: self, filter: filter)
     }
@@ -140,25 +140,25 @@ package struct Delivery: Sendable {
     private func accept(
         _ filtered: ChangeFilter.Result, changes: Int, bytes: Int, reached: SequenceID
     ) async throws {
-        let newestLetter = lettered.newest
+        let newestDeadLetter = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
         let tickets = await progress.advance(through: matches, to: reached, changes: changes, bytes: bytes)
-        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, newestLetter)
+        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, newestDeadLetter)
     }
 
     private func accept(_ filtered: ChangeFilter.Result, documents: Int, bytes: Int) async throws {
-        let newestLetter = lettered.newest
+        let newestDeadLetter = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         await progress.count { counters in
             counters.changes += documents
             counters.bytesIn += bytes
         }
-        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, newestLetter)
+        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, newestDeadLetter)
     }
 
     private func accept(_ filtered: ChangeFilter.RetryResult, documents: Int, bytes: Int) async throws {
-        let newestLetter = lettered.newest
+        let newestDeadLetter = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         try await ledger.drop(filtered.settled)
         await progress.count { counters in
@@ -166,23 +166,23 @@ package struct Delivery: Sendable {
             counters.bytesIn += bytes
             counters.deadLetters += filtered.untouched
         }
-        try await submit(filtered.candidates, newestLetter)
+        try await submit(filtered.candidates, newestDeadLetter)
     }
 
-    private func deadLetter(_ letters: [DeadLetter]) async throws {
-        guard !letters.isEmpty else { return }
-        let letters = Array(letters.prefix(await progress.admit(letters.count, settings.errorLimit)))
-        letterLog.report(letters)
-        lettered.insert(letters, numbers: try await ledger.keep(letters))
+    private func deadLetter(_ deadLetters: [DeadLetter]) async throws {
+        guard !deadLetters.isEmpty else { return }
+        let deadLetters = Array(deadLetters.prefix(await progress.admit(deadLetters.count, settings.errorLimit)))
+        deadLetterLog.report(deadLetters)
+        deadLettered.insert(deadLetters, numbers: try await ledger.keep(deadLetters))
         try await progress.check(settings.errorLimit)
     }
 
-    /// - Parameter newestLetter: The highest number of a dead letter when the candidates were read.
-    private func submit(_ candidates: [Candidate], _ newestLetter: Int) async throws {
+    /// - Parameter newestDeadLetter: The highest number of a dead letter when the candidates were read.
+    private func submit(_ candidates: [Candidate], _ newestDeadLetter: Int) async throws {
         guard !candidates.isEmpty else { return }
         let candidates = candidates.map { candidate in
             var candidate = candidate
-            candidate.newestLetter = newestLetter
+            candidate.newestDeadLetter = newestDeadLetter
             return candidate
         }
         await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
@@ -196,7 +196,7 @@ package struct Delivery: Sendable {
         let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
             budget: budget, allowance: allowance, pace: WritePace(), locks: KeyedLock(),
-            busy: BusyDocuments(settings.effectLimits), lettered: lettered, letterLog: letterLog,
+            busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
             interruptions: interruptions, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
@@ -235,7 +235,7 @@ package struct Delivery: Sendable {
                     return .postponing
                 }
                 group.addTask {
-                    await letterLog.keepReporting()
+                    await deadLetterLog.keepReporting()
                     return .telling
                 }
                 group.addTask {
@@ -287,7 +287,7 @@ package struct Delivery: Sendable {
     }
 
     private func close() async {
-        letterLog.finish()
+        deadLetterLog.finish()
         interruptions.close()
     }
 

@@ -17,7 +17,7 @@ package struct DeadLetterRetry: Service {
         /// Those with these numbers.
         case numbers([Int])
         /// Those that match, up to a number.
-        case matching(LetterFilter, upTo: Int)
+        case matching(DeadLetterFilter, upTo: Int)
 
         /// How many of them still exist.
         func count(in ledger: Ledger) throws(StateError) -> Int {
@@ -79,8 +79,8 @@ package struct DeadLetterRetry: Service {
             }
             defer { opened.close() }
             let ledger = opened.ledger
-            let letters = try choose(ledger)
-            try outcome.begin(letters, ledger)
+            let deadLetters = try choose(ledger)
+            try outcome.begin(deadLetters, ledger)
             defer { outcome.end(ledger) }
             guard outcome.before > 0 else { return }
             var settings = settings
@@ -89,28 +89,28 @@ package struct DeadLetterRetry: Service {
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
-            try await delivery.run { try await read(letters, of: ledger, into: delivery) }
+            try await delivery.run { try await read(deadLetters, of: ledger, into: delivery) }
         } catch is CancellationError {
             // Asked to stop.
         }
     }
 
-    private func read(_ letters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
+    private func read(_ deadLetters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
         do {
             try await cancelWhenGracefulShutdown {
-                try await readDocuments(letters, of: ledger, into: delivery)
+                try await readDocuments(deadLetters, of: ledger, into: delivery)
             }
         } catch is CancellationError where !Task.isCancelled {
             logger.info("stopping: finishing what is under way")
         }
     }
 
-    private func readDocuments(_ letters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
+    private func readDocuments(_ deadLetters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
         var reader = DeadLetteredDocumentReader(
             gateway: gateway, decider: ruleSet.makeDecider(), progress: delivery.progress, settings: settings,
             logger: logger)
-        switch letters {
+        switch deadLetters {
         case .numbers(let numbers):
             let documents = try ledger.deadLetteredDocuments(numbers)
             outcome.note(documents)
@@ -123,7 +123,7 @@ package struct DeadLetterRetry: Service {
             while true {
                 let documents = try ledger.deadLetteredDocuments(
                     after: reached, upTo: last, limit: Self.batchSize, filter: filter)
-                guard let next = documents.last?.letters.first else { return }
+                guard let next = documents.last?.deadLetters.first else { return }
                 reached = next
                 outcome.note(documents)
                 try await reader.read(documents[...], take: intake.take)

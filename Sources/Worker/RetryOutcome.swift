@@ -19,14 +19,14 @@ package final class RetryOutcome: Sendable {
     /// Those that still exist; updated at the end of the retry, until then equal to ``before``.
     package var left: Int { state.withLock(\.left) }
 
-    func begin(_ letters: DeadLetterRetry.Letters, _ ledger: Ledger) throws(StateError) {
-        let count = try letters.count(in: ledger)
+    func begin(_ deadLetters: DeadLetterRetry.Letters, _ ledger: Ledger) throws(StateError) {
+        let count = try deadLetters.count(in: ledger)
         state.withLock { $0 = State(before: count, left: count) }
     }
 
     /// A dead letter that fails again keeps its number, even if its reason changes.
     func note(_ documents: some Sequence<DeadLetteredDocument>) {
-        state.withLock { $0.tried += documents.flatMap(\.letters) }
+        state.withLock { $0.tried += documents.flatMap(\.deadLetters) }
     }
 
     /// Dead letters that were not tried count as left; so do all if the state can't be read.

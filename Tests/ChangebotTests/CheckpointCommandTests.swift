@@ -85,10 +85,10 @@ import Testing
             try await bench.runOnce()
             #expect(try await bench.command("dead-letters", "drop", "--all").code == 0)
             try await bench.runOnce()
-            #expect(try await bench.letters().isEmpty)
+            #expect(try await bench.deadLetters().isEmpty)
             #expect(try await bench.command("checkpoint", "set", "0").code == 0)
             try await bench.runOnce()
-            #expect(try await bench.letterIDs() == ["b"])
+            #expect(try await bench.deadLetterIDs() == ["b"])
         }
     }
 
@@ -107,7 +107,7 @@ import Testing
                     ["run", "--once", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state"]
                         + [bench.state] + more)
                 #expect([0, 1].contains(run.code), "\(run.errors)")
-                #expect(try await bench.letters().count == expected)
+                #expect(try await bench.deadLetters().count == expected)
             }
         }
     }

@@ -99,10 +99,10 @@ struct CommandBench {
             ["dead-letters", "retry", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 
-    /// The state's letters, as `export` writes them.
-    func letters() async throws -> [JSONText] {
+    /// The state's dead letters, as `export` writes them.
+    func deadLetters() async throws -> [JSONText] {
         try await command("dead-letters", "export").output.split(separator: "\n").map { try JSONText(String($0)) }
     }
 
-    func letterIDs() async throws -> [String?] { try await letters().map { $0.root["id"]?.string } }
+    func deadLetterIDs() async throws -> [String?] { try await deadLetters().map { $0.root["id"]?.string } }
 }

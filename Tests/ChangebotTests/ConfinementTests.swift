@@ -44,8 +44,8 @@ import Testing
                 #expect(
                     document.map { !String(decoding: $0.bytes, as: UTF8.self).contains(Self.secret) } == true,
                     "\(program)")
-                let letters = try await bench.command("dead-letters", "export", name: "bot\(number)")
-                #expect(!letters.output.contains(Self.secret), "\(program)")
+                let deadLetters = try await bench.command("dead-letters", "export", name: "bot\(number)")
+                #expect(!deadLetters.output.contains(Self.secret), "\(program)")
                 if document?.root["x"] != nil { try await bench.put([#"{"_id":"a","type":"t"}"#]) }
             }
         }
@@ -74,7 +74,7 @@ import Testing
                 #expect(document != nil && document?.root["_attachments"] == nil, "\(names[number])")
             }
             #expect(try await bench.document("good")?.root["_attachments"]?["note"] != nil)
-            #expect(try await bench.letterIDs().count == names.count)
+            #expect(try await bench.deadLetterIDs().count == names.count)
         }
     }
 
@@ -92,7 +92,7 @@ import Testing
             for (number, id) in plain.enumerated() {
                 #expect(try await bench.document(DocumentID(id))?.root["of"]?.string == "d\(number)", "\(id)")
             }
-            let deadLettered = Set(try await bench.letterIDs().compactMap(\.self))
+            let deadLettered = Set(try await bench.deadLetterIDs().compactMap(\.self))
             #expect(deadLettered == Set(reserved.indices.map { "d\($0 + plain.count)" }))
             let mark = try await bench.withGateway { try await $0.localDocument("changebot.changebot") }
             #expect(mark.map { String(decoding: $0.body, as: UTF8.self).contains("identity") } == true)

@@ -77,8 +77,10 @@ import Testing
             #expect(revision.text.hasPrefix(isLog ? "1-" : "2-"), place)
             #expect(isLog || document.root["done"]?.bool == true, place)
         }
-        let letters = try await Program.run(["dead-letters", "list", "--json", "--state", bench.directory + "/state"])
-        #expect(letters.output.split(separator: "\n").count == 1, place)
+        let deadLetters = try await Program.run([
+            "dead-letters", "list", "--json", "--state", bench.directory + "/state",
+        ])
+        #expect(deadLetters.output.split(separator: "\n").count == 1, place)
     }
 
     @Test(arguments: CrashPoint.allCases.filter { $0 != .stateForgotten }, [1, 2])

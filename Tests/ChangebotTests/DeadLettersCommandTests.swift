@@ -14,7 +14,7 @@ import Testing
 
     private static let documents = ["a", "b", "12", "line\\nbreak"].map { #"{"_id":"\#($0)","type":"broken"}"# }
 
-    private func withLetters(_ body: (CommandBench) async throws -> Void) async throws {
+    private func deadLettered(_ body: (CommandBench) async throws -> Void) async throws {
         try await CommandBench.with(Self.documents, rules: Self.rules) { bench in
             #expect(try await bench.runOnce().code == 1)
             try await body(bench)
@@ -22,27 +22,27 @@ import Testing
     }
 
     @Test func exportWritesEachLetterWithAllThatIsKnown() async throws {
-        try await withLetters { bench in
-            let letters = try await bench.letters()
-            #expect(letters.map { $0.root["id"]?.string } == ["a", "b", "12", "line\nbreak"])
-            #expect(letters.map { $0.root["number"]?.integer } == [1, 2, 3, 4])
-            let letter = try #require(letters.first).root
+        try await deadLettered { bench in
+            let deadLetters = try await bench.deadLetters()
+            #expect(deadLetters.map { $0.root["id"]?.string } == ["a", "b", "12", "line\nbreak"])
+            #expect(deadLetters.map { $0.root["number"]?.integer } == [1, 2, 3, 4])
+            let deadLetter = try #require(deadLetters.first).root
             #expect(
-                letter.members.map { $0.name.string } == [
+                deadLetter.members.map { $0.name.string } == [
                     "sequence", "id", "revision", "rule", "reason", "attempts", "set_aside_at", "number", "rule_set",
                 ])
-            #expect(letter["revision"]?.string?.hasPrefix("1-") == true)
-            #expect(letter["rule"]?.string == "broken")
-            #expect(letter["reason"]?.string?.contains("/none") == true)
-            #expect(letter["attempts"]?.integer == 0)
-            #expect([.number, .string].contains(letter["sequence"]?.kind))
+            #expect(deadLetter["revision"]?.string?.hasPrefix("1-") == true)
+            #expect(deadLetter["rule"]?.string == "broken")
+            #expect(deadLetter["reason"]?.string?.contains("/none") == true)
+            #expect(deadLetter["attempts"]?.integer == 0)
+            #expect([.number, .string].contains(deadLetter["sequence"]?.kind))
             let exported = try await bench.command("dead-letters", "export").output
             #expect(try await bench.command("dead-letters", "list", "--json").output == exported)
         }
     }
 
     @Test func theListHasALineForEachLetter() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             let list = try await bench.command("dead-letters", "list")
             #expect(list.code == 0)
             let lines = list.output.split(separator: "\n")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func aLetterIsFoundByItsNumberAndByItsDocument() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             for id in ["2", "b"] {
                 let shown = try await bench.command("dead-letters", "show", id)
                 #expect(shown.code == 0, "\(shown.errors)")
@@ -71,8 +71,8 @@ import Testing
     }
 
     @Test func whatMayMeanTwoThingsIsAskedBack() async throws {
-        try await withLetters { bench in
-            // Until there are twelve letters, 12 is the document.
+        try await deadLettered { bench in
+            // Until there are twelve dead letters, 12 is the document.
             #expect(try await bench.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
             let more = (5...13).map { #"{"_id":"m\#($0)","type":"broken"}"# }
             try await bench.put(more)
@@ -82,14 +82,14 @@ import Testing
             #expect(unclear.errors.contains("--document 12"))
             #expect(try await bench.command("dead-letters", "drop", "--document", "12").errors.contains("dropped 1 "))
             #expect(try await bench.command("dead-letters", "drop", "12").errors.contains("dropped 1 "))
-            #expect(try await bench.letterIDs().contains("12") == false)
-            #expect(try await bench.letters().contains { $0.root["number"]?.integer == 12 } == false)
+            #expect(try await bench.deadLetterIDs().contains("12") == false)
+            #expect(try await bench.deadLetters().contains { $0.root["number"]?.integer == 12 } == false)
         }
     }
 
     /// What was printed named no state and no database, and so did not work.
     @Test func printedCommandsWorkAsTheyArePrinted() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             func expectPrinted(_ command: [String]) async throws {
                 let result = try await Program.run(command + ["--state", bench.state, "--name", "changebot"])
                 let words = try #require(
@@ -116,14 +116,14 @@ import Testing
     }
 
     @Test func onlyWhatIsNamedIsDropped() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             let unknown = try await bench.command("dead-letters", "drop", "1", "nobody")
             #expect(unknown.code == 66)
-            #expect(try await bench.letters().count == 4)
+            #expect(try await bench.deadLetters().count == 4)
             #expect(try await bench.command("dead-letters", "drop").code == 64)
             #expect(try await bench.command("dead-letters", "drop", "--all", "1").code == 64)
             #expect(try await bench.command("dead-letters", "drop", "1", "b", "2").code == 0)
-            #expect(try await bench.letterIDs() == ["12", "line\nbreak"])
+            #expect(try await bench.deadLetterIDs() == ["12", "line\nbreak"])
         }
     }
 

@@ -21,7 +21,7 @@ import Testing
     private func task(_ id: String, _ more: String = "") -> String { #"{"_id":"\#(id)","type":"task"\#(more)}"# }
 
     /// Three tasks that were set aside.
-    private func withLetters(_ body: (CommandBench) async throws -> Void) async throws {
+    private func deadLettered(_ body: (CommandBench) async throws -> Void) async throws {
         try await CommandBench.with([task("a"), task("b"), task("c")], rules: Self.broken) { bench in
             #expect(try await bench.runOnce().code == 1)
             try await body(bench)
@@ -29,13 +29,13 @@ import Testing
     }
 
     @Test func repairedRulesSettleAllLetters() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let retry = try await bench.retry("--summary", bench.folder + "/summary.json")
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.output == "")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try await bench.letters().isEmpty)
+            #expect(try await bench.deadLetters().isEmpty)
             for id in ["a", "b", "c"] as [DocumentID] {
                 #expect(try await bench.document(id)?.root["done"]?.bool == true)
             }
@@ -46,53 +46,53 @@ import Testing
     }
 
     @Test func documentsAreTakenAsTheyAreNow() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             // One is repaired, one is done by somebody else, one fails on.
             try await bench.put([task("a", #","place":1"#), task("b", #","done":false"#)])
-            let before = try await bench.letters()[2].root
+            let before = try await bench.deadLetters()[2].root
             let retry = try await bench.retry()
             #expect(retry.code == 1)
             #expect(retry.errors.contains("2 of 3 dead letters are settled"))
-            let letters = try await bench.letters()
-            #expect(letters.count == 1)
-            let letter = try #require(letters.first).root
-            #expect(letter["number"]?.integer == 3)
-            #expect(letter["id"]?.string == "c")
-            #expect(letter["reason"]?.string == before["reason"]?.string)
-            #expect(letter["sequence"].map { Array($0.bytes) } == before["sequence"].map { Array($0.bytes) })
+            let deadLetters = try await bench.deadLetters()
+            #expect(deadLetters.count == 1)
+            let deadLetter = try #require(deadLetters.first).root
+            #expect(deadLetter["number"]?.integer == 3)
+            #expect(deadLetter["id"]?.string == "c")
+            #expect(deadLetter["reason"]?.string == before["reason"]?.string)
+            #expect(deadLetter["sequence"].map { Array($0.bytes) } == before["sequence"].map { Array($0.bytes) })
             #expect(try await bench.document("a")?.root["done"]?.bool == true)
             #expect(try await bench.document("b")?.root["done"]?.bool == false)
         }
     }
 
     @Test func onlyWhatIsNamedIsTriedAgain() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             #expect(try await bench.retry("1", "c").code == 0)
-            #expect(try await bench.letterIDs() == ["b"])
+            #expect(try await bench.deadLetterIDs() == ["b"])
             #expect(try await bench.document("b")?.root["done"] == nil)
             #expect(try await bench.retry("nobody").code == 66)
         }
     }
 
     @Test func severalLettersOfADocumentBecomeOneOrNone() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try await bench.put([task("a", #","n":2"#)])
             #expect(try await bench.runOnce().code == 1)
-            #expect(try await bench.letterIDs() == ["a", "b", "c", "a"])
+            #expect(try await bench.deadLetterIDs() == ["a", "b", "c", "a"])
             try await bench.put([task("a", #","n":3"#)])
             #expect(try await bench.retry().code == 1)
-            let letters = try await bench.letters()
-            #expect(letters.map { $0.root["number"]?.integer } == [1, 2, 3])
-            #expect(letters[0].root["revision"]?.string?.hasPrefix("3-") == true)
+            let deadLetters = try await bench.deadLetters()
+            #expect(deadLetters.map { $0.root["number"]?.integer } == [1, 2, 3])
+            #expect(deadLetters[0].root["revision"]?.string?.hasPrefix("3-") == true)
         }
     }
 
     @Test func lettersOfDeletedDocumentsGo() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try await bench.put([#"{"_id":"a","_deleted":true}"#])
             #expect(try await bench.retry("a").code == 0)
-            #expect(try await bench.letterIDs() == ["b", "c"])
+            #expect(try await bench.deadLetterIDs() == ["b", "c"])
         }
     }
 
@@ -107,24 +107,24 @@ import Testing
         try await CommandBench.with([task("a"), task("b")], rules: rules) { bench in
             try await bench.put([#"{"_id":"a","_deleted":true}"#, #"{"_id":"b","_deleted":true}"#])
             #expect(try await bench.runOnce().code == 1)
-            #expect(try await bench.letterIDs() == ["a"])
+            #expect(try await bench.deadLetterIDs() == ["a"])
             try bench.write(rules: rules.replacingOccurrences(of: #"{ jq: "error(\"no\")" }"#, with: "told"))
             let retry = try await bench.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try await bench.letters().isEmpty)
+            #expect(try await bench.deadLetters().isEmpty)
             #expect(try await bench.document("told")?.root["gone"]?.bool == true)
         }
     }
 
     @Test func aRunningBotIsNotInTheWay() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let bot = try bench.startDaemon()
             try await bench.put([task("d")])
             try await bench.wait(for: "d") { $0["done"] != nil }
             let retry = try await bench.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try await bench.letters().isEmpty)
+            #expect(try await bench.deadLetters().isEmpty)
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
         }
@@ -138,7 +138,7 @@ import Testing
                 then: [{ merge: { jq: "{last: ._rev}" } }]
 
             """
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: restless)
             #expect(try await bench.retry("a").code == 0)
             let revision = try await bench.document("a")?.root["_rev"]?.string
@@ -149,18 +149,18 @@ import Testing
     }
 
     @Test func aDryRunShowsAndChangesNothing() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let dry = try await bench.retry("--dry-run")
             #expect(dry.code == 0, "\(dry.errors)")
             #expect(dry.output.split(separator: "\n").count == 3)
-            #expect(try await bench.letters().count == 3)
+            #expect(try await bench.deadLetters().count == 3)
             #expect(try await bench.document("a")?.root["done"] == nil)
         }
     }
 
     @Test func anotherDatabasesLettersAreLeftAlone() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             let (process, url) = try await Program.gateway(data: bench.folder + "/other.sqlite")
             defer { process.kill() }
             let retry = try await Program.run([
@@ -169,12 +169,12 @@ import Testing
             #expect(retry.code == 66)
             #expect(retry.errors.contains("no state of the database at \(url)"), "\(retry.errors)")
             #expect(retry.errors.contains(bench.url), "\(retry.errors)")
-            #expect(try await bench.letters().count == 3)
+            #expect(try await bench.deadLetters().count == 3)
         }
     }
 
     @Test func onlyTheLettersOfTheFilterAreTriedAgain() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let none = try await bench.retry("--rule", "other")
             #expect(none.code == 0)
@@ -183,7 +183,7 @@ import Testing
             let retry = try await bench.retry("--rule", "needs-place", "--since", "1h")
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try await bench.letters().isEmpty)
+            #expect(try await bench.deadLetters().isEmpty)
         }
     }
 
@@ -196,14 +196,14 @@ import Testing
                 let retry = try await bench.retry()
                 #expect(retry.code == 1, "\(retry.errors)")
                 #expect(retry.errors.contains("1 of 1 dead letters are left"))
-                #expect(try await bench.letters().map { $0.root["number"]?.integer } == [1])
+                #expect(try await bench.deadLetters().map { $0.root["number"]?.integer } == [1])
             }
         }
     }
 
-    /// A letter that stays with another reason was not counted any more.
+    /// A dead letter that stays with another reason was not counted any more.
     @Test func lettersThatFailForAnotherReasonAreNotSettled() async throws {
-        try await withLetters { bench in
+        try await deadLettered { bench in
             try bench.write(rules: Self.broken.replacing("op: remove, path: /place", with: "op: remove, path: /spot"))
             let retry = try await bench.retry("--reason", "/place")
             #expect(retry.code == 1, "\(retry.errors)")
@@ -221,7 +221,7 @@ import Testing
             #expect(try await bench.runOnce().code == 1)
             await process.stop()
             #expect(try await bench.retry().code == 69)
-            #expect(try await bench.letters().count == 1)
+            #expect(try await bench.deadLetters().count == 1)
         }
     }
 }

@@ -43,9 +43,9 @@ import Testing
             var codes = [try await bench.runOnce(url, from: source).code]
             codes.append(try await bench.runOnce(url, from: source).code)
             #expect(codes.contains(1), "\(codes)")
-            let letters = try await Program.run(["dead-letters", "export", "--state", bench.state])
-            #expect(letters.output.contains("\"b\""))
-            bench.expectNoSecret(in: Data(letters.output.utf8), "dead letters")
+            let deadLetters = try await Program.run(["dead-letters", "export", "--state", bench.state])
+            #expect(deadLetters.output.contains("\"b\""))
+            bench.expectNoSecret(in: Data(deadLetters.output.utf8), "dead letters")
         }
     }
 

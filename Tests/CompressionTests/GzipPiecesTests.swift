@@ -12,10 +12,10 @@ import Testing
         ] as [[[UInt8]]])
     func piecesComeOutAsOneText(pieces: [[UInt8]]) throws {
         var stream = GzipPieces()
-        var packed: [UInt8] = []
-        for piece in pieces { packed += stream.pack(piece) }
-        packed += stream.finish()
-        #expect(try Gzip.unpack(packed, limit: Self.limit) == pieces.flatMap { $0 })
+        var compressed: [UInt8] = []
+        for piece in pieces { compressed += stream.compress(piece) }
+        compressed += stream.finish()
+        #expect(try Gzip.decompress(compressed, limit: Self.limit) == pieces.flatMap { $0 })
     }
 
     @Test func eachPieceCanBeUnpackedWhenItHasCome() throws {
@@ -24,7 +24,7 @@ import Testing
         var text: [UInt8] = []
         for piece in ["{\"results\":[\r\n", "\n", "]}"] {
             let known = text.count
-            try reader.read(stream.pack(Array(piece.utf8))[...], to: &text)
+            try reader.read(stream.compress(Array(piece.utf8))[...], to: &text)
             #expect(text[known...].elementsEqual(piece.utf8))
         }
         #expect(throws: GzipFault.cut) { try reader.finish() }
@@ -32,9 +32,9 @@ import Testing
 
     @Test func aWrongByteIsSeenAtTheEnd() {
         var stream = GzipPieces()
-        var packed = stream.pack([1, 2, 3]) + stream.pack([4])
-        packed += stream.finish()
-        packed[packed.count - 5] ^= 1
-        #expect(throws: GzipFault.corrupt) { try Gzip.unpack(packed, limit: Self.limit) }
+        var compressed = stream.compress([1, 2, 3]) + stream.compress([4])
+        compressed += stream.finish()
+        compressed[compressed.count - 5] ^= 1
+        #expect(throws: GzipFault.corrupt) { try Gzip.decompress(compressed, limit: Self.limit) }
     }
 }

@@ -8,28 +8,29 @@ struct GzipTests {
     @Test("What was packed comes out again", arguments: [0, 1, 31, 32 << 10, 64 << 10, 200_000])
     func roundTrip(count: Int) throws {
         let text = Array(Self.text.prefix(count))
-        #expect(try Gzip.unpack(Gzip.pack(text), limit: count) == text)
+        #expect(try Gzip.decompress(Gzip.compress(text), limit: count) == text)
     }
 
     @Test("Text with repetitions gets smaller")
-    func smaller() { #expect(Gzip.pack(Self.text).count < Self.text.count / 8) }
+    func smaller() { #expect(Gzip.compress(Self.text).count < Self.text.count / 8) }
 
     @Test("What another program packed is read")
     func foreign() throws {
         // printf hello | gzip -n
-        let packed: [UInt8] = [
+        let compressed: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
         ]
-        #expect(try Gzip.unpack(packed, limit: 5) == Array("hello".utf8))
+        #expect(try Gzip.decompress(compressed, limit: 5) == Array("hello".utf8))
     }
 
     @Test("Several packed texts are one", arguments: [1, 2, 7, 1_000, 1 << 20])
     func members(slice: Int) throws {
-        let packed = Gzip.pack(Array(Self.text.prefix(70_000))) + Gzip.pack(Array(Self.text.dropFirst(70_000)))
+        let compressed =
+            Gzip.compress(Array(Self.text.prefix(70_000))) + Gzip.compress(Array(Self.text.dropFirst(70_000)))
         var reader = GzipReader()
         var text: [UInt8] = []
-        for start in stride(from: 0, to: packed.count, by: slice) {
-            try reader.read(packed[start..<min(start + slice, packed.count)], to: &text)
+        for start in stride(from: 0, to: compressed.count, by: slice) {
+            try reader.read(compressed[start..<min(start + slice, compressed.count)], to: &text)
         }
         try reader.finish()
         #expect(text == Self.text)
@@ -38,45 +39,45 @@ struct GzipTests {
     @Test("What was flushed can be unpacked before the end")
     func flush() throws {
         var writer = GzipWriter()
-        var packed: [UInt8] = []
-        writer.write(Array("half".utf8), to: &packed, isFlushed: true)
+        var compressed: [UInt8] = []
+        writer.write(Array("half".utf8), to: &compressed, isFlushed: true)
         var reader = GzipReader()
         var text: [UInt8] = []
-        try reader.read(packed[...], to: &text)
+        try reader.read(compressed[...], to: &text)
         #expect(text == Array("half".utf8))
         #expect(throws: GzipFault.cut) { try reader.finish() }
     }
 
     @Test("No more comes out than may")
     func limit() throws {
-        let packed = Gzip.pack([UInt8](repeating: 0, count: 10 << 20))
-        #expect(packed.count < 20_000)
-        #expect(throws: GzipFault.tooLong) { try Gzip.unpack(packed, limit: 10 << 20 - 1) }
-        #expect(try Gzip.unpack(packed, limit: 10 << 20).count == 10 << 20)
+        let compressed = Gzip.compress([UInt8](repeating: 0, count: 10 << 20))
+        #expect(compressed.count < 20_000)
+        #expect(throws: GzipFault.tooLong) { try Gzip.decompress(compressed, limit: 10 << 20 - 1) }
+        #expect(try Gzip.decompress(compressed, limit: 10 << 20).count == 10 << 20)
     }
 
     @Test("A cut text is known as one, wherever it is cut")
     func cuts() throws {
-        let packed = Gzip.pack(Array("some text".utf8))
-        for count in 0..<packed.count {
+        let compressed = Gzip.compress(Array("some text".utf8))
+        for count in 0..<compressed.count {
             #expect(throws: count <= 10 ? GzipFault.cutHeader : .cut, "\(count)") {
-                try Gzip.unpack(Array(packed.prefix(count)), limit: 100)
+                try Gzip.decompress(Array(compressed.prefix(count)), limit: 100)
             }
         }
     }
 
     @Test("Damage is known, wherever it is")
     func damage() throws {
-        let packed = Gzip.pack(Array("some text that is longer than nothing".utf8))
-        for index in packed.indices where !(4...9).contains(index) {
-            var wrong = packed
+        let compressed = Gzip.compress(Array("some text that is longer than nothing".utf8))
+        for index in compressed.indices where !(4...9).contains(index) {
+            var wrong = compressed
             wrong[index] ^= 0xFF
-            #expect(throws: GzipFault.self, "\(index)") { try Gzip.unpack(wrong, limit: 1 << 20) }
+            #expect(throws: GzipFault.self, "\(index)") { try Gzip.decompress(wrong, limit: 1 << 20) }
         }
     }
 
     @Test("What is no gzip is known as that", arguments: ["{\"a\":1} and more", "hello hello hello"])
     func other(text: String) throws {
-        #expect(throws: GzipFault.noHeader) { try Gzip.unpack(Array(text.utf8), limit: 1 << 20) }
+        #expect(throws: GzipFault.noHeader) { try Gzip.decompress(Array(text.utf8), limit: 1 << 20) }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import DocumentFlow
 
 @Suite struct RunProgressTests {
-    /// A letter that is refused keeps its change from being passed: the run must end even if the share sinks again.
+    /// A dead letter that is refused keeps its change from being passed: the run must end even if the share sinks again.
     @Test func aShareOfErrorsThatWasExceededStaysSo() async throws {
         let progress = RunProgress(start: .start)
         let limit = ErrorLimit.percent(10)

@@ -52,7 +52,7 @@ import Testing
         let error = error(.serverError, status: 500)
         let suspicion = suspicion(documents: 1, error, times: 50, interval: 1)
         #expect(advice(suspicion, error, after: 50) == .wait)
-        #expect(suspicion.blame == 0)
+        #expect(suspicion.suspectedFailures == 0)
     }
 
     @Test func aSingleDocumentIsBlamedOnceOthersPassTenTimes() {
@@ -99,12 +99,12 @@ import Testing
     /// Several that are refused for now three times in a row are halved, if writes pass at all.
     @Test func severalThatAreRefusedForNowAreDoubtful() {
         let error = error(.unavailable, status: 502)
-        #expect(!suspicion(documents: 8, error, times: 2).isDoubtful)
-        #expect(suspicion(documents: 8, error, times: 3).isDoubtful)
-        #expect(!suspicion(documents: 1, error, times: 3).isDoubtful)
+        #expect(!suspicion(documents: 8, error, times: 2).needsProbe)
+        #expect(suspicion(documents: 8, error, times: 3).needsProbe)
+        #expect(!suspicion(documents: 1, error, times: 3).needsProbe)
         var other = suspicion(documents: 8, error, times: 3)
         other.note(self.error(.timedOut), bytes: 0)
-        #expect(!other.isDoubtful)
+        #expect(!other.needsProbe)
     }
 
     @Test(arguments: [GatewayError.Code.forbidden, .notFound, .notOffered])
@@ -123,7 +123,7 @@ import Testing
     @Test func halvesKnowWhetherOthersPass() {
         let error = error(.serverError, status: 500)
         let half = suspicion(documents: 8, error, times: 3, bytes: 100).part(documents: 1)
-        #expect(half.othersPass && half.failures == 0 && half.blame == 0)
+        #expect(half.othersPass && half.failures == 0 && half.suspectedFailures == 0)
         #expect(half.isAlone(after: error, hasFailedBefore: false))
         #expect(
             !suspicion(documents: 8, error, times: 3).part(documents: 1).isAlone(after: error, hasFailedBefore: false))
@@ -135,8 +135,8 @@ import Testing
     @Test func anOutageClearsWhatWasHeldAgainstADocument() {
         let error = error(.serverError, status: 500)
         var suspicion = suspicion(documents: 1, error, times: 9, bytes: 100)
-        #expect(suspicion.blame == 8)
+        #expect(suspicion.suspectedFailures == 8)
         suspicion.note(self.error(.cannotConnect), bytes: 900)
-        #expect(suspicion.blame == 0 && suspicion.failures == 0)
+        #expect(suspicion.suspectedFailures == 0 && suspicion.failures == 0)
     }
 }

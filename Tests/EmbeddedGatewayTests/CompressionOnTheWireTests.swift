@@ -13,16 +13,16 @@ import Testing
         ("GET", "/open/_changes?feed=longpoll", "gzip", true),
         ("POST", "/open/_bulk_get", "gzip", false),
     ])
-    func answersArePackedForThoseWhoTakeIt(method: String, target: String, accepted: String, isPacked: Bool)
+    func answersArePackedForThoseWhoTakeIt(method: String, target: String, accepted: String, isCompressed: Bool)
         async throws
     {
         let gateway = try TestGateway()
         try await gateway.put("a", #"{"v":1}"#)
         let fields = [HTTPField.json, HTTPField("accept-encoding", accepted)]
-        let packed = try await gateway.answer(method, target, #"{"docs":[]}"#, fields: fields)
-        #expect(packed.field("Content-Encoding") == (isPacked ? "gzip" : nil))
+        let compressed = try await gateway.answer(method, target, #"{"docs":[]}"#, fields: fields)
+        #expect(compressed.field("Content-Encoding") == (isCompressed ? "gzip" : nil))
         let plain = try await gateway.answer(method, target, #"{"docs":[]}"#)
-        let bytes = isPacked ? try Gzip.unpack(packed.bytes, limit: Self.limit) : packed.bytes
+        let bytes = isCompressed ? try Gzip.decompress(compressed.bytes, limit: Self.limit) : compressed.bytes
         // The parts of a multipart answer are parted by a line that is made up each time.
         if target.hasSuffix("_bulk_get") {
             #expect(bytes.count == plain.bytes.count)
@@ -39,19 +39,19 @@ import Testing
         #expect(answer.field("Content-Encoding") == "gzip")
     }
 
-    private static let packed = Gzip.pack(Array(#"{"a":1}"#.utf8))
+    private static let compressed = Gzip.compress(Array(#"{"a":1}"#.utf8))
 
     @Test(
         arguments: [
-            ("gzip", packed, 201, nil), ("br", packed, 415, "Unsupported Content-Encoding; use gzip"),
+            ("gzip", compressed, 201, nil), ("br", compressed, 415, "Unsupported Content-Encoding; use gzip"),
             ("gzip", [], 500, "Internal error: unexpected EOF"),
-            ("gzip", Array(packed.prefix(6)), 500, "Internal error: unexpected EOF"),
+            ("gzip", Array(compressed.prefix(6)), 500, "Internal error: unexpected EOF"),
             ("gzip", Array(#"{"a":1}"#.utf8), 500, "Internal error: unexpected EOF"),
             ("gzip", Array(#"{"a":1, "b":2}"#.utf8), 500, "Internal error: gzip: invalid header"),
-            ("gzip", packed.dropLast(3), 400, "Bad JSON: unexpected EOF"),
-            ("gzip", Array(packed.prefix(10)) + [0xFF, 0xFF, 0xFF], 400, "Bad JSON: flate: corrupt input"),
+            ("gzip", compressed.dropLast(3), 400, "Bad JSON: unexpected EOF"),
+            ("gzip", Array(compressed.prefix(10)) + [0xFF, 0xFF, 0xFF], 400, "Bad JSON: flate: corrupt input"),
             (
-                "gzip", Gzip.pack([UInt8](repeating: 0x20, count: HTTPServer.bodyLimit + 1)), 413,
+                "gzip", Gzip.compress([UInt8](repeating: 0x20, count: HTTPServer.bodyLimit + 1)), 413,
                 "Document too large!"
             ),
         ] as [(String, [UInt8], Int, String?)])

@@ -114,10 +114,10 @@ import Testing
         #expect(following.isEmpty)
     }
 
-    @Test(arguments: [true, false]) func manyDocumentsComeInPieces(packsParts: Bool) async throws {
+    @Test(arguments: [true, false]) func manyDocumentsComeInPieces(compressesParts: Bool) async throws {
         let lengths = [2_000_001, 100, 1_000_000]
         let (gateway, _) = try await gateway(lengths)
-        let fields = [HTTPField.json] + (packsParts ? [HTTPField("X-Accept-Part-Encoding", "gzip")] : [])
+        let fields = [HTTPField.json] + (compressesParts ? [HTTPField("X-Accept-Part-Encoding", "gzip")] : [])
         let body = #"{"docs":[{"id":"a"},{"id":"none"},{"id":"a"}]}"#
         let target = "/open/_bulk_get?attachments=true"
         let request = Request("POST", target, fields: fields, body: Array(body.utf8))
@@ -128,10 +128,10 @@ import Testing
             let inner = try #require(part.fields.first { $0.name == "Content-Type" }?.value)
             #expect(Array(part.content.suffix(2)) == Array("--".utf8))
             var documents = try self.parts(Array(part.content), inner)
-            let isPacked = documents[0].fields.contains(HTTPField("Content-Encoding", "gzip"))
-            #expect(isPacked == packsParts)
-            if isPacked {
-                let text = try Gzip.unpack(Array(documents[0].content), limit: 10_000)
+            let isCompressed = documents[0].fields.contains(HTTPField("Content-Encoding", "gzip"))
+            #expect(isCompressed == compressesParts)
+            if isCompressed {
+                let text = try Gzip.decompress(Array(documents[0].content), limit: 10_000)
                 documents[0] = MultipartReader.Part(fields: [], content: text[...])
             }
             try check(documents, lengths)
@@ -184,13 +184,13 @@ import Testing
         #expect(kept.last == 0)
     }
 
-    /// A packed answer has another length.
+    /// A compressed answer has another length.
     @Test func aLongContentThatIsPackedNamesNoLength() async throws {
         let (gateway, revision) = try await gateway([2_000_000])
         let fields = Self.json + [HTTPField("Accept-Encoding", "gzip")]
         let answer = await gateway.router.answer(Request("GET", "/open/a?attachments=true", fields: fields))
         #expect(answer.length == nil)
-        let plain = try Gzip.unpack(try await Collected(answer).bytes, limit: 1 << 22)
+        let plain = try Gzip.decompress(try await Collected(answer).bytes, limit: 1 << 22)
         #expect(try JSONText(plain).root["_rev"]?.string == revision)
     }
 

@@ -120,7 +120,7 @@ import Testing
     @Test func partsAreUnpacked() async throws {
         let json = #"{"_attachments":{"f":{"follows":true,"digest":"sha1-jLIjfQZ5yojbZGTqxg2pY0VROWQ="}},"v":1}"#
         for (text, status) in [
-            (Gzip.pack(Array(json.utf8)), 201), (Array(json.utf8), 500), (Gzip.pack(Array("{".utf8)), 400),
+            (Gzip.compress(Array(json.utf8)), 201), (Array(json.utf8), 500), (Gzip.compress(Array("{".utf8)), 400),
         ] {
             let head = "--x\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n"
             let body = Array(head.utf8) + text + Array("\r\n--x\r\n\r\n12345\r\n--x--".utf8)
@@ -139,7 +139,7 @@ import Testing
         let body = #"{"docs":[{"id":"short"},{"id":"long"}]}"#
         let parts = try parts(await gateway.answer("POST", "/open/_bulk_get", body, fields: fields))
         #expect(parts.map { $0.fields.contains(HTTPField("Content-Encoding", "gzip")) } == [false, true])
-        let text = try Gzip.unpack(Array(parts[1].content), limit: 10_000)
+        let text = try Gzip.decompress(Array(parts[1].content), limit: 10_000)
         #expect(String(decoding: text, as: UTF8.self).contains(Self.long))
     }
 

@@ -224,7 +224,8 @@ extension TestGateway {
         guard collected.field("Content-Encoding") == "gzip" else { return collected }
         return try await Collected(
             Answer(
-                status: answer.status, fields: answer.fields, body: .whole(Gzip.unpack(collected.bytes, limit: 1 << 24))
+                status: answer.status, fields: answer.fields,
+                body: .whole(Gzip.decompress(collected.bytes, limit: 1 << 24))
             ))
     }
 }

@@ -15,7 +15,7 @@ import Testing
     private static let document = BulkDocument(id: "a", segments: [Array(text.utf8)])
     private static let written = #"[{"id":"a","rev":"1-a"}]"#
 
-    private static func isPacked(_ request: TestRequest) -> Bool {
+    private static func isCompressed(_ request: TestRequest) -> Bool {
         let isNamed = request.values(of: "content-encoding") == ["gzip"]
         #expect(isNamed == request.body.starts(with: [0x1F, 0x8B]))
         return isNamed
@@ -24,9 +24,9 @@ import Testing
     @Test(arguments: [syncGateway, couchDB])
     func largeBulkWritesArePacked(headers: [String]) async throws {
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
-            #expect(Self.isPacked(request) && request.body.count < 1000)
+            #expect(Self.isCompressed(request) && request.body.count < 1000)
             #expect(request.values(of: "content-type") == ["application/json"])
-            // RFC 1952, section 2.3.1: the last four bytes are the length of what is packed.
+            // RFC 1952, section 2.3.1: the last four bytes are the length of what is compressed.
             let length = request.body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
             #expect(length == Self.text.utf8.count + 11 || length == Self.text.utf8.count + 29)
             try connection.answer(201, headers: headers, body: Self.written)
@@ -41,7 +41,7 @@ import Testing
     ])
     func othersGoOutAsTheyAre(compression: GatewaySettings.RequestCompression, text: String) async throws {
         let scripted = try ScriptedGateway(settings: settings(compression)) { connection, request in
-            #expect(!Self.isPacked(request))
+            #expect(!Self.isCompressed(request))
             #expect(request.text == #"{"docs":["# + text + "]}")
             try connection.answer(201, headers: syncGateway, body: Self.written)
         }
@@ -49,7 +49,7 @@ import Testing
         _ = try await scripted.gateway.bulkDocs([document])
     }
 
-    /// No JSON looks like this; but what is packed already may be sent on.
+    /// No JSON looks like this; but what is compressed already may be sent on.
     @Test func whatDoesNotShrinkGoesOutAsItIs() async throws {
         var state: UInt64 = 1
         let noise = (0..<20_000).map { _ in
@@ -57,7 +57,7 @@ import Testing
             return UInt8(truncatingIfNeeded: state >> 40)
         }
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
-            #expect(!Self.isPacked(request) && request.body.count == noise.count + 11)
+            #expect(!Self.isCompressed(request) && request.body.count == noise.count + 11)
             try connection.answer(201, headers: syncGateway, body: Self.written)
         }
         _ = try await scripted.gateway.bulkDocs([BulkDocument(id: "a", segments: [noise])])
@@ -65,7 +65,7 @@ import Testing
 
     @Test func onlyBulkWritesArePacked() async throws {
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
-            #expect(!Self.isPacked(request))
+            #expect(!Self.isCompressed(request))
             let answer = request.method == "PUT" ? #"{"rev":"1-a"}"# : "{}"
             try connection.answer(headers: syncGateway, body: answer)
         }
@@ -80,25 +80,25 @@ import Testing
         (500, #"{"error":"Internal Server Error","reason":"Internal error: unexpected EOF"}"#),
     ])
     func aGatewayThatRefusesItGetsItPlainlyFromThenOn(status: Int, body: String) async throws {
-        let packed = EventCounter()
+        let compressed = EventCounter()
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
-            guard Self.isPacked(request) else {
+            guard Self.isCompressed(request) else {
                 return try connection.answer(201, headers: syncGateway, body: Self.written)
             }
-            packed.increment()
+            compressed.increment()
             try connection.answer(status, headers: syncGateway, body: body)
         }
         for _ in 0..<3 { #expect(try await scripted.gateway.bulkDocs([Self.document]).count == 1) }
         let sibling = scripted.gateway.sibling(try Keyspace("todo.tasks"))
         #expect(try await sibling.bulkDocs([Self.document]).count == 1)
-        #expect(packed.count == 1)
+        #expect(compressed.count == 1)
     }
 
     /// CouchDB refuses a whole call for one bad document: that says nothing about gzip.
     @Test func documentsThatAreRefusedEitherWayChangeNothing() async throws {
-        let (packed, plain) = (EventCounter(), EventCounter())
+        let (compressed, plain) = (EventCounter(), EventCounter())
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
-            (Self.isPacked(request) ? packed : plain).increment()
+            (Self.isCompressed(request) ? compressed : plain).increment()
             try connection.answer(400, headers: couchDB, body: #"{"error":"doc_validation","reason":"Bad"}"#)
         }
         for _ in 0..<2 {
@@ -107,7 +107,7 @@ import Testing
             }
             #expect(error?.code == .badRequest)
         }
-        #expect(packed.count == 2 && plain.count == 2)
+        #expect(compressed.count == 2 && plain.count == 2)
     }
 
     @Test(arguments: [401, 403, 409, 413, 500, 503])

@@ -87,10 +87,10 @@ import Testing
         // A multiple of the pattern's length, so that each part is the same.
         let part = BytePattern().bytes(16 * 65_521)
         let count = 40 * part.count
-        let goesOn = EventCounter()
+        let continues = EventCounter()
         let server = try TestServer { connection in
             _ = try connection.readHead()
-            goesOn.block(until: 1)
+            continues.block(until: 1)
             #expect(BytePattern().matches(try connection.read(count), at: 0))
             try connection.answer(201)
         }
@@ -105,7 +105,7 @@ import Testing
         let other = try Self.checking()
         for _ in 0..<20 { _ = try await HTTPClient().send(HTTPRequest(url: other.url())).text() }
         #expect(asked.count < 30)
-        goesOn.increment()
+        continues.increment()
         #expect(try await task.value == 201)
         #expect(asked.count == 41)
     }

@@ -151,10 +151,10 @@ import Worker
             let counters = try await bench.runOnce(rules)
             #expect(counters.deadLetters == 1)
             #expect(counters.written == 1)
-            let letter = try #require(try bench.ledger(rules).deadLetters().first)
-            #expect(letter.id == "loop")
-            #expect(letter.reason.contains("rule loop"))
-            #expect(letter.revision != nil && letter.sequence != nil)
+            let deadLetter = try #require(try bench.ledger(rules).deadLetters().first)
+            #expect(deadLetter.id == "loop")
+            #expect(deadLetter.reason.contains("rule loop"))
+            #expect(deadLetter.revision != nil && deadLetter.sequence != nil)
             #expect(try await bench.runOnce(rules).deadLetters == 0)
         }
     }

@@ -73,8 +73,8 @@ import Worker
                     return .init(status: 201, body: #"[{"id":"last","rev":"\#(number)-x"}]"#)
                 }
             }
-            let (counters, letters) = try await server.runOnce(directory, then: Self.putLast)
-            #expect(letters.map(\.id) == ["t2"])
+            let (counters, deadLetters) = try await server.runOnce(directory, then: Self.putLast)
+            #expect(deadLetters.map(\.id) == ["t2"])
             #expect(counters.written == 4)
             let written = server.requests("/todo/_bulk_docs").filter { ScriptedServer.ids(in: $0) == ["last"] }
                 .map { Self.task(in: $0) }
@@ -95,9 +95,9 @@ import Worker
                         status: 201, body: #"[{"id":"last","error":"conflict","reason":"exists","status":409}]"#)
                 }
             }
-            let (counters, letters) = try await server.runOnce(directory, then: Self.putLast)
-            #expect(letters.map(\.id) == ["t1"])
-            #expect(letters.first?.reason.contains("the other document 'last'") == true)
+            let (counters, deadLetters) = try await server.runOnce(directory, then: Self.putLast)
+            #expect(deadLetters.map(\.id) == ["t1"])
+            #expect(deadLetters.first?.reason.contains("the other document 'last'") == true)
             #expect(counters.written == 0)
         }
     }
@@ -121,9 +121,9 @@ import Worker
                 default: return ScriptedServer.written(request)
                 }
             }
-            let (counters, letters) = try await server.runOnce(
+            let (counters, deadLetters) = try await server.runOnce(
                 directory, then: #"[{"put":{"id":"last","document":{"task":{"jq":"._id"}},"if_exists":"merge"}}]"#)
-            #expect(letters.isEmpty)
+            #expect(deadLetters.isEmpty)
             #expect(counters.written == 1)
         }
     }
@@ -231,8 +231,8 @@ import Worker
                         status: 201, body: #"[{"id":"t1","error":"conflict","reason":"other","status":409}]"#)
                 }
             }
-            let (counters, letters) = try await server.runOnce(directory, then: Self.putLast)
-            #expect(letters.isEmpty, "\(letters.map(\.reason))")
+            let (counters, deadLetters) = try await server.runOnce(directory, then: Self.putLast)
+            #expect(deadLetters.isEmpty, "\(deadLetters.map(\.reason))")
             #expect(counters.written == 2)
         }
     }
@@ -265,9 +265,9 @@ import Worker
                 }
                 return .init(status: status, headers: ["Content-Type: text/html"], body: "<h1>Bad Gateway</h1>")
             }
-            let (counters, letters) = try await server.runOnce(directory, retryFor: .seconds(15))
+            let (counters, deadLetters) = try await server.runOnce(directory, retryFor: .seconds(15))
             #expect(counters.written == 7)
-            #expect(letters.map(\.id) == ["t5"])
+            #expect(deadLetters.map(\.id) == ["t5"])
         }
     }
 
@@ -295,7 +295,7 @@ import Worker
         }
     }
 
-    /// A dry run did not count the letters of skipped rules where something was put, nor the rules that had nothing to do.
+    /// A dry run did not count the dead letters of skipped rules where something was put, nor the rules that had nothing to do.
     @Test func aDryRunCountsLettersAndRulesAsTheRunDoes() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(

@@ -63,8 +63,8 @@ import Transfer
                 settings.selector = #"{"type":"task-list"}"#
                 settings.filter = try DocumentFilter(#"{"type":"task-list"}"#, name: "--selector")
             }
-            let packed = try bench.bytes("o.json.gz")
-            let array = try JSONText(Gzip.unpack(packed, limit: 1 << 20)).root
+            let compressed = try bench.bytes("o.json.gz")
+            let array = try JSONText(Gzip.decompress(compressed, limit: 1 << 20)).root
             #expect(array.elements.compactMap { $0["_id"]?.string } == (0..<10).map { Self.id($0 * 3).text })
             #expect(try await bench.verify("o.json.gz", isAgainst: true).isEmpty)
         }
@@ -394,7 +394,7 @@ extension BotBench {
     func text(_ name: String) throws -> String {
         let bytes = try bytes(name)
         return String(
-            decoding: name.hasSuffix(".gz") ? try Gzip.unpack(bytes, limit: 1 << 28) : bytes, as: UTF8.self)
+            decoding: name.hasSuffix(".gz") ? try Gzip.decompress(bytes, limit: 1 << 28) : bytes, as: UTF8.self)
     }
 
     func lines(_ name: String) throws -> [String] {

@@ -43,9 +43,9 @@ import Testing
                         #"{"rows":[{"key":"t1","id":"t1","value":{"rev":"1-a"},"doc":{"_id":"t1","_rev":"1-a","type":"task"}}],"total_rows":1}"#
                 )
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 1)
-            #expect(letters.isEmpty)
+            #expect(deadLetters.isEmpty)
             #expect(server.requests("/todo/_all_docs").count == 1)
         }
     }
@@ -72,9 +72,9 @@ import Testing
                 }
                 return ScriptedServer.written(request)
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 4)
-            #expect(letters.isEmpty)
+            #expect(deadLetters.isEmpty)
         }
     }
 
@@ -89,12 +89,12 @@ import Testing
                 }
                 return ScriptedServer.written(request)
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 3)
             #expect(counters.rejected == 1)
-            #expect(letters.map(\.id) == ["t3"])
-            #expect(letters.first?.reason.contains("Bad special document member") == true)
-            #expect(letters.first?.sequence?.description == "3")
+            #expect(deadLetters.map(\.id) == ["t3"])
+            #expect(deadLetters.first?.reason.contains("Bad special document member") == true)
+            #expect(deadLetters.first?.sequence?.description == "3")
         }
     }
 
@@ -123,11 +123,11 @@ import Testing
                     return .init(status: 201, body: "[" + answers.joined(separator: ",") + "]")
                 }
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == rows.count - 1)
-            #expect(letters.map(\.id) == ["t3"])
-            #expect(letters.first?.reason.contains("the gateway refused it (500)") == true)
-            #expect(letters.first?.rule?.isEmpty == false)
+            #expect(deadLetters.map(\.id) == ["t3"])
+            #expect(deadLetters.first?.reason.contains("the gateway refused it (500)") == true)
+            #expect(deadLetters.first?.rule?.isEmpty == false)
         }
     }
 
@@ -152,9 +152,9 @@ import Testing
                     return .init(status: 201, body: "[" + answers.joined(separator: ",") + "]")
                 }
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 4)
-            #expect(letters.isEmpty)
+            #expect(deadLetters.isEmpty)
         }
     }
 
@@ -211,11 +211,11 @@ import Testing
                                 #"[{"error":"conflict","id":"t1","reason":"Document revision conflict","status":409}]"#)
                 }
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.conflicts == 1)
             #expect(counters.matched == 1)
             #expect(counters.written == 0)
-            #expect(letters.isEmpty)
+            #expect(deadLetters.isEmpty)
             #expect(server.requests("/todo/_bulk_docs").count == 2)
         }
     }
@@ -266,10 +266,10 @@ import Testing
                     status: 201,
                     body: #"[{"error":"forbidden","id":"t1","reason":"sg missing role","status":403}]"#)
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.rejected == 1)
-            #expect(letters.first?.reason.contains("sg missing role") == true)
-            #expect(letters.first?.attempts == 1)
+            #expect(deadLetters.first?.reason.contains("sg missing role") == true)
+            #expect(deadLetters.first?.attempts == 1)
         }
     }
 
@@ -303,9 +303,9 @@ import Testing
                 guard number > 0 else { return .init(status: 400, headers: [], body: "<html>Bad Request</html>") }
                 return ScriptedServer.written(request)
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 4)
-            #expect(letters.isEmpty)
+            #expect(deadLetters.isEmpty)
         }
     }
 
@@ -415,9 +415,9 @@ import Testing
                 return ScriptedServer.feed(
                     [#"{"seq":1,"id":"t1","doc":\#(document),"changes":[{"rev":"1-a"}]}"#], last: 1)
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 0)
-            #expect(letters.map(\.id) == ["t1"])
+            #expect(deadLetters.map(\.id) == ["t1"])
             #expect(server.requests("/todo/_bulk_docs").isEmpty)
         }
     }

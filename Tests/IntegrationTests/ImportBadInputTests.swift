@@ -79,8 +79,8 @@ import Transfer
         try await BotBench.withEmbedded { bench in
             var random = SystemRandomNumberGenerator()
             let lines = (0..<2_000).map { #"{"_id":"\#($0)","x":"\#(random.next())\#(random.next())"}"# + "\n" }
-            let packed = Gzip.pack(Array(lines.joined().utf8))
-            try bench.write("in.ndjson.gz", bytes: Array(packed.dropLast(cut)))
+            let compressed = Gzip.compress(Array(lines.joined().utf8))
+            try bench.write("in.ndjson.gz", bytes: Array(compressed.dropLast(cut)))
             let (importer, report) = try bench.importer("in.ndjson.gz")
             let error = await #expect(throws: TransferError.self) { try await importer.run() }
             #expect(error?.code == .invalid)
@@ -88,7 +88,7 @@ import Transfer
             #expect(report.state.counts.inserted >= least)
             #expect(try await bench.contents().count == report.state.counts.inserted)
             // Whole again, it is gone on with by an upsert.
-            try bench.write("in.ndjson.gz", bytes: packed)
+            try bench.write("in.ndjson.gz", bytes: compressed)
             #expect(try await bench.load(file: "in.ndjson.gz") { $0.mode = .upsert }.counts.settled == 2_000)
             #expect(try await bench.contents().count == 2_000)
         }

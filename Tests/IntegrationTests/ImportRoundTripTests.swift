@@ -90,7 +90,7 @@ import Transfer
             let before = try await origin.contents()
             #expect(before.count == 3_000)
             try await BotBench.withEmbedded { target in
-                try target.write("c.ndjson.gz", bytes: Gzip.pack(try origin.bytes("contents.ndjson")))
+                try target.write("c.ndjson.gz", bytes: Gzip.compress(try origin.bytes("contents.ndjson")))
                 try await target.load(file: "c.ndjson.gz") { $0.batchDocuments = 7 }
                 #expect(try await target.contents() == before)
             }

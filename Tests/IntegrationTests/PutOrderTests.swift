@@ -187,11 +187,11 @@ import Worker
             }
             #expect(written == 19)
             let ledger = try bench.ledger(rules)
-            let letter = try #require(try ledger.deadLetters().first)
+            let deadLetter = try #require(try ledger.deadLetters().first)
             ledger.close()
-            #expect(letter.rule == "open")
-            #expect(letter.reason.contains("somebody undoes what the rules do"))
-            // It heals when the content changes, and then the letter is gone.
+            #expect(deadLetter.rule == "open")
+            #expect(deadLetter.reason.contains("somebody undoes what the rules do"))
+            // It heals when the content changes, and then the dead letter is gone.
             try await bench.load([("door", try await body("door", #""type":"door","painted":true"#, bench))])
             #expect(try await bench.runOnce(rules).written == 1)
             let healed = try bench.ledger(rules)

@@ -136,9 +136,9 @@ import Worker
             #expect(try await bench.stored(DocumentID("z" + tenth.text)) == nil)
             let ledger = try bench.ledger(rules)
             defer { ledger.close() }
-            let letters = try ledger.deadLetters()
-            #expect(letters.count == 2)
-            #expect(letters.allSatisfy { $0.rule == "echo" && $0.reason == "rule chain: echo → echo" })
+            let deadLetters = try ledger.deadLetters()
+            #expect(deadLetters.count == 2)
+            #expect(deadLetters.allSatisfy { $0.rule == "echo" && $0.reason == "rule chain: echo → echo" })
         }
     }
 
@@ -228,12 +228,13 @@ import Worker
                 return .init(status: 201, body: "[\(rows.joined(separator: ","))]")
             }
         }
-        let (counters, letters) = try await server.runOnce(
+        let (counters, deadLetters) = try await server.runOnce(
             directory,
             then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#)
         #expect(counters.written == 2)
-        #expect(letters.map(\.id) == ["t1"])
-        #expect(letters.first?.reason.contains("the other document 'other.t1': the gateway refused it (403)") == true)
+        #expect(deadLetters.map(\.id) == ["t1"])
+        #expect(
+            deadLetters.first?.reason.contains("the other document 'other.t1': the gateway refused it (403)") == true)
         let written = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
         #expect(written == [["other.t1", "other.t2"], ["t2"]])
     }

@@ -64,24 +64,24 @@ import Worker
             #expect(counters.deadLetters == 1)
             #expect(try await bench.stored("t1")?.root["good"]?.bool == true)
             #expect(try await bench.stored("t1")?.root["upper"] == nil)
-            // Its own write does not drop the letter, nor does it come twice.
+            // Its own write does not drop the dead letter, nor does it come twice.
             #expect(try await bench.runOnce(rules).deadLetters == 0)
-            try await expectLetters(["bad"], of: rules, bench)
+            try await expectDeadLetters(["bad"], of: rules, bench)
             // The document is mended.
             let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
             try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)","type":"task","task":"milk"}"#)])
             #expect(try await bench.runOnce(rules).written == 1)
-            try await expectLetters([], of: rules, bench)
+            try await expectDeadLetters([], of: rules, bench)
         }
     }
 
-    private func expectLetters(_ expected: [String], of rules: RuleSet, _ bench: BotBench) async throws {
+    private func expectDeadLetters(_ expected: [String], of rules: RuleSet, _ bench: BotBench) async throws {
         let ledger = try bench.ledger(rules)
         defer { ledger.close() }
         #expect(try ledger.deadLetters().map(\.rule) == expected)
     }
 
-    /// A letter stayed for good, whatever became of its document.
+    /// A dead letter stayed for good, whatever became of its document.
     @Test(arguments: [#""type":"task","list":"a""#, #""type":"other""#, #""_deleted":true"#])
     func aLetterGoesWhenItsDocumentIsMended(members: String) async throws {
         try await BotBench.with { bench in
@@ -98,7 +98,7 @@ import Worker
             let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
             try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)",\#(members)}"#)])
             try await bench.runOnce(rules)
-            try await expectLetters([], of: rules, bench)
+            try await expectDeadLetters([], of: rules, bench)
         }
     }
 
@@ -259,9 +259,9 @@ import Worker
                 }
                 return ScriptedServer.written(request)
             }
-            let (counters, letters) = try await server.runOnce(directory)
+            let (counters, deadLetters) = try await server.runOnce(directory)
             #expect(counters.written == 8)
-            #expect(letters.map(\.id) == ["t5"])
+            #expect(deadLetters.map(\.id) == ["t5"])
         }
     }
 

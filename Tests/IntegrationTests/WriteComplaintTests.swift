@@ -51,9 +51,9 @@ import Worker
             #expect(next.written == 1)
             let ledger = try bench.ledger(rules)
             defer { ledger.close() }
-            let letters = try ledger.deadLetters()
-            #expect(Set(letters.map(\.id)) == Set(BotBench.tasks(0..<100).map(\.id)))
-            #expect(letters.allSatisfy { $0.reason.contains("refused on request") && $0.sequence != nil })
+            let deadLetters = try ledger.deadLetters()
+            #expect(Set(deadLetters.map(\.id)) == Set(BotBench.tasks(0..<100).map(\.id)))
+            #expect(deadLetters.allSatisfy { $0.reason.contains("refused on request") && $0.sequence != nil })
         }
     }
 

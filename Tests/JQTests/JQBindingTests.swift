@@ -54,7 +54,7 @@ import Testing
         let fault = JQFault.bindingTooLarge(name: name, length: text.utf8.count, limit: memory)
         #expect(await pool.start() == fault)
         #expect(await pool.run([try call(0), try call(0)]).map(\.fault) == [fault, fault])
-        #expect(!fault.isPassing)
+        #expect(!fault.isTemporary)
     }
 
     @Test func whatIsNestedTooDeeplyIsNotRead() async throws {

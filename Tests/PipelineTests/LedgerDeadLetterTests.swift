@@ -3,7 +3,7 @@ import Pipeline
 import Testing
 
 @Suite struct LedgerDeadLetterTests {
-    private func letter(
+    private func deadLetter(
         _ id: DocumentID = "t1", revision: String? = "1-a", rule: String? = "r", reason: String = "because",
         attempts: Int = 0, sequence number: Int? = 4
     ) -> DeadLetter {
@@ -14,24 +14,24 @@ import Testing
 
     @Test func lettersKeepWhatIsKnown() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            let letters = [
-                letter("a\u{0}b", revision: "1-\u{0}", rule: "r\u{0}s", reason: "\u{0}because", attempts: 3),
+            let deadLetters = [
+                deadLetter("a\u{0}b", revision: "1-\u{0}", rule: "r\u{0}s", reason: "\u{0}because", attempts: 3),
                 DeadLetter(sequence: nil, id: "", revision: nil, reason: "no JSON"),
             ]
-            try await ledger.keep(letters)
+            try await ledger.keep(deadLetters)
             var kept = try ledger.deadLetters()
             #expect(kept.map(\.filing?.number) == [1, 2])
             #expect(
                 kept.allSatisfy { $0.filing?.ruleSetHash == "r1" && $0.filing?.deadLetteredAt.hasSuffix("Z") == true })
             for index in kept.indices { kept[index].filing = nil }
-            #expect(kept == letters)
+            #expect(kept == deadLetters)
         }
     }
 
     @Test func theSameChangeSetAsideAgainTakesItsLettersPlace() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.keep([letter(attempts: 10), letter("t2")])
-            try await ledger.keep([letter(rule: "other", reason: "again", attempts: 2)])
+            try await ledger.keep([deadLetter(attempts: 10), deadLetter("t2")])
+            try await ledger.keep([deadLetter(rule: "other", reason: "again", attempts: 2)])
             let first = try #require(try ledger.deadLetter(1))
             #expect(first.reason == "again")
             #expect(first.rule == "other")
@@ -43,7 +43,7 @@ import Testing
     @Test func changesWithoutARevisionAreToldApartByTheirSequence() async throws {
         try await LedgerBench.withLedger { _, ledger in
             for number in [1, 2, 1] {
-                try await ledger.keep([letter("", revision: nil, sequence: number)])
+                try await ledger.keep([deadLetter("", revision: nil, sequence: number)])
             }
             #expect(try ledger.deadLetters().map(\.sequence) == [sequence(1), sequence(2)])
         }
@@ -52,34 +52,34 @@ import Testing
     @Test func aLetterReplacesThoseThatItSays() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
-                letter("other"), letter(revision: "1-a", attempts: 1), letter(revision: "2-b", attempts: 2),
-                letter(revision: "3-c", attempts: 4),
+                deadLetter("other"), deadLetter(revision: "1-a", attempts: 1), deadLetter(revision: "2-b", attempts: 2),
+                deadLetter(revision: "3-c", attempts: 4),
             ])
-            var again = letter(revision: "3-c", reason: "still", attempts: 8)
+            var again = deadLetter(revision: "3-c", reason: "still", attempts: 8)
             again.replaced = [3, 2, 99]
             try await ledger.keep([again])
-            let letters = try ledger.deadLetters(of: "t1")
-            #expect(letters.map(\.filing?.number) == [2])
-            #expect(letters.first?.attempts == 15)
-            #expect(letters.first?.revision?.text == "3-c")
+            let deadLetters = try ledger.deadLetters(of: "t1")
+            #expect(deadLetters.map(\.filing?.number) == [2])
+            #expect(deadLetters.first?.attempts == 15)
+            #expect(deadLetters.first?.revision?.text == "3-c")
         }
     }
 
     @Test func droppedNumbersAreNotGivenAgain() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.keep([letter("a"), letter("b"), letter("c")])
+            try await ledger.keep([deadLetter("a"), deadLetter("b"), deadLetter("c")])
             #expect(try await ledger.drop([3, 2, 77, 3]) == 2)
-            try await ledger.keep([letter("d")])
+            try await ledger.keep([deadLetter("d")])
             #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 4])
             #expect(try ledger.deadLetter(3) == nil)
-            #expect(try await ledger.dropDeadLetters(LetterFilter()) == 2)
+            #expect(try await ledger.dropDeadLetters(DeadLetterFilter()) == 2)
             #expect(try ledger.deadLetterCount() == 0)
         }
     }
 
     @Test func lettersAreReadInPages() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.keep((1...5).map { letter(DocumentID("d\($0)")) })
+            try await ledger.keep((1...5).map { deadLetter(DocumentID("d\($0)")) })
             #expect(try ledger.deadLetters(limit: 2).map(\.filing?.number) == [1, 2])
             #expect(try ledger.deadLetters(after: 2, limit: 2).map(\.filing?.number) == [3, 4])
             #expect(try ledger.deadLetters(after: 5).isEmpty)
@@ -88,7 +88,9 @@ import Testing
 
     @Test func lettersOfADocumentAreThoseOfItsWholeID() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            try await ledger.keep([letter("a"), letter("a\u{0}b"), letter("a\u{0}c"), letter("a", revision: "2-b")])
+            try await ledger.keep([
+                deadLetter("a"), deadLetter("a\u{0}b"), deadLetter("a\u{0}c"), deadLetter("a", revision: "2-b"),
+            ])
             #expect(try ledger.deadLetters(of: "a").map(\.filing?.number) == [1, 4])
             #expect(try ledger.deadLetters(of: "a\u{0}c").map(\.filing?.number) == [3])
         }
@@ -97,9 +99,9 @@ import Testing
     @Test func aRuleThatIsSkippedHasOneLetterForADocument() async throws {
         try await LedgerBench.withLedger { _, ledger in
             func skipped(_ rule: String, _ revision: String) -> DeadLetter {
-                var letter = letter(revision: revision, rule: rule)
-                letter.isOfRuleAlone = true
-                return letter
+                var deadLetter = deadLetter(revision: revision, rule: rule)
+                deadLetter.isOfRuleAlone = true
+                return deadLetter
             }
             try await ledger.keep([skipped("r", "1-a"), skipped("s", "1-a")])
             try await ledger.keep([skipped("r", "2-b")])
@@ -111,11 +113,12 @@ import Testing
     @Test func theLettersOfAMendedDocumentGoButForThoseOfRulesThatFailStill() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
-                letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
-                letter("t2"),
+                deadLetter(revision: "1-a"), deadLetter(revision: "2-b", rule: nil),
+                deadLetter(revision: "3-c", rule: "s"),
+                deadLetter("t2"),
             ])
             let dropped = try await ledger.dropDeadLetters(of: [
-                Ledger.MendedDocument(id: "t1", failedRules: ["s"]), Ledger.MendedDocument(id: "t3"),
+                Ledger.ResolvedDocument(id: "t1", failedRules: ["s"]), Ledger.ResolvedDocument(id: "t3"),
             ])
             #expect(dropped.map(\.id) == ["t1"])
             #expect(dropped.map(\.count) == [2])
@@ -124,12 +127,12 @@ import Testing
         }
     }
 
-    /// A letter that came after the document was read may be of newer content.
+    /// A dead letter that came after the document was read may be of newer content.
     @Test func onlyLettersThatWereThereWhenTheDocumentWasReadGo() async throws {
         try await LedgerBench.withLedger { _, ledger in
-            let numbers = try await ledger.keep([letter(revision: "1-a"), letter(revision: "2-b")])
+            let numbers = try await ledger.keep([deadLetter(revision: "1-a"), deadLetter(revision: "2-b")])
             #expect(numbers == [1, 2])
-            let mended = Ledger.MendedDocument(id: "t1", newestLetter: 1)
+            let mended = Ledger.ResolvedDocument(id: "t1", newestDeadLetter: 1)
             #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
             #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b")])
         }
@@ -138,9 +141,10 @@ import Testing
     @Test func rulesThatWereNotAskedKeepTheirLetters() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
-                letter(revision: "1-a"), letter(revision: "2-b", rule: nil), letter(revision: "3-c", rule: "s"),
+                deadLetter(revision: "1-a"), deadLetter(revision: "2-b", rule: nil),
+                deadLetter(revision: "3-c", rule: "s"),
             ])
-            let mended = Ledger.MendedDocument(id: "t1", rules: ["s"])
+            let mended = Ledger.ResolvedDocument(id: "t1", rules: ["s"])
             #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
             #expect(try ledger.deadLetters().map(\.rule) == ["r", nil])
         }

@@ -39,10 +39,10 @@ import Testing
         #expect(history.map(\.sequence) == [SequenceID("\"1::5\"")])
         #expect(history.map(\.number) == [3])
         #expect(try await ledger.ownRevisions(among: [("ä", RevisionID("2-x"))]) == [0])
-        var letter = DeadLetter(
+        var deadLetter = DeadLetter(
             sequence: sequence(4), id: "ä", revision: RevisionID("1-a"), reason: "because", attempts: 3)
-        letter.filing = DeadLetter.Filing(number: 8, deadLetteredAt: "2026-11-20T10:00:00Z", ruleSetHash: "")
-        #expect(try ledger.deadLetters(of: "ä") == [letter])
+        deadLetter.filing = DeadLetter.Filing(number: 8, deadLetteredAt: "2026-11-20T10:00:00Z", ruleSetHash: "")
+        #expect(try ledger.deadLetters(of: "ä") == [deadLetter])
         #expect(try ledger.gateway() == "http://a:1/todo")
     }
 

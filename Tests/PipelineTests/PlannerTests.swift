@@ -81,8 +81,8 @@ import Testing
     func whatCannotBeDecidedIsDeadLettered(document: String, reason: String) async throws {
         let (plan, settled) = try await plan(document)
         #expect(plan == nil)
-        let letter = try #require(settled.deadLetters.first)
-        #expect(letter.reason.contains(reason), "\(letter.reason)")
-        #expect(letter.id == "a" && letter.revision == RevisionID("1-a"))
+        let deadLetter = try #require(settled.deadLetters.first)
+        #expect(deadLetter.reason.contains(reason), "\(deadLetter.reason)")
+        #expect(deadLetter.id == "a" && deadLetter.revision == RevisionID("1-a"))
     }
 }

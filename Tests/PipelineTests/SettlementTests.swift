@@ -9,13 +9,13 @@ import Testing
     private static let limit = 10
 
     private func candidate(
-        _ id: DocumentID = "a", attempts: Int = 0, refusals: Int = 0, isDeletion: Bool = false, letters: [Int] = []
+        _ id: DocumentID = "a", attempts: Int = 0, refusals: Int = 0, isDeletion: Bool = false, deadLetters: [Int] = []
     ) -> Candidate {
         var candidate = Candidate(id: id, revision: RevisionID("1-a"), document: Array("{}".utf8))
         candidate.attempts = attempts
         candidate.refusals = refusals
         candidate.isDeletion = isDeletion
-        candidate.letters = letters
+        candidate.deadLetters = deadLetters
         candidate.rules = ["first", "last"]
         candidate.content = ContentFingerprint(bytes: Array(1...16))
         return candidate
@@ -74,25 +74,25 @@ import Testing
         #expect(settled.effects.isEmpty && settled.decided.count == 1)
     }
 
-    /// The letter blames the last rule that fired; its predecessors go with it.
+    /// The dead letter blames the last rule that fired; its predecessors go with it.
     @Test func aLetterNamesItsRuleAndWhatItReplaces() throws {
         var settled = Settlement()
-        _ = settled.take(candidate(letters: [7]), .rejected(status: 403, reason: "no"), attemptLimit: Self.limit)
-        let letter = try #require(settled.deadLetters.first)
-        #expect(letter.rule == "last" && letter.attempts == 1 && letter.replaced == [7])
-        #expect(letter.reason.contains("403") && letter.reason.contains("no"))
-        #expect(settled.settledLetters.isEmpty)
+        _ = settled.take(candidate(deadLetters: [7]), .rejected(status: 403, reason: "no"), attemptLimit: Self.limit)
+        let deadLetter = try #require(settled.deadLetters.first)
+        #expect(deadLetter.rule == "last" && deadLetter.attempts == 1 && deadLetter.replaced == [7])
+        #expect(deadLetter.reason.contains("403") && deadLetter.reason.contains("no"))
+        #expect(settled.settledDeadLetters.isEmpty)
     }
 
     @Test func lettersOfWhatSucceededAreDone() {
         var settled = Settlement()
-        settled.end(candidate("a", letters: [1, 2]), isWrite: false)
-        settled.passedOver.append(candidate("b", letters: [3]))
-        settled.deadLetter(candidate("c", letters: [4]), candidate("c", letters: [4]).deadLetter(reason: "x"))
-        #expect(settled.settledLetters == [1, 2, 3])
+        settled.end(candidate("a", deadLetters: [1, 2]), isWrite: false)
+        settled.passedOver.append(candidate("b", deadLetters: [3]))
+        settled.deadLetter(candidate("c", deadLetters: [4]), candidate("c", deadLetters: [4]).deadLetter(reason: "x"))
+        #expect(settled.settledDeadLetters == [1, 2, 3])
     }
 
-    /// A rule that failed alone has its letter, once the effects of the others are written.
+    /// A rule that failed alone has its dead letter, once the effects of the others are written.
     @Test func aSkippedRuleHasALetterOfItsOwn() {
         var one = candidate()
         one.skippedRules = [.init(rule: "broken", reason: "no number")]

@@ -30,7 +30,7 @@ import Testing
         #expect(note.isContent(of: try JSONText(stub).root) == isSame)
     }
 
-    /// Digests as CouchDB 3.5 gives them: of the text as it packs it.
+    /// Digests as CouchDB 3.5 gives them: of the text as it compresses it.
     @Test(arguments: [
         (#""digest":"md5-iZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, true),
         // At another level of compression.

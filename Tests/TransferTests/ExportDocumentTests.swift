@@ -50,13 +50,13 @@ import Testing
             (attached(#""digest":"sha1-A""#), attached(#""digest":"sha1-B""#), "/_attachments/i/digest"),
             (attached(#""digest":"md5-A""#), attached(#""digest":"md5-B""#), "/_attachments/i/digest"),
             (attached(#""digest":"md5-A""#), attached(#""digest":"sha1-B""#), nil),
-            // CouchDB may have packed it in another way.
+            // CouchDB may have compressed it in another way.
             (attached(#""digest":"md5-A""#, "text/plain"), attached(#""digest":"md5-B""#, "text/plain"), nil),
-            // Uploaded as gzip: of the same digest, with the length of the packed bytes; elsewhere of another one.
-            (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-A""#, length: 2), nil),
-            (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#), nil),
+            // Uploaded as gzip: of the same digest, with the length of the compressed bytes; elsewhere of another one.
+            (attached(#""digest":"md5-A","decompressed":true"#), attached(#""digest":"md5-A""#, length: 2), nil),
+            (attached(#""digest":"md5-A","decompressed":true"#), attached(#""digest":"md5-B""#), nil),
             (
-                attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#, length: 2),
+                attached(#""digest":"md5-A","decompressed":true"#), attached(#""digest":"md5-B""#, length: 2),
                 "/_attachments/i/length"
             ),
         ] as [(String, String, String?)])

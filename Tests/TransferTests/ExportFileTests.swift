@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transfer
 
-/// What an export's bytes go through: frames, packing, save points, and the way back.
+/// What an export's bytes go through: frames, compression, save points, and the way back.
 @Suite struct ExportFileTests {
     private func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
         let folder = NSTemporaryDirectory() + "changebot-export-\(UUID().uuidString)"
@@ -41,7 +41,7 @@ import Testing
         output += framing.closing
         #expect(String(decoding: output, as: UTF8.self) == expected)
         for size in 1...7 {
-            var lines = ExportLines(isPacked: false)
+            var lines = ExportLines(isCompressed: false)
             var found: [String] = []
             for start in stride(from: 0, to: output.count, by: size) {
                 try lines.read(Array(output[start..<min(start + size, output.count)])) {
@@ -54,16 +54,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func whatStandsBehindASavePointIsCutOff(isPacked: Bool) throws {
+    @Test(arguments: [false, true]) func whatStandsBehindASavePointIsCutOff(isCompressed: Bool) throws {
         try withFolder { folder in
             let path = folder + "/o"
-            let first = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: isPacked)
+            let first = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: isCompressed)
             try first.write(Array("one\n".utf8))
             let point = try first.save()
             try first.write(Array(repeating: 0x78, count: 600_000))
             _ = try first.save()
 
-            let second = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: isPacked)
+            let second = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: isCompressed)
             var before: [UInt8] = []
             #expect(try second.goBack(to: point) { before += $0 })
             #expect(before == bytes(path))
@@ -71,7 +71,7 @@ import Testing
             let end = try second.finish()
             let written = bytes(path)
             #expect(end.byteCount == written.count)
-            let text = isPacked ? try Gzip.unpack(written, limit: 1 << 20) : written
+            let text = isCompressed ? try Gzip.decompress(written, limit: 1 << 20) : written
             #expect(String(decoding: text, as: UTF8.self) == "one\ntwo\n")
             var whole = RunningDigest(.sha256)
             whole.update(written)
@@ -82,12 +82,12 @@ import Testing
     @Test func aFileThatIsNotTheOneThatWasSavedIsNotGoneOnWith() throws {
         try withFolder { folder in
             let path = folder + "/o"
-            let first = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: false)
+            let first = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: false)
             try first.write(Array("one\n".utf8))
             let point = try first.save()
             for other in ["onE\n", "one", ""] {
                 try Data(other.utf8).write(to: URL(fileURLWithPath: path))
-                let again = ExportOutput(try OpenFile(creating: path), isFile: true, isPacked: false)
+                let again = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: false)
                 #expect(try !again.goBack(to: point))
                 #expect(bytes(path).isEmpty)
             }
@@ -96,9 +96,9 @@ import Testing
 
     @Test func aPackedExportOfNothingIsPackedAllTheSame() throws {
         try withFolder { folder in
-            let output = ExportOutput(try OpenFile(creating: folder + "/o.gz"), isFile: true, isPacked: true)
+            let output = ExportOutput(try OpenFile(creating: folder + "/o.gz"), isFile: true, isCompressed: true)
             _ = try output.finish()
-            #expect(try Gzip.unpack(bytes(folder + "/o.gz"), limit: 10).isEmpty)
+            #expect(try Gzip.decompress(bytes(folder + "/o.gz"), limit: 10).isEmpty)
         }
     }
 
@@ -148,8 +148,8 @@ import Testing
 
     /// Cut behind each byte of the end.
     @Test func whatIsMissingOfTheFrameIsToldOf() throws {
-        func fault(_ text: some Collection<UInt8>, isPacked: Bool = false) throws -> String? {
-            var lines = ExportLines(isPacked: isPacked)
+        func fault(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {
+            var lines = ExportLines(isCompressed: isCompressed)
             try lines.read(Array(text)) { _ in }
             return try lines.finish { _ in }
         }
@@ -160,11 +160,11 @@ import Testing
             #expect(try fault(array.prefix(count))?.contains("]") == true, "\(count)")
         }
         #expect(try fault("{}\n{}".utf8) == nil)
-        let packed = Gzip.pack(Array("{}\n{}\n".utf8))
-        #expect(try fault(packed, isPacked: true) == nil)
-        #expect(try fault(packed + packed, isPacked: true) == nil)
-        for count in 0..<packed.count {
-            #expect(try fault(packed.prefix(count), isPacked: true)?.contains("gzip") == true, "\(count)")
+        let compressed = Gzip.compress(Array("{}\n{}\n".utf8))
+        #expect(try fault(compressed, isCompressed: true) == nil)
+        #expect(try fault(compressed + compressed, isCompressed: true) == nil)
+        for count in 0..<compressed.count {
+            #expect(try fault(compressed.prefix(count), isCompressed: true)?.contains("gzip") == true, "\(count)")
         }
     }
 
@@ -172,9 +172,9 @@ import Testing
         ("-", false, false), ("/tmp/none/a.ndjson", true, false), ("/tmp/none/a.ndjson.gz", true, true),
         ("/dev/null", false, false),
     ])
-    func onlyFilesCanBeGoneOnWith(path: String, canResume: Bool, isPacked: Bool) {
+    func onlyFilesCanBeGoneOnWith(path: String, canResume: Bool, isCompressed: Bool) {
         let place = ExportPlace(path)
         #expect(place.canResume == canResume)
-        #expect(place.isPacked == isPacked)
+        #expect(place.isCompressed == isCompressed)
     }
 }

@@ -54,9 +54,9 @@ package actor RunProgress {
     ///
     /// - Returns: How many of them may be saved: up to and including the first one over the limit. ``check(_:)`` then
     ///   ends the run.
-    package func admit(_ letters: Int, _ limit: ErrorLimit?) -> Int {
+    package func admit(_ deadLetters: Int, _ limit: ErrorLimit?) -> Int {
         var admitted = 0
-        while admitted < letters, !isBeyond(limit) {
+        while admitted < deadLetters, !isBeyond(limit) {
             counters.deadLetters += 1
             admitted += 1
         }

@@ -28,7 +28,7 @@ extension GatewayContact {
                     continue
                 }
                 suspect.noteFailure(error, successes: arrivals.count)
-                if suspect.isToBlame { return .failure(error) }
+                if suspect.mustGiveUp { return .failure(error) }
                 try await pause(suspect.wait(after: error), after: error, message, metadata)
             }
         }

@@ -21,7 +21,7 @@ package struct SuspectRequest: Sendable {
     /// How many other requests of its kind had succeeded when this one first failed.
     private var successesBefore = 0
     /// Whether to give the request up.
-    package private(set) var isToBlame = false
+    package private(set) var mustGiveUp = false
 
     /// - Parameter retryFor: `--retry-for`: also the longest wait between two attempts.
     package init(retryFor: Duration) {
@@ -37,7 +37,7 @@ package struct SuspectRequest: Sendable {
         backoff.reset()
     }
 
-    /// Counts a failure and updates ``isToBlame``.
+    /// Counts a failure and updates ``mustGiveUp``.
     ///
     /// - Parameter successes: How many other requests of its kind have succeeded by now.
     package mutating func noteFailure(
@@ -46,7 +46,7 @@ package struct SuspectRequest: Sendable {
         attempts += 1
         if since == nil { (since, successesBefore) = (now, successes) }
         let trouble = (since ?? now).duration(to: now)
-        isToBlame =
+        mustGiveUp =
             switch error.prospect {
             case .refused: attempts >= Self.refusals
             case .mayPass:

@@ -70,7 +70,7 @@ package struct BulkSender {
     ) async throws {
         var parts = [Part(documents: documents, suspicion: WriteSuspicion(documents: documents.count))]
         while var part = parts.popLast() {
-            if part.suspicion.isDoubtful, await answer(to: .doWritesPass) {
+            if part.suspicion.needsProbe, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
             }

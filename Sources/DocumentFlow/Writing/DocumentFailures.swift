@@ -87,14 +87,14 @@ struct DocumentFailures: Sendable {
 
     /// Nil if the last failure is long ago.
     private func recent(_ id: DocumentID, _ now: ContinuousClock.Instant) -> Failures? {
-        failures[id].flatMap { $0.last.duration(to: now) < WriteSuspicion.longestDoubt ? $0 : nil }
+        failures[id].flatMap { $0.last.duration(to: now) < WriteSuspicion.suspicionLimit ? $0 : nil }
     }
 
     /// Old entries are dropped: their documents may have been settled in other ways.
     private mutating func remember(_ failure: Failures?, _ id: DocumentID, _ now: ContinuousClock.Instant) {
         failures[id] = failure
         guard failures.count > Self.mostRemembered else { return }
-        failures = failures.filter { $0.value.last.duration(to: now) < WriteSuspicion.longestDoubt }
+        failures = failures.filter { $0.value.last.duration(to: now) < WriteSuspicion.suspicionLimit }
     }
 }
 

@@ -28,7 +28,7 @@ struct WriteSuspicion: Sendable {
     /// Failures held against a single document after which it is given up.
     static let failuresBeforeRejecting = 10
     /// How long a document may hold up a writer if nothing shows whether it is the cause.
-    static let longestDoubt: Duration = .seconds(600)
+    static let suspicionLimit: Duration = .seconds(600)
 
     /// How many documents the request writes.
     let documents: Int
@@ -36,7 +36,7 @@ struct WriteSuspicion: Sendable {
     private(set) var failures = 0
     /// How many of them count against its documents: other writes succeeded in between, or the gateway answered a
     /// probe.
-    private(set) var blame = 0
+    private(set) var suspectedFailures = 0
     private var begun: ContinuousClock.Instant?
     /// Bytes that the run had written at the last failure.
     private var bytesBefore: Int?
@@ -57,7 +57,7 @@ struct WriteSuspicion: Sendable {
     private var isSingle: Bool { documents == 1 }
 
     /// Whether to check if the gateway can't write now or only this request fails. If writes pass, it is halved.
-    var isDoubtful: Bool { documents > 1 && refusedForNow >= Self.failuresBeforeHalving }
+    var needsProbe: Bool { documents > 1 && refusedForNow >= Self.failuresBeforeHalving }
 
     /// Whether documents may have caused the error: a gateway or proxy may simply hang up on one.
     static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
@@ -72,13 +72,13 @@ struct WriteSuspicion: Sendable {
         if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
             // Other writes succeed meanwhile: it is no outage.
         } else if !Self.mayBeOfDocuments(error) {
-            (failures, blame, begun) = (0, 0, nil)
+            (failures, suspectedFailures, begun) = (0, 0, nil)
             bytesBefore = error.code == .unavailable ? bytesBefore ?? bytes : nil
             return
         }
         if let bytesBefore, bytes > bytesBefore {
             othersPass = true
-            blame += 1
+            suspectedFailures += 1
         }
         (bytesBefore, begun) = (bytes, begun ?? now)
         failures += 1
@@ -96,12 +96,13 @@ struct WriteSuspicion: Sendable {
             guard isSingle else { return failures >= Self.failuresBeforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
             // A gateway may hang up on this document only. No probe after a 500: one that can't write may still answer.
-            if error.code != .serverError, blame < failures - 1 { return .ask(.doesGatewayAnswer) }
-            if blame >= Self.failuresBeforeRejecting { return .reject }
+            if error.code != .serverError, suspectedFailures < failures - 1 { return .ask(.doesGatewayAnswer) }
+            if suspectedFailures >= Self.failuresBeforeRejecting { return .reject }
             return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
         // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway answers it to any
         // document.
-        case .unavailable where isSingle && blame >= Self.failuresBeforeRejecting * (error.status == 503 ? 3 : 1):
+        case .unavailable
+        where isSingle && suspectedFailures >= Self.failuresBeforeRejecting * (error.status == 503 ? 3 : 1):
             return .reject
         // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
         case .forbidden, .notFound, .notOffered: return mayBeFirewall ? .ask(.doWritesPass) : .wait
@@ -119,8 +120,8 @@ struct WriteSuspicion: Sendable {
             return isSingle ? .reject : .halve
         case .doesGatewayAnswer:
             guard answer else { return .wait }
-            if blame < failures - 1 { blame += 1 }
-            return blame >= Self.failuresBeforeRejecting || hasLastedTooLong(now) ? .reject : .wait
+            if suspectedFailures < failures - 1 { suspectedFailures += 1 }
+            return suspectedFailures >= Self.failuresBeforeRejecting || hasLastedTooLong(now) ? .reject : .wait
         }
     }
 
@@ -134,6 +135,6 @@ struct WriteSuspicion: Sendable {
 
     private func hasLastedTooLong(_ now: ContinuousClock.Instant) -> Bool {
         guard failures >= Self.failuresBeforeRejecting, let begun else { return false }
-        return begun.duration(to: now) >= Self.longestDoubt
+        return begun.duration(to: now) >= Self.suspicionLimit
     }
 }

@@ -9,13 +9,13 @@ struct MultipartWriter {
     /// Whether JSON of at least 300 bytes is compressed.
     ///
     /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMinCompressedJSONSize`.
-    let packsJSON: Bool
-    private static let leastPacked = 300
+    let compressesJSON: Bool
+    private static let compressionThreshold = 300
     let boundary = (0..<30).map { _ in UInt8.random(in: .min ... .max) }.hex
     private var body = BodyParts()
     private var isFirst = true
 
-    init(packsJSON: Bool = false) { self.packsJSON = packsJSON }
+    init(compressesJSON: Bool = false) { self.compressesJSON = compressesJSON }
 
     /// - Parameter subtype: `mixed` or `related`.
     func contentType(_ subtype: String) -> HTTPField {
@@ -35,8 +35,8 @@ struct MultipartWriter {
     /// - Parameter parameters: Appended to the content type, with their semicolon.
     mutating func json(_ text: [UInt8], parameters: String = "") {
         let type = HTTPField("Content-Type", "application/json\(parameters)")
-        guard packsJSON, text.count >= Self.leastPacked else { return part([type], BodyParts(text)) }
-        part([type, HTTPField("Content-Encoding", "gzip")], BodyParts(Gzip.pack(text)))
+        guard compressesJSON, text.count >= Self.compressionThreshold else { return part([type], BodyParts(text)) }
+        part([type, HTTPField("Content-Encoding", "gzip")], BodyParts(Gzip.compress(text)))
     }
 
     /// - Parameter ending: Follows the last boundary; empty for a body inside a part.

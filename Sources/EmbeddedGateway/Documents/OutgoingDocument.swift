@@ -17,8 +17,8 @@ struct OutgoingDocument: Sendable {
     /// `multipart/related`: the document, then its larger contents.
     ///
     /// - Parameter ending: Follows the last boundary.
-    func multipart(packsJSON: Bool = false, ending: String = "\r\n") -> (type: HTTPField, body: BodyParts) {
-        var parts = MultipartWriter(packsJSON: packsJSON)
+    func multipart(compressesJSON: Bool = false, ending: String = "\r\n") -> (type: HTTPField, body: BodyParts) {
+        var parts = MultipartWriter(compressesJSON: compressesJSON)
         parts.json(text(\.partForm))
         for attachment in attachments ?? [] {
             guard let content = attachment.stored else { continue }
@@ -33,7 +33,7 @@ struct OutgoingDocument: Sendable {
     /// Adds the document to a `multipart/mixed` answer: as JSON, or as a nested multipart body if it has contents.
     func write(to parts: inout MultipartWriter) {
         guard hasContents else { return parts.json(text(\.objectForm)) }
-        let (type, body) = multipart(packsJSON: parts.packsJSON, ending: "")
+        let (type, body) = multipart(compressesJSON: parts.compressesJSON, ending: "")
         let names = [HTTPField("X-Doc-Id", document.id), HTTPField("X-Rev-Id", document.revision)]
         parts.part([type] + names, body)
     }

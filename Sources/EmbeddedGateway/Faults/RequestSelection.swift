@@ -9,7 +9,7 @@ struct RequestSelection: Sendable {
     func includes(_ request: Request, _ kind: RequestKind) -> Bool {
         guard kinds?.contains(kind) ?? true, method.map({ $0 == request.method }) ?? true else { return false }
         guard let feed else { return true }
-        return kind == .changes && feed == (try? ChangesRequest(request.unpacked(), .nobody).feed)
+        return kind == .changes && feed == (try? ChangesRequest(request.decompressed(), .nobody).feed)
     }
 }
 

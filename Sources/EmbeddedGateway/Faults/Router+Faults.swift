@@ -14,11 +14,11 @@ extension Router {
         } else {
             var router = self
             router.refusedDocuments = trouble.refusedDocuments
-            let request = try trouble.rewind.map { try rewound(request.unpacked(), by: $0) } ?? request
+            let request = try trouble.rewind.map { try rewound(request.decompressed(), by: $0) } ?? request
             answer = await router.recovered(request) { try await router.carriedOut(request, path) }
             if RequestKind(path) == .changes { trouble.disturbRows(of: &answer) }
         }
-        return trouble.disturbed(answer.packed(for: request))
+        return trouble.disturbed(answer.compressed(for: request))
     }
 
     /// Resets the database or takes it offline, if that is the action; this ends open feeds.
@@ -63,7 +63,7 @@ extension Router {
     }
 
     private func heartbeats(_ request: Request, every pause: Duration) throws -> Answer {
-        let isContinuous = try ChangesRequest(request.unpacked(), visitor).feed == .continuous
+        let isContinuous = try ChangesRequest(request.decompressed(), visitor).feed == .continuous
         return Answer(
             status: 200,
             fields: [.neverCached, isContinuous ? HTTPField("Content-Type", "application/octet-stream") : .json],

@@ -6,25 +6,25 @@ extension Answer {
     ///
     /// - Note: Source: recorded, and `NewEncodedResponseWriter` of Sync Gateway 4.1: JSON, text and `multipart/mixed`;
     ///   never answers to PUT and DELETE; `_bulk_get` only for clients known to understand it.
-    func packed(for request: Request) -> Answer {
+    func compressed(for request: Request) -> Answer {
         guard let accepted = request.field("Accept-Encoding"), accepted.contains("gzip"), status < 300,
-            !["HEAD", "PUT", "DELETE"].contains(request.method), isPackable,
+            !["HEAD", "PUT", "DELETE"].contains(request.method), isCompressible,
             !request.target.contains("_bulk_get") || request.clientVersion >= (1, 2)
         else { return self }
         var answer = self
         answer.fields.append(HTTPField("Content-Encoding", "gzip"))
         switch body {
         case .none, .withheld: return self
-        case .whole(let bytes): answer.body = .whole(Gzip.pack(bytes))
+        case .whole(let bytes): answer.body = .whole(Gzip.compress(bytes))
         case .streamed(let make):
             answer.fields.removeAll { $0.isNamed("Content-Length") }
             answer.length = nil
-            answer.body = .streamed { [kept] send in try await Self.pack(make, kept, send) }
+            answer.body = .streamed { [kept] send in try await Self.compress(make, kept, send) }
         }
         return answer
     }
 
-    private var isPackable: Bool {
+    private var isCompressible: Bool {
         guard !fields.contains(where: { $0.name == "Content-Encoding" }),
             let type = fields.first(where: { $0.name == "Content-Type" })?.value
         else { return false }
@@ -32,14 +32,14 @@ extension Answer {
     }
 
     /// Each piece can be decompressed on arrival, because a longpoll may be silent for long afterwards.
-    private static func pack(
+    private static func compress(
         _ make: @Sendable (@escaping Send) async throws -> Void, _ kept: KeptBytes, _ send: @escaping Send
     ) async throws {
         let stream = NIOLockedValueBox(GzipPieces())
         try await make { bytes in
             guard !bytes.isEmpty else { return }
-            let packed = stream.withLockedValue { $0.pack(bytes) }
-            try await kept.counting(bytes.count) { try await send(packed) }
+            let compressed = stream.withLockedValue { $0.compress(bytes) }
+            try await kept.counting(bytes.count) { try await send(compressed) }
         }
         try await send(stream.withLockedValue { $0.finish() })
     }
@@ -55,7 +55,7 @@ extension Request {
     /// The request with its body decompressed.
     ///
     /// - Throws: ``GatewayFault`` with the real gateway's reasons, and 413 if the body would be too large.
-    func unpacked() throws(GatewayFault) -> Request {
+    func decompressed() throws(GatewayFault) -> Request {
         guard let encoding = field("Content-Encoding"), !encoding.isEmpty, ["PUT", "POST"].contains(method) else {
             return self
         }
@@ -63,12 +63,12 @@ extension Request {
             throw GatewayFault(415, "Unsupported Content-Encoding; use gzip")
         }
         // The real gateway reads a whole gzip header before it checks it.
-        guard body.count >= 10 else { throw GatewayFault(unpacking: .cutHeader) }
+        guard body.count >= 10 else { throw GatewayFault(decompressing: .cutHeader) }
         do {
-            let plain = try Gzip.unpack(body, limit: HTTPServer.bodyLimit)
+            let plain = try Gzip.decompress(body, limit: HTTPServer.bodyLimit)
             return Request(method, target, fields: fields.filter { !$0.isNamed("Content-Encoding") }, body: plain)
         } catch {
-            throw GatewayFault(unpacking: error)
+            throw GatewayFault(decompressing: error)
         }
     }
 
@@ -76,7 +76,7 @@ extension Request {
 
 extension GatewayFault {
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
-    init(unpacking fault: GzipFault) {
+    init(decompressing fault: GzipFault) {
         switch fault {
         case .cutHeader: self.init(500, "Internal error: unexpected EOF")
         case .noHeader: self.init(500, "Internal error: gzip: invalid header")

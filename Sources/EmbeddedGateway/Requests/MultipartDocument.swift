@@ -15,7 +15,7 @@ enum MultipartDocument {
         guard let first = try parts.next() else {
             throw GatewayFault(500, "Internal error: multipart: NextPart: EOF")
         }
-        let object = try object(try unpacked(first))
+        let object = try object(try decompressed(first))
         var due = (object["_attachments"].map { Array($0.members) } ?? []).filter { $0.value["follows"]?.bool == true }
         let count = due.count
         var following: [[UInt8]: [UInt8]] = [:]
@@ -33,12 +33,12 @@ enum MultipartDocument {
         return (object, following)
     }
 
-    private static func unpacked(_ part: MultipartReader.Part) throws(GatewayFault) -> [UInt8] {
+    private static func decompressed(_ part: MultipartReader.Part) throws(GatewayFault) -> [UInt8] {
         guard part.fields.contains(where: { $0.isNamed("Content-Encoding") && $0.value == "gzip" }) else {
             return Array(part.content)
         }
-        do { return try Gzip.unpack(Array(part.content), limit: HTTPServer.bodyLimit) } catch {
-            throw GatewayFault(unpacking: error)
+        do { return try Gzip.decompress(Array(part.content), limit: HTTPServer.bodyLimit) } catch {
+            throw GatewayFault(decompressing: error)
         }
     }
 

@@ -12,8 +12,8 @@ extension Router {
         }
         guard request.accepts("multipart/") else { throw GatewayFault(406, "Response is multipart") }
         let query = request.query
-        let packsParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
-        let parts = MultipartWriter(packsJSON: packsParts)
+        let compressesParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
+        let parts = MultipartWriter(compressesJSON: compressesParts)
         let kept = KeptBytes()
         return Answer(
             status: 200, fields: [parts.contentType("mixed")],

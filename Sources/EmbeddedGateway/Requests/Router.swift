@@ -64,12 +64,12 @@ struct Router: Sendable {
         if let trouble = faults.trouble(for: request, path) {
             return try await router.answer(request, path, in: trouble)
         }
-        return try await router.carriedOut(request, path).packed(for: request)
+        return try await router.carriedOut(request, path).compressed(for: request)
     }
 
     /// The answer to an admitted request.
     func carriedOut(_ request: Request, _ path: [String]) async throws -> Answer {
-        var answer = try await inDatabase(request.unpacked(), path)
+        var answer = try await inDatabase(request.decompressed(), path)
         if let cookie = visitor.cookie { answer.fields.append(cookie) }
         return answer
     }

@@ -98,7 +98,7 @@ extension GatewayDialect {
     }
 
     /// Whether `purge_seq` shows that documents were purged.
-    package var tellsOfPurges: Bool {
+    package var reportsPurges: Bool {
         switch self {
         case .syncGateway: false
         case .couchDB: true

@@ -23,9 +23,9 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether it may be the digest of compressed bytes that the gateway sends uncompressed (CouchDB).
-    public var mayBeOfPackedBytes: Bool { algorithm == Self.packedAlgorithm }
+    public var mayBeOfCompressedBytes: Bool { algorithm == Self.compressedAlgorithm }
 
-    static let packedAlgorithm = Digest.md5
+    static let compressedAlgorithm = Digest.md5
 
     /// Whether it identifies its bytes. MD5 is not safe enough for that.
     package var namesContent: Bool { algorithm == .sha1 }
@@ -35,11 +35,11 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     package func isSame(as other: AttachmentDigest, contentType: String?) -> Bool? {
         guard algorithm == other.algorithm else { return nil }
         if base64 == other.base64 { return true }
-        return mayBeOfPackedBytes && AttachmentAnswer.isStoredCompressed(contentType) ? nil : false
+        return mayBeOfCompressedBytes && AttachmentAnswer.isStoredCompressed(contentType) ? nil : false
     }
 
     /// Whether CouchDB compresses attachments of this type by default.
-    package static func isPackedByCouchDB(_ contentType: String?) -> Bool {
+    package static func isCompressedByCouchDB(_ contentType: String?) -> Bool {
         AttachmentAnswer.isStoredCompressed(contentType)
     }
 

@@ -30,7 +30,7 @@ extension AttachmentDigest {
         public init(for dialect: GatewayDialect) { self.init(dialect.attachmentDigest) }
 
         /// For digests of bytes as they are stored, which may be compressed.
-        package static var ofPackedBytes: Self { Self(AttachmentDigest.packedAlgorithm) }
+        package static var ofCompressedBytes: Self { Self(AttachmentDigest.compressedAlgorithm) }
 
         private init(_ algorithm: Digest) {
             self.algorithm = algorithm

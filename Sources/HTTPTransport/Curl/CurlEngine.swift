@@ -85,10 +85,10 @@ actor CurlEngine {
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
         finishTransfers()
-        let goesOn = deliver()
+        let continues = deliver()
         expire()
         // One pass only: a reader that waits again at once must not delay signals and jobs.
-        if !goesOn { poll() }
+        if !continues { poll() }
     }
 
     /// Aborts everything and closes all connections. Later requests fail with `error`.
@@ -160,7 +160,7 @@ actor CurlEngine {
     /// Gives readers what has arrived. True if a paused transfer continues and libcurl must be called again.
     private func deliver() -> Bool {
         guard !touched.list.isEmpty else { return false }
-        var goesOn = false
+        var continues = false
         swap(&touched.list, &delivering)
         defer { delivering.removeAll(keepingCapacity: true) }
         let now: Instant? = delivering.contains { $0.timers.watchesActivity } ? .now : nil
@@ -174,10 +174,10 @@ actor CurlEngine {
             transfer.handOver(handOver)
             if handOver?.wasPaused == true {
                 resume(transfer)
-                goesOn = true
+                continues = true
             }
         }
-        return goesOn
+        return continues
     }
 
     private func resume(_ transfer: CurlTransfer) {

@@ -33,7 +33,7 @@ struct ChangeFilter {
     var decidesTombstones = true
     /// Documents with dead letters are decided even if no rule fires on them any more: their dead letters may be
     /// obsolete.
-    var lettered = DocumentsWithLetters()
+    var deadLettered = DeadLetteredDocuments()
     var interruptions = InterruptedDecisions()
     /// Records which document is being read, in case the process dies over it.
     var note = InterruptedDecisions().makeNote(0)
@@ -41,7 +41,7 @@ struct ChangeFilter {
     /// Whether the document must be decided.
     func isWanted(_ document: JSONValue, _ id: DocumentID, _ revision: RevisionID?, isDeleted: Bool) -> Bool {
         note.begin(id, revision)
-        return decider.mayFire(on: document, isDeleted: isDeleted) || lettered.mayContain(id)
+        return decider.mayFire(on: document, isDeleted: isDeleted) || deadLettered.mayContain(id)
     }
 
     func filter(_ rows: ChangesBatch.SubSequence) -> Result {

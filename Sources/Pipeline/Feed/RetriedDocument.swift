@@ -64,12 +64,12 @@ extension ChangeFilter {
                 let bytes = RetriedDocument.tombstone(document.id, revision)
                 guard let text = try? JSONText(bytes) else { continue }
                 filter(document, revision, bytes, of: text.root, isDeleted: true, into: &result)
-            case .gone: result.settled += document.letters
+            case .gone: result.settled += document.deadLetters
             case .unreadable(let reason):
-                var letter = DeadLetter(
+                var deadLetter = DeadLetter(
                     sequence: document.sequence, id: document.id, revision: nil, reason: "can't be read: \(reason)")
-                letter.replaced = document.letters
-                result.deadLetters.append(letter)
+                deadLetter.replaced = document.deadLetters
+                result.deadLetters.append(deadLetter)
             case .unknown: result.untouched += 1
             }
         }
@@ -81,12 +81,12 @@ extension ChangeFilter {
         into result: inout RetryResult
     ) {
         guard decider.mayFire(on: root, isDeleted: isDeleted) else {
-            result.settled += document.letters
+            result.settled += document.deadLetters
             return
         }
         var candidate = Candidate(
             sequence: document.sequence, id: document.id, revision: revision, isDeleted: isDeleted, document: bytes)
-        candidate.letters = document.letters
+        candidate.deadLetters = document.deadLetters
         result.candidates.append(candidate)
     }
 }

@@ -35,7 +35,7 @@ package struct Candidate: Sendable {
     /// Whether its write is a deletion.
     var isDeletion = false
     /// The highest number of any dead letter when it was decided.
-    var newestLetter = Int.max
+    var newestDeadLetter = Int.max
     /// Consecutive decisions whose document changed before the other documents were written.
     var moves = 0
     /// The content that led to its write.
@@ -43,7 +43,7 @@ package struct Candidate: Sendable {
     /// The rules whose `put` led to it, if that is known without asking the ledger.
     var chain: RuleChain?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
-    package var letters: [Int] = []
+    package var deadLetters: [Int] = []
 
     /// Bytes of the document as it arrived, or as it is expected to be.
     package let byteCount: Int
@@ -77,7 +77,7 @@ package struct Candidate: Sendable {
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
     /// Whether a retry was asked for: then this bot's own revisions are decided, too.
-    var isRetried: Bool { !letters.isEmpty }
+    var isRetried: Bool { !deadLetters.isEmpty }
 
     /// Merges this candidate into a newer change of the same document.
     ///
@@ -92,7 +92,7 @@ package struct Candidate: Sendable {
     /// Adds the tickets and dead letters of another change of the same document. Its content is dropped.
     mutating func absorb(_ other: Candidate) {
         tickets += other.tickets
-        letters += other.letters
+        deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted
         sequence = sequence ?? other.sequence
     }
@@ -113,26 +113,26 @@ package struct Candidate: Sendable {
     }
 
     /// - Returns: The bytes of the memory budget that it no longer holds.
-    mutating func giveUpBudget() -> Int {
+    mutating func releaseBudget() -> Int {
         defer { cost = 0 }
         return cost
     }
 
     func deadLetter(rule: String? = nil, reason: String) -> DeadLetter {
-        var letter = DeadLetter(
+        var deadLetter = DeadLetter(
             sequence: sequence, id: id, revision: revision, rule: rule ?? rules.last, reason: reason,
             attempts: attempts)
-        letter.replaced = letters
-        return letter
+        deadLetter.replaced = deadLetters
+        return deadLetter
     }
 
     /// One dead letter per skipped rule.
-    var lettersOfSkippedRules: [DeadLetter] {
+    var deadLettersOfSkippedRules: [DeadLetter] {
         skippedRules.map { skipped in
-            var letter = deadLetter(rule: skipped.rule, reason: skipped.reason)
-            letter.replaced = []
-            letter.isOfRuleAlone = true
-            return letter
+            var deadLetter = deadLetter(rule: skipped.rule, reason: skipped.reason)
+            deadLetter.replaced = []
+            deadLetter.isOfRuleAlone = true
+            return deadLetter
         }
     }
 }

@@ -33,9 +33,9 @@ final class DeadLetterLog: Sendable {
         self.stateOptions = stateOptions
     }
 
-    func report(_ letters: [DeadLetter]) {
-        for letter in letters {
-            let rule = letter.rule ?? ""
+    func report(_ deadLetters: [DeadLetter]) {
+        for deadLetter in deadLetters {
+            let rule = deadLetter.rule ?? ""
             let isShown = counts.withLock { counts in
                 var count = counts[rule] ?? Count()
                 if count.last.duration(to: .now) >= Self.quietSpan { count.shown = 0 }
@@ -45,7 +45,7 @@ final class DeadLetterLog: Sendable {
                 counts[rule] = count
                 return isShown
             }
-            if isShown { report(letter) }
+            if isShown { report(deadLetter) }
         }
     }
 
@@ -59,9 +59,9 @@ final class DeadLetterLog: Sendable {
     /// The run is ending: logs the number of the remaining ones.
     func finish() { reportMore { _ in true } }
 
-    private func report(_ letter: DeadLetter) {
+    private func report(_ deadLetter: DeadLetter) {
         let message: Logger.Message =
-            switch (letter.isOfRuleAlone, isDryRun) {
+            switch (deadLetter.isOfRuleAlone, isDryRun) {
             case (true, false): "skipped a rule; kept a dead letter for it"
             case (true, true): "would skip a rule and keep a dead letter for it"
             case (false, false): "dead-lettered a document"
@@ -70,8 +70,9 @@ final class DeadLetterLog: Sendable {
         logger.error(
             message,
             metadata: [
-                "id": "\(letter.id)", "revision": "\(letter.revision?.text ?? "")", "rule": "\(letter.rule ?? "")",
-                "reason": "\(letter.reason)",
+                "id": "\(deadLetter.id)", "revision": "\(deadLetter.revision?.text ?? "")",
+                "rule": "\(deadLetter.rule ?? "")",
+                "reason": "\(deadLetter.reason)",
             ])
     }
 

@@ -6,7 +6,7 @@ package struct DeadLetteredDocument: Sendable, Equatable {
     /// Empty for dead letters that don't name their document.
     package let id: DocumentID
     /// The numbers of its dead letters, ascending.
-    package let letters: [Int]
+    package let deadLetters: [Int]
     /// The sequence of the newest of them; nil if it has none.
     package let sequence: SequenceID?
 }
@@ -15,16 +15,16 @@ extension Ledger {
     /// The documents of these dead letters, each once; numbers that don't exist are ignored.
     package func deadLetteredDocuments(_ numbers: [Int]) throws(StateError) -> [DeadLetteredDocument] {
         var order: [DocumentID] = []
-        var letters: [DocumentID: [DeadLetter]] = [:]
+        var deadLetters: [DocumentID: [DeadLetter]] = [:]
         for number in Set(numbers).sorted() {
-            guard let letter = try deadLetter(number) else { continue }
-            if letters[letter.id] == nil { order.append(letter.id) }
-            letters[letter.id, default: []].append(letter)
+            guard let deadLetter = try deadLetter(number) else { continue }
+            if deadLetters[deadLetter.id] == nil { order.append(deadLetter.id) }
+            deadLetters[deadLetter.id, default: []].append(deadLetter)
         }
         return order.map { id in
-            let letters = letters[id] ?? []
+            let deadLetters = deadLetters[id] ?? []
             return DeadLetteredDocument(
-                id: id, letters: letters.compactMap(\.filing?.number), sequence: letters.last?.sequence)
+                id: id, deadLetters: deadLetters.compactMap(\.filing?.number), sequence: deadLetters.last?.sequence)
         }
     }
 
@@ -36,29 +36,29 @@ extension Ledger {
     ///   - limit: The most documents to return.
     ///   - filter: Dead letters that do not match are ignored.
     package func deadLetteredDocuments(
-        after number: Int, upTo last: Int, limit: Int, filter: LetterFilter = LetterFilter()
+        after number: Int, upTo last: Int, limit: Int, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetteredDocument] {
         let (any, earlier) = (filter.condition(on: "letter"), filter.condition(on: "earlier"))
         return try read { database in
             let firsts = try WholeText.fetchAll(
                 database,
                 sql: """
-                    SELECT id FROM dead_letter AS letter
+                    SELECT id FROM dead_letter AS deadLetter
                     WHERE number > ? AND number <= ? AND \(any.sql) AND NOT EXISTS (
                         SELECT 1 FROM dead_letter AS earlier
-                        WHERE earlier.id = letter.id AND earlier.number < letter.number AND \(earlier.sql))
+                        WHERE earlier.id = deadLetter.id AND earlier.number < deadLetter.number AND \(earlier.sql))
                     ORDER BY number LIMIT ?
                     """, arguments: [number, last] + any.arguments + earlier.arguments + [limit])
             return try firsts.map { id in
                 let rows = try Row.fetchAll(
                     database,
                     sql: """
-                        SELECT number, sequence FROM dead_letter AS letter
+                        SELECT number, sequence FROM dead_letter AS deadLetter
                         WHERE id = ? AND number <= ? AND \(any.sql) ORDER BY number
                         """,
                     arguments: [id, last] + any.arguments)
                 return DeadLetteredDocument(
-                    id: DocumentID(id.text), letters: rows.map { $0["number"] },
+                    id: DocumentID(id.text), deadLetters: rows.map { $0["number"] },
                     sequence: (rows.last?["sequence"] as String?).flatMap { SequenceID($0) })
             }
         }

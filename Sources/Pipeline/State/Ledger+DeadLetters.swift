@@ -9,10 +9,10 @@ extension Ledger {
     ///
     /// - Returns: Their numbers; none in a preview.
     @discardableResult
-    package func keep(_ letters: [DeadLetter]) async throws(StateError) -> [Int] {
-        guard !letters.isEmpty else { return [] }
+    package func keep(_ deadLetters: [DeadLetter]) async throws(StateError) -> [Int] {
+        guard !deadLetters.isEmpty else { return [] }
         let numbers = try await write { [ruleSetHash] database in
-            try letters.map { try Self.keep($0, ruleSetHash, database) }
+            try deadLetters.map { try Self.keep($0, ruleSetHash, database) }
         }
         return numbers ?? []
     }
@@ -23,27 +23,27 @@ extension Ledger {
     ///   - number: Only those with higher numbers.
     ///   - limit: The most to return. There may be any number of dead letters: read them in pages.
     package func deadLetters(
-        after number: Int = 0, limit: Int = .max, filter: LetterFilter = LetterFilter()
+        after number: Int = 0, limit: Int = .max, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetter] {
         let condition = filter.condition()
-        return try letters(
+        return try deadLetters(
             where: "number > ? AND \(condition.sql) ORDER BY number LIMIT ?",
             [number] + condition.arguments + [limit])
     }
 
     /// All dead letters of one document, by ascending number.
     package func deadLetters(of id: DocumentID) throws(StateError) -> [DeadLetter] {
-        try letters(where: "id = ? ORDER BY number", [WholeText(id.text)])
+        try deadLetters(where: "id = ? ORDER BY number", [WholeText(id.text)])
     }
 
     /// Nil if there is none with this number.
     package func deadLetter(_ number: Int) throws(StateError) -> DeadLetter? {
-        try letters(where: "number = ?", [number]).first
+        try deadLetters(where: "number = ?", [number]).first
     }
 
     /// - Parameter last: Only those up to this number.
     package func deadLetterCount(
-        _ filter: LetterFilter = LetterFilter(), upTo last: Int = .max
+        _ filter: DeadLetterFilter = DeadLetterFilter(), upTo last: Int = .max
     ) throws(StateError) -> Int {
         let condition = filter.condition()
         return try read { database in
@@ -68,27 +68,27 @@ extension Ledger {
     }
 
     /// A document whose decision was completed, so that its dead letters are obsolete.
-    package struct MendedDocument: Sendable {
+    package struct ResolvedDocument: Sendable {
         let id: DocumentID
         /// Only dead letters of these rules go; nil: those of any rule, and of none.
         let rules: Set<String>?
         /// Rules that failed again: their dead letters stay.
         let failedRules: Set<String>
         /// The highest number when it was decided: later dead letters may be about newer content.
-        let newestLetter: Int
+        let newestDeadLetter: Int
 
         /// By default all dead letters of the document are obsolete.
         package init(
-            id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [], newestLetter: Int = .max
+            id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [], newestDeadLetter: Int = .max
         ) {
             self.id = id
             self.rules = rules
             self.failedRules = failedRules
-            self.newestLetter = newestLetter
+            self.newestDeadLetter = newestDeadLetter
         }
 
-        fileprivate func isMended(rule: String?, number: Int) -> Bool {
-            guard number <= newestLetter else { return false }
+        fileprivate func isResolved(rule: String?, number: Int) -> Bool {
+            guard number <= newestDeadLetter else { return false }
             guard let rule else { return rules == nil }
             return !failedRules.contains(rule) && rules?.contains(rule) != false
         }
@@ -98,7 +98,7 @@ extension Ledger {
     ///
     /// - Returns: The documents that had any, and how many.
     package func dropDeadLetters(
-        of documents: [MendedDocument]
+        of documents: [ResolvedDocument]
     ) async throws(StateError) -> [(id: DocumentID, count: Int)] {
         guard !documents.isEmpty else { return [] }
         let dropped = try await write { database in
@@ -109,7 +109,7 @@ extension Ledger {
                     arguments: [WholeText(document.id.text)])
                 let numbers = rows.compactMap { row -> Int? in
                     let rule = (row["rule"] as WholeText?)?.text
-                    return document.isMended(rule: rule, number: row["number"]) ? row["number"] : nil
+                    return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil
                 }
                 for number in numbers { try Self.drop(number, database) }
                 if !numbers.isEmpty { dropped.append((document.id, numbers.count)) }
@@ -130,7 +130,9 @@ extension Ledger {
 
     // MARK: -
 
-    private func letters(where condition: String, _ arguments: StatementArguments) throws(StateError) -> [DeadLetter] {
+    private func deadLetters(where condition: String, _ arguments: StatementArguments) throws(StateError)
+        -> [DeadLetter]
+    {
         try read { database in
             try Row.fetchAll(
                 database, sql: "SELECT * FROM dead_letter WHERE \(condition)", arguments: arguments
@@ -138,7 +140,7 @@ extension Ledger {
         }
     }
 
-    private static func keep(_ letter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
+    private static func keep(_ deadLetter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
         // Seen again after a crash, or retried. A change without a revision is identified by its sequence.
         let known = try Row.fetchAll(
             database,
@@ -149,12 +151,12 @@ extension Ledger {
                     OR ?4 AND rule IS ?5)
                 """,
             arguments: [
-                WholeText(letter.id.text), WholeText(letter.revision?.text), letter.sequence?.description,
-                letter.isOfRuleAlone, WholeText(letter.rule),
+                WholeText(deadLetter.id.text), WholeText(deadLetter.revision?.text), deadLetter.sequence?.description,
+                deadLetter.isOfRuleAlone, WholeText(deadLetter.rule),
             ])
         var attempts: [Int: Int] = [:]
         for row in known { attempts[row["number"]] = row["attempts"] }
-        for number in letter.replaced where attempts[number] == nil {
+        for number in deadLetter.replaced where attempts[number] == nil {
             attempts[number] = try Int.fetchOne(
                 database, sql: "SELECT attempts FROM dead_letter WHERE number = ?", arguments: [number])
         }
@@ -166,9 +168,9 @@ extension Ledger {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                attempts.keys.min(), letter.sequence?.description, WholeText(letter.id.text),
-                WholeText(letter.revision?.text), WholeText(letter.rule), WholeText(letter.reason),
-                letter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
+                attempts.keys.min(), deadLetter.sequence?.description, WholeText(deadLetter.id.text),
+                WholeText(deadLetter.revision?.text), WholeText(deadLetter.rule), WholeText(deadLetter.reason),
+                deadLetter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
             ])
         return Int(database.lastInsertedRowID)
     }

@@ -64,9 +64,9 @@ extension Ledger {
         do {
             try database.write { database in
                 switch claim {
-                case .goOnElsewhere: return
+                case .resumeElsewhere: return
                 case .takeOver: try Self.forgetDatabase(identity: nil, address, database)
-                case .goOn: try Self.note(address, database)
+                case .resume: try Self.note(address, database)
                 }
                 guard let identity else { return }
                 try database.execute(

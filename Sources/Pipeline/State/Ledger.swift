@@ -20,9 +20,9 @@ package final class Ledger: Sendable {
     /// Why a run may use the state that it opens.
     enum Claim {
         /// It belongs to the database, or was created for it.
-        case goOn
+        case resume
         /// The same, but the database was reached elsewhere before. The new address is not recorded yet.
-        case goOnElsewhere
+        case resumeElsewhere
         /// It belongs to no database yet.
         case takeOver
     }
@@ -45,7 +45,7 @@ package final class Ledger: Sendable {
     /// - Parameter identity: The nonce of the database, if it is known. A state that already has one keeps it.
     /// - Throws: ``StateError``: `.locked` if another run has it.
     init(
-        _ files: StateFiles, at address: StateFacts.Address, _ claim: Claim = .goOn, _ identity: String? = nil,
+        _ files: StateFiles, at address: StateFacts.Address, _ claim: Claim = .resume, _ identity: String? = nil,
         ruleSetHash: String
     ) throws(StateError) {
         lock = try StateLock(path: files.lock, holder: StateLock.thisProcess)

@@ -102,9 +102,9 @@ package struct StateCatalogue: Sendable {
         }
         if let state = sighting.choose(among: states, at: address) {
             guard let former = Self.formerAddress(state, sighting, address) else {
-                return Opened(ledger: try open(state.number, .goOn))
+                return Opened(ledger: try open(state.number, .resume))
             }
-            return Opened(ledger: try open(state.number, .goOnElsewhere), formerAddress: former)
+            return Opened(ledger: try open(state.number, .resumeElsewhere), formerAddress: former)
         }
         let others = states.filter { !$0.isBlank }.compactMap(\.lastAddress)
         for state in states where state.isBlank {
@@ -115,7 +115,7 @@ package struct StateCatalogue: Sendable {
         }
         let taken = Set(states.map(\.number))
         let number = (1...).first { !taken.contains($0) } ?? 1
-        return Opened(ledger: try open(number, .goOn), others: others)
+        return Opened(ledger: try open(number, .resume), others: others)
     }
 
     private func openBeside(

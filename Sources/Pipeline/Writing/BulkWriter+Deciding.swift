@@ -50,7 +50,7 @@ extension BulkWriter {
         try Task.checkCancellation()
         var idle: [Planner.Plan] = []
         for plan in decided {
-            if plan.decision.fault?.isPassing == true {
+            if plan.decision.fault?.isTemporary == true {
                 undecided.append(plan.candidate)
             } else if plan.needsAction || settings.changeLimit != nil {
                 plans.append(plan)
@@ -70,12 +70,12 @@ extension BulkWriter {
         guard plans.contains(where: { !$0.candidate.skippedRules.isEmpty }) else { return plans }
         var admitted: [Planner.Plan] = []
         for var plan in plans {
-            let letters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
-            if letters > 0 {
+            let deadLetters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
+            if deadLetters > 0 {
                 // Either all dead letters of a document are saved, or none.
                 guard await progress.admit(1, settings.errorLimit) == 1 else { continue }
-                await progress.count { $0.deadLetters += letters - 1 }
-                plan.candidate.countedSkips += letters
+                await progress.count { $0.deadLetters += deadLetters - 1 }
+                plan.candidate.countedSkips += deadLetters
             }
             admitted.append(plan)
         }

@@ -39,7 +39,8 @@ extension BulkWriter {
 
     /// Dead-letters those of the plans that would write something; the others have nothing to do anyway.
     private func without(
-        _ suspects: Set<Int>, _ plans: [Planner.Plan], _ context: inout WriterContext, letter: (Suspect) -> DeadLetter
+        _ suspects: Set<Int>, _ plans: [Planner.Plan], _ context: inout WriterContext,
+        deadLetter: (Suspect) -> DeadLetter
     ) async throws -> [Planner.Plan] {
         guard !suspects.isEmpty else { return plans }
         let wanted = try await context.others.wanted(try await orders(of: plans).filter { suspects.contains($0.plan) })
@@ -47,7 +48,7 @@ extension BulkWriter {
         var rest: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {
             if suspects.contains(index), plan.decision.isChanged || wanted.contains(index) {
-                settled.deadLetter(plan.candidate, letter(Suspect(index: index, plan: plan)))
+                settled.deadLetter(plan.candidate, deadLetter(Suspect(index: index, plan: plan)))
             } else {
                 rest.append(plan)
             }

@@ -11,7 +11,7 @@ struct PreviewedPuts {
     private var documents: [DocumentPlace: JSONText] = [:]
     private var bytes = 0
     /// Documents of the followed keyspace that were submitted as they would be after the `put`.
-    private(set) var handedOut: Set<DocumentID> = []
+    private(set) var released: Set<DocumentID> = []
 
     subscript(place: DocumentPlace) -> JSONText? { documents[place] }
 
@@ -21,7 +21,7 @@ struct PreviewedPuts {
         documents[place] = document
     }
 
-    mutating func handOut(_ id: DocumentID) { handedOut.insert(id) }
+    mutating func release(_ id: DocumentID) { released.insert(id) }
 }
 
 // A dry run: decides everything and writes nothing.
@@ -40,7 +40,7 @@ extension BulkWriter {
         var places: Set<DocumentPlace> = []
         for (index, plan) in plans.enumerated() {
             let home = DocumentPlace(keyspace: nil, id: plan.candidate.id)
-            if context.previewed.handedOut.contains(plan.candidate.id), plan.candidate.chain == nil {
+            if context.previewed.released.contains(plan.candidate.id), plan.candidate.chain == nil {
                 // Already decided, as it would be after the `put`.
                 settled.passedOver.append(plan.candidate)
                 continue
@@ -57,7 +57,7 @@ extension BulkWriter {
                 puts.append(order)
                 if let candidate = candidate(order, document, context.planner) {
                     again.append(candidate)
-                    context.previewed.handOut(candidate.id)
+                    context.previewed.release(candidate.id)
                 }
             }
             guard plan.decision.isChanged || !puts.isEmpty else {

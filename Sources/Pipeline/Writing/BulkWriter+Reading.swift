@@ -17,10 +17,10 @@ extension BulkWriter {
         for group in try await absorbing(candidates).grouped(
             count: limits.documents, bytes: limits.bytes, size: \.byteCount)
         {
-            let newestLetter = shared.lettered.newest
+            let newestDeadLetter = shared.deadLettered.newest
             let lookups = try await sender.reader.read(group.map(\.id)[...])
             for (var candidate, lookup) in zip(group, lookups) {
-                candidate.newestLetter = newestLetter
+                candidate.newestDeadLetter = newestDeadLetter
                 take(candidate, lookup, &open, &settled)
             }
         }
@@ -85,7 +85,7 @@ extension BulkWriter {
         var freed = 0
         let waiting = candidates.map { due, candidate in
             var candidate = candidate
-            freed += candidate.giveUpBudget()
+            freed += candidate.releaseBudget()
             if !candidate.isDeleted { candidate.letGoOfContent() }
             return (due: due, candidate: candidate)
         }

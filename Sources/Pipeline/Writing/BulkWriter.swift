@@ -42,8 +42,8 @@ package struct BulkWriter: Sendable {
         let pace: WritePace
         let locks: KeyedLock<DocumentPlace>
         let busy: BusyDocuments
-        let lettered: DocumentsWithLetters
-        let letterLog: DeadLetterLog
+        let deadLettered: DeadLetteredDocuments
+        let deadLetterLog: DeadLetterLog
         let interruptions: InterruptedDecisions
         let settings: Delivery.Settings
         let logger: Logger
@@ -198,18 +198,18 @@ package struct BulkWriter: Sendable {
         var settled = settled
         let admitted = await progress.admit(settled.deadLettered.count, settings.errorLimit)
         settled.keepDeadLetters(admitted)
-        let letters = settled.deadLetters
-        shared.letterLog.report(letters)
-        try await dropLetters(ofMended: settled.decided)
-        let filed = try await ledger.keep(letters)
-        shared.lettered.insert(letters, numbers: filed)
+        let deadLetters = settled.deadLetters
+        shared.deadLetterLog.report(deadLetters)
+        try await dropDeadLetters(ofMended: settled.decided)
+        let filed = try await ledger.keep(deadLetters)
+        shared.deadLettered.insert(deadLetters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
         let effects = settings.effectLimits == nil ? [] : settled.effects
         try await ledger.recordOwnRevisions(settled.ownRevisions, effects: effects)
         try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
         // A rule that fails again keeps its dead letter and the number.
-        try await ledger.drop(settled.settledLetters.filter { !filed.contains($0) })
+        try await ledger.drop(settled.settledDeadLetters.filter { !filed.contains($0) })
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
@@ -227,19 +227,19 @@ package struct BulkWriter: Sendable {
 
     /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again. If
     /// only some rules or documents were selected, only those of the rules that fired are obsolete.
-    private func dropLetters(ofMended decided: [Candidate]) async throws {
-        guard !shared.lettered.isEmpty, settings.preview == nil else { return }
-        let mended = decided.filter { shared.lettered.mayContain($0.id) }
+    private func dropDeadLetters(ofMended decided: [Candidate]) async throws {
+        guard !shared.deadLettered.isEmpty, settings.preview == nil else { return }
+        let mended = decided.filter { shared.deadLettered.mayContain($0.id) }
         let isPartial = shared.ruleSet.isPartial
         let dropped = try await ledger.dropDeadLetters(
             of: mended.map { candidate in
-                Ledger.MendedDocument(
+                Ledger.ResolvedDocument(
                     id: candidate.id, rules: isPartial ? Set(candidate.rules) : nil,
-                    failedRules: Set(candidate.skippedRules.map(\.rule)), newestLetter: candidate.newestLetter)
+                    failedRules: Set(candidate.skippedRules.map(\.rule)), newestDeadLetter: candidate.newestDeadLetter)
             })
         for candidate in mended
-        where candidate.skippedRules.isEmpty && !isPartial && candidate.newestLetter >= shared.lettered.newest {
-            shared.lettered.remove(candidate.id)
+        where candidate.skippedRules.isEmpty && !isPartial && candidate.newestDeadLetter >= shared.deadLettered.newest {
+            shared.deadLettered.remove(candidate.id)
         }
         for (id, count) in dropped {
             logger.info(

@@ -78,7 +78,7 @@ struct OtherDocuments {
             var again: [PutTarget] = []
             for (keyspace, targets) in Dictionary(grouping: waiting, by: \.place.keyspace) {
                 for group in targets.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-                    again += try await settleInTurn(Array(group), in: keyspace, triggers, &result)
+                    again += try await settleOneByOne(Array(group), in: keyspace, triggers, &result)
                 }
             }
             waiting = Self.open(again, result)
@@ -95,7 +95,7 @@ struct OtherDocuments {
         }
     }
 
-    private mutating func settleInTurn(
+    private mutating func settleOneByOne(
         _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ result: inout Result
     ) async throws -> [PutTarget] {
         var held = Set(targets.map(\.place))
@@ -229,7 +229,7 @@ struct OtherDocuments {
                 written.append((write, revision))
                 result.wrote.formUnion(write.orders.map(\.plan))
                 if target.isOneByOne {
-                    target.goOn(with: write.rest)
+                    target.resume(with: write.rest)
                     again.append(target)
                 }
             case .rejected where write.orders.count > 1:

@@ -61,7 +61,7 @@ struct PutTarget: Sendable {
     mutating func splitUp() { isOneByOne = true }
 
     /// The earlier orders are settled: later orders are applied on top of them.
-    mutating func goOn(with rest: [PutOrder]) { orders = rest }
+    mutating func resume(with rest: [PutOrder]) { orders = rest }
 
     /// Records the current revision of the document.
     mutating func note(_ lookup: DocumentLookup) {

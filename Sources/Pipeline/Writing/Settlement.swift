@@ -8,7 +8,7 @@ struct Settlement {
     /// Settled without a decision: an own revision, or beyond the limit of changes.
     var passedOver: [Candidate] = []
     /// Each with its dead letter.
-    private(set) var deadLettered: [(candidate: Candidate, letter: DeadLetter)] = []
+    private(set) var deadLettered: [(candidate: Candidate, deadLetter: DeadLetter)] = []
     private(set) var ownRevisions: [(id: DocumentID, revision: RevisionID)] = []
     /// Contents that led to a write.
     private(set) var effects: [Ledger.Effect] = []
@@ -25,16 +25,16 @@ struct Settlement {
     var finished: [Candidate] { decided + passedOver + deadLettered.map(\.candidate) }
 
     /// Dead letters in the order in which they are saved.
-    var deadLetters: [DeadLetter] { deadLettered.map(\.letter) + decided.flatMap(\.lettersOfSkippedRules) }
+    var deadLetters: [DeadLetter] { deadLettered.map(\.deadLetter) + decided.flatMap(\.deadLettersOfSkippedRules) }
 
     /// The numbers of dead letters of retried documents that are not dead-lettered again.
-    var settledLetters: [Int] {
-        let replaced = Set(deadLettered.flatMap(\.letter.replaced))
-        return (decided.flatMap(\.letters) + passedOver.flatMap(\.letters)).filter { !replaced.contains($0) }
+    var settledDeadLetters: [Int] {
+        let replaced = Set(deadLettered.flatMap(\.deadLetter.replaced))
+        return (decided.flatMap(\.deadLetters) + passedOver.flatMap(\.deadLetters)).filter { !replaced.contains($0) }
     }
 
     /// Dead letters of skipped rules that were counted before the write but are not saved.
-    var lettersCountedInVain: Int {
+    var deadLettersCountedInVain: Int {
         decided.reduce(0) { $0 + max(0, $1.countedSkips - $1.skippedRules.count) }
             + (passedOver + deadLettered.map(\.candidate)).reduce(0) { $0 + $1.countedSkips }
     }
@@ -49,7 +49,9 @@ struct Settlement {
         }
     }
 
-    mutating func deadLetter(_ candidate: Candidate, _ letter: DeadLetter) { deadLettered.append((candidate, letter)) }
+    mutating func deadLetter(_ candidate: Candidate, _ deadLetter: DeadLetter) {
+        deadLettered.append((candidate, deadLetter))
+    }
 
     /// Removes all but the first `count` dead-lettered candidates; the others are not settled.
     mutating func keepDeadLetters(_ count: Int) { deadLettered.removeLast(max(0, deadLettered.count - count)) }
@@ -98,6 +100,6 @@ struct Settlement {
         counters.shownDeletions += shownDeletions
         counters.conflicts += conflicts
         counters.rejected += rejected
-        counters.deadLetters -= lettersCountedInVain
+        counters.deadLetters -= deadLettersCountedInVain
     }
 }

@@ -16,13 +16,13 @@ package final class AttachmentContent: Sendable {
     /// In lowercase hexadecimal.
     package let sha256: String
     /// `md5-` and base64 of the compressed content, by zlib's level; computed on first use.
-    private let packedDigests = Locked<[Int32: String]>([:])
+    private let compressedDigests = Locked<[Int32: String]>([:])
 
     /// CouchDB compresses text before it stores it, and its digest is that of the compressed bytes. Level 8 is its
     /// default, 6 is zlib's, and 9 is a common choice for the smallest size.
     ///
     /// - Note: Source: `[attachments] compression_level` (CouchDB 3.5, `default.ini`; `couch_stream.erl`).
-    private static let packingLevels: [Int32] = [8, 6, 9]
+    private static let compressionLevels: [Int32] = [8, 6, 9]
 
     init(_ bytes: [UInt8]) {
         length = bytes.count
@@ -36,17 +36,17 @@ package final class AttachmentContent: Sendable {
     func isNamed(_ digest: String, length: Int?) -> Bool {
         if digest == sha1 || digest == md5 { return true }
         guard digest.hasPrefix("md5-"), length == self.length else { return false }
-        return Self.packingLevels.contains { packedDigest(level: $0) == digest }
+        return Self.compressionLevels.contains { compressedDigest(level: $0) == digest }
     }
 
-    private func packedDigest(level: Int32) -> String {
-        packedDigests.withLock { known in
+    private func compressedDigest(level: Int32) -> String {
+        compressedDigests.withLock { known in
             if let digest = known[level] { return digest }
             var writer = GzipWriter(level: level)
-            var packed: [UInt8] = []
-            writer.write((try? Base64.decode(base64)) ?? [], to: &packed)
-            writer.finish(to: &packed)
-            let digest = Digest.md5.attachmentName(packed)
+            var compressed: [UInt8] = []
+            writer.write((try? Base64.decode(base64)) ?? [], to: &compressed)
+            writer.finish(to: &compressed)
+            let digest = Digest.md5.attachmentName(compressed)
             known[level] = digest
             return digest
         }

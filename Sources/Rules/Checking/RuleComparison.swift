@@ -23,7 +23,7 @@ struct RuleComparison {
         let duplicates = duplicates
         let names = Set(duplicates.map(\.rule))
         let opponents = opponents
-        let circles = RuleCircles(rules, after: after).warnings.filter { circle in
+        let circles = RuleLoops(rules, after: after).warnings.filter { circle in
             !opponents.contains { $0.rule == circle.rule }
         }
         let undone = UndoneEffects(rules).warnings

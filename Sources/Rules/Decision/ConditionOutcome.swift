@@ -5,14 +5,14 @@ internal import LosslessJSON
 enum ConditionOutcome {
     case holds
     case fails
-    case failed(String, isPassing: Bool)
+    case failed(String, isTemporary: Bool)
 
     /// As in jq: everything but false and null is true. No output is false.
     init(_ outcome: JQOutcome) {
         switch outcome {
-        case .failed(let fault): self = .failed("if: \(fault)", isPassing: fault.isPassing)
+        case .failed(let fault): self = .failed("if: \(fault)", isTemporary: fault.isTemporary)
         case .outputs(let outputs) where outputs.count > 1:
-            self = .failed("if: the program gives \(outputs.count) values, not one", isPassing: false)
+            self = .failed("if: the program gives \(outputs.count) values, not one", isTemporary: false)
         case .outputs(let outputs):
             switch outputs.first?.root.kind {
             case nil, .null, .false: self = .fails

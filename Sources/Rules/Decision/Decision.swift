@@ -9,12 +9,12 @@ package struct Decision: Sendable {
         /// For the user: what is wrong, without the rule's name.
         package let reason: String
         /// The document and the rule are all right: the machine could not run a program at the moment.
-        package let isPassing: Bool
+        package let isTemporary: Bool
 
-        init(rule: String?, reason: String, isPassing: Bool = false) {
+        init(rule: String?, reason: String, isTemporary: Bool = false) {
             self.rule = rule
             self.reason = reason
-            self.isPassing = isPassing
+            self.isTemporary = isTemporary
         }
 
         /// `rule 'NAME': REASON`, or the reason alone.

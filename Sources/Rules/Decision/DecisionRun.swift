@@ -66,7 +66,7 @@ struct DecisionRun {
         self.attempt = nil
         do throws(Decision.Fault) {
             switch try attempt.proceed(outcomes) {
-            case .goesOn: self.attempt = attempt
+            case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
             case .doesNotFire: break
             }
@@ -79,7 +79,7 @@ struct DecisionRun {
     ///
     /// Their work in earlier passes is undone: the decision starts again without them.
     private mutating func skip(_ failed: [Int], after fault: Decision.Fault) throws(Decision.Fault) {
-        guard !failed.isEmpty, !fault.isPassing, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw fault }
+        guard !failed.isEmpty, !fault.isTemporary, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw fault }
         for rule in failed where skipped.insert(rule).inserted {
             decision.skipped.append(Decision.Skip(rule: ruleSet.rules[rule].name, reason: fault.reason))
         }

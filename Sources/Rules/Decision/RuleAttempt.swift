@@ -5,7 +5,7 @@ internal import LosslessJSON
 /// it is done.
 struct RuleAttempt {
     enum Outcome {
-        case goesOn, fires, doesNotFire
+        case continues, fires, doesNotFire
     }
 
     /// The largest document that an action may produce. Gateways accept 8 MB (CouchDB's default) to 20 MiB (Sync
@@ -48,7 +48,7 @@ struct RuleAttempt {
             case .outputs(let texts): outputs.append(texts)
             case .failed(let fault):
                 throw Decision.Fault(
-                    rule: rule.name, reason: "\(rule.then[done].name): \(fault)", isPassing: fault.isPassing)
+                    rule: rule.name, reason: "\(rule.then[done].name): \(fault)", isTemporary: fault.isTemporary)
             }
         }
         guard done < rule.then.count else { return .fires }
@@ -66,17 +66,17 @@ struct RuleAttempt {
                     + "which no gateway takes; write less into it")
         }
         done += 1
-        return done < rule.then.count ? .goesOn : .fires
+        return done < rule.then.count ? .continues : .fires
     }
 
     /// Evaluates the rule's `if:`.
     private mutating func clear(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
         isCleared = true
         switch outcomes.first.map(ConditionOutcome.init) {
-        case .holds: return .goesOn
+        case .holds: return .continues
         case .fails, nil: return .doesNotFire
-        case .failed(let reason, let isPassing):
-            throw Decision.Fault(rule: rule.name, reason: reason, isPassing: isPassing)
+        case .failed(let reason, let isTemporary):
+            throw Decision.Fault(rule: rule.name, reason: reason, isTemporary: isTemporary)
         }
     }
 

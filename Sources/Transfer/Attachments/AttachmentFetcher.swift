@@ -42,19 +42,19 @@ struct AttachmentFetcher: Sendable {
     private func fetchOnce(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> AttachmentBody? {
-        let mayBePacked = stub.digest?.mayBeOfPackedBytes ?? gateway.dialect.compressesAttachments
+        let mayBeCompressed = stub.digest?.mayBeOfCompressedBytes ?? gateway.dialect.compressesAttachments
         let opened = try await gateway.openAttachment(
-            stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: mayBePacked)
+            stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: mayBeCompressed)
         guard let answer = opened else { return nil }
-        if answer.contentEncoding == nil, !mayBePacked || !stub.hasEncoding, let announced = answer.byteCount,
+        if answer.contentEncoding == nil, !mayBeCompressed || !stub.hasEncoding, let announced = answer.byteCount,
             let expected = stub.storedByteCount, announced != expected
         {
             throw Self.mismatch(announced, expected, stub)
         }
         try await file.begin()
-        guard mayBePacked else { return try await read(answer, of: stub, into: file) }
+        guard mayBeCompressed else { return try await read(answer, of: stub, into: file) }
         return answer.contentEncoding == "gzip"
-            ? try await unpack(answer, of: stub, into: file) : try await readStored(answer, of: stub, into: file)
+            ? try await decompress(answer, of: stub, into: file) : try await readStored(answer, of: stub, into: file)
     }
 
     // MARK: - Bytes that the gateway stores unchanged
@@ -86,35 +86,35 @@ struct AttachmentFetcher: Sendable {
     private func readStored(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
-        var digest = AttachmentDigest.Calculation.ofPackedBytes
+        var digest = AttachmentDigest.Calculation.ofCompressedBytes
         let body = try await read(answer, of: stub, into: file) { digest.update($0) }
         guard let expected = answer.digest, expected != digest.digest() else { return body }
-        guard AttachmentDigest.isPackedByCouchDB(stub.contentType), try await file.isPacked(as: expected) else {
+        guard AttachmentDigest.isCompressedByCouchDB(stub.contentType), try await file.isCompressed(as: expected) else {
             throw Self.mismatch(stub)
         }
         return body
     }
 
     /// The digest is of the compressed bytes, unless a proxy has compressed them; the length may be of either form too.
-    private func unpack(
+    private func decompress(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
         let expected = answer.digest
-        var unpacked = UnpackedAttachment(answer)
-        var digest = AttachmentDigest.Calculation.ofPackedBytes
+        var decompressed = DecompressedAttachment(answer)
+        var digest = AttachmentDigest.Calculation.ofCompressedBytes
         var byteCount = 0
-        while let bytes = try await unpacked.next() {
+        while let bytes = try await decompressed.next() {
             byteCount += bytes.count
-            if let length = stub.byteCount, byteCount > length, unpacked.packedByteCount > length {
+            if let length = stub.byteCount, byteCount > length, decompressed.compressedByteCount > length {
                 throw Self.tooLong(length, stub)
             }
             digest.update(bytes)
             try await file.append(bytes)
         }
-        guard [nil, unpacked.packedByteCount, byteCount].contains(stub.byteCount) else {
+        guard [nil, decompressed.compressedByteCount, byteCount].contains(stub.byteCount) else {
             throw Self.mismatch(byteCount, stub.byteCount ?? 0, stub)
         }
-        guard [nil, unpacked.packedDigest.digest(), digest.digest()].contains(expected) else {
+        guard [nil, decompressed.compressedDigest.digest(), digest.digest()].contains(expected) else {
             throw Self.mismatch(stub)
         }
         return await file.body

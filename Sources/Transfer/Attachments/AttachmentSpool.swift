@@ -37,20 +37,20 @@ actor AttachmentSpool {
     private static let levels: [Int32] = [8, 6, 9, 7, 5, 4, 3, 2, 1]
 
     /// Whether CouchDB may have compressed these bytes to a body with this digest. Compresses up to nine times.
-    func isPacked(as expected: AttachmentDigest) throws -> Bool {
+    func isCompressed(as expected: AttachmentDigest) throws -> Bool {
         for level in Self.levels {
             try Task.checkCancellation()
             try file.seek(to: 0)
-            var digest = AttachmentDigest.Calculation.ofPackedBytes
-            var packer = GzipWriter(level: level)
-            var packed: [UInt8] = []
+            var digest = AttachmentDigest.Calculation.ofCompressedBytes
+            var compressor = GzipWriter(level: level)
+            var compressed: [UInt8] = []
             while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
-                packer.write(piece, to: &packed)
-                digest.update(packed)
-                packed.removeAll(keepingCapacity: true)
+                compressor.write(piece, to: &compressed)
+                digest.update(compressed)
+                compressed.removeAll(keepingCapacity: true)
             }
-            packer.finish(to: &packed)
-            digest.update(packed)
+            compressor.finish(to: &compressed)
+            digest.update(compressed)
             if digest.digest() == expected { return true }
         }
         return false

@@ -47,17 +47,17 @@ package struct ExportSettings: Sendable {
     package init() {}
 
     /// Whether tombstones are exported too.
-    var tellsOfDeletions: Bool { since != nil || includesRevisions }
+    var reportsDeletions: Bool { since != nil || includesRevisions }
 }
 
 extension ExportOptions {
     /// - Parameters:
     ///   - since: The sequence that the settings' start was resolved to; nil for a full export.
-    ///   - isPacked: Whether the output is compressed with gzip.
-    package init(_ settings: ExportSettings, since: SequenceID?, isPacked: Bool) {
+    ///   - isCompressed: Whether the output is compressed with gzip.
+    package init(_ settings: ExportSettings, since: SequenceID?, isCompressed: Bool) {
         self.init()
         format = settings.format
-        self.isPacked = isPacked
+        self.isCompressed = isCompressed
         attachments = settings.attachments
         selector = settings.selector
         channels = settings.channels

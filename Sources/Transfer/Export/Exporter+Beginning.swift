@@ -16,7 +16,7 @@ extension Exporter {
     func begin(_ files: ExportFiles, _ facts: DatabaseFacts) throws -> Beginning? {
         let since = try sinceSequence(facts)
         var manifest = ExportManifest(
-            facts: facts, options: ExportOptions(settings, since: since, isPacked: place.isPacked))
+            facts: facts, options: ExportOptions(settings, since: since, isCompressed: place.isCompressed))
         manifest.tool = settings.tool
         manifest.started = Timestamp.now
         manifest.from = since
@@ -35,7 +35,7 @@ extension Exporter {
                 tell(of: found)
                 return nil
             }
-            if let beginning = try goOn(files, found) { return beginning }
+            if let beginning = try resume(files, found) { return beginning }
             logger.warning("the partial output is missing; starting over")
         }
         try files.existing?.restoreManifest()
@@ -67,10 +67,10 @@ extension Exporter {
         }
     }
 
-    private func goOn(_ files: ExportFiles, _ found: ExportJournal) throws -> Beginning? {
+    private func resume(_ files: ExportFiles, _ found: ExportJournal) throws -> Beginning? {
         var journal = found
         var seen = found.manifest.source == .feed ? SeenDocuments() : nil
-        var lines = ExportLines(isPacked: place.isPacked && !files.isSpooled)
+        var lines = ExportLines(isCompressed: place.isCompressed && !files.isSpooled)
         let isThere = try files.output.goBack(to: found.saved) { bytes in
             guard seen != nil else { return }
             try lines.read(bytes) { line in

@@ -114,7 +114,7 @@ struct ImportPass {
         guard ordinal >= start else { return }
         var isLarge = false
         let entries = entries(of: item, mapped, header)
-        for entry in entries where hasTurn(entry) {
+        for entry in entries where isInThisPass(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
                 // Two writes of one document must stay in order.
@@ -169,7 +169,7 @@ struct ImportPass {
     }
 
     /// Whether this pass handles the entry.
-    private mutating func hasTurn(_ entry: ImportEntry) -> Bool {
+    private mutating func isInThisPass(_ entry: ImportEntry) -> Bool {
         guard case .document(let document) = entry else { return purpose == .all || purpose == .check }
         switch purpose {
         case .all: return true

@@ -101,7 +101,7 @@ package struct DatabaseFacts: Sendable, Equatable {
     package func doubt(about current: DatabaseFacts) -> String? {
         // What follows the number can change without a purge.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
-        if dialect.tellsOfPurges, purges[0] != purges[1] {
+        if dialect.reportsPurges, purges[0] != purges[1] {
             return "documents were purged since then, which no change tells of: only a full export leaves them out"
         }
         guard !dialect.keepsInstance, let instance, let other = current.instance, instance != other else { return nil }

@@ -16,7 +16,7 @@ package struct ExportOptions: Sendable, Equatable {
     /// Default: NDJSON.
     package var format = OutputFormat.ndjson
     /// Whether the file is compressed with gzip. Default: false.
-    package var isPacked = false
+    package var isCompressed = false
     /// Default: none.
     package var attachments = Attachments.none
     /// The Mango selector as given; nil for all documents.
@@ -49,7 +49,7 @@ package struct ExportOptions: Sendable, Equatable {
             let attachments = value["attachments"]?.string
         else { return nil }
         self.format = format
-        isPacked = value["gzip"]?.bool ?? false
+        isCompressed = value["gzip"]?.bool ?? false
         switch attachments {
         case "none": self.attachments = .none
         case "inline": self.attachments = .inline
@@ -67,7 +67,7 @@ package struct ExportOptions: Sendable, Equatable {
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("format", string: format.rawValue)
-            writer.member("gzip", bool: isPacked)
+            writer.member("gzip", bool: isCompressed)
             switch attachments {
             case .none: writer.member("attachments", string: "none")
             case .inline: writer.member("attachments", string: "inline")

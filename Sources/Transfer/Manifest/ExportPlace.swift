@@ -15,7 +15,7 @@ package struct ExportPlace: Sendable, Equatable {
     /// The output's path with links resolved; `-` for stdout.
     package let path: String
     /// Whether to compress with gzip: the name ends with `.gz`.
-    let isPacked: Bool
+    let isCompressed: Bool
 
     /// - Parameter path: A file, or `-` for stdout. A link is resolved; its target need not exist.
     package init(_ path: String) {
@@ -36,7 +36,7 @@ package struct ExportPlace: Sendable, Equatable {
     private init(_ kind: Kind, _ path: String) {
         self.kind = kind
         self.path = path
-        isPacked = path.hasSuffix(".gz")
+        isCompressed = path.hasSuffix(".gz")
     }
 
     /// Whether an interrupted export can be resumed.

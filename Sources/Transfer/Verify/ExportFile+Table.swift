@@ -6,7 +6,7 @@ extension ExportFile {
     func measureTable() async throws -> Measure {
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
-        let unpacker = manifest.options.isPacked ? Unpacker(path) : nil
+        let decompressor = manifest.options.isCompressed ? Decompressor(path) : nil
         var records = 0
         var isQuoted = false
         var isInRecord = false
@@ -14,7 +14,7 @@ extension ExportFile {
             let piece = try file.read(upTo: 256 << 10)
             guard !piece.isEmpty else { break }
             digest.update(piece)
-            let text = try unpacker?.unpack(piece) ?? piece
+            let text = try decompressor?.decompress(piece) ?? piece
             for byte in text {
                 if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
                 let isEnd = byte == UInt8(ascii: "\n") && !isQuoted
@@ -24,18 +24,19 @@ extension ExportFile {
         }
         if isInRecord { records += 1 }
         return Measure(
-            byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1), frameFault: unpacker?.endFault)
+            byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1),
+            frameFault: decompressor?.endFault)
     }
 
-    private final class Unpacker {
+    private final class Decompressor {
         private let path: String
         private var reader = GzipReader()
 
         init(_ path: String) { self.path = path }
 
-        func unpack(_ packed: [UInt8]) throws(TransferError) -> [UInt8] {
+        func decompress(_ compressed: [UInt8]) throws(TransferError) -> [UInt8] {
             var text: [UInt8] = []
-            do throws(GzipFault) { try reader.read(packed[...], to: &text) } catch {
+            do throws(GzipFault) { try reader.read(compressed[...], to: &text) } catch {
                 throw TransferError(.invalid, "\(path): \(error)")
             }
             return text

@@ -85,13 +85,13 @@ struct Job {
         guard counters.deadLetters > 0 else { return nil }
         let count = Quantity.count(counters.deadLetters)
         let verb = isDryRun ? "would become" : "became"
-        let letters =
+        let deadLetters =
             counters.deadLetters == 1 ? "1 change \(verb) a dead letter" : "\(count) changes \(verb) dead letters"
         let advice =
             isDryRun || place.isTemporary
             ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names each"
             : "see them with: changebot dead-letters list \(place.options)"
-        return CommandFailure(.incomplete, "\(letters); \(advice)")
+        return CommandFailure(.incomplete, "\(deadLetters); \(advice)")
     }
 
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {

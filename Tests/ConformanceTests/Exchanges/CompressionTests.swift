@@ -12,7 +12,7 @@ import Testing
     @Test func aDocumentMayComeCompressed() async throws {
         try await Workspace.with { workspace in
             let path = workspace.path(workspace.id("doc"))
-            let body = Gzip.pack(#"{"n":1}"#.bytes)
+            let body = Gzip.compress(#"{"n":1}"#.bytes)
             let written = try await workspace.send("PUT", path, bytes: body, headers: Self.encoded)
             #expect(written.status == 201)
             let read = try await workspace.send("GET", path)
@@ -25,7 +25,7 @@ import Testing
             let ids = (0..<100).map { workspace.id("n\($0)") }
             let documents = ids.map { "{\"_id\":\($0.json)}" }.joined(separator: ",")
             let reply = try await workspace.send(
-                "POST", "/_bulk_docs", bytes: Gzip.pack("{\"docs\":[\(documents)]}".bytes), headers: Self.encoded)
+                "POST", "/_bulk_docs", bytes: Gzip.compress("{\"docs\":[\(documents)]}".bytes), headers: Self.encoded)
             #expect(reply.status == 201)
             #expect(reply.elements().map { $0["id"]?.string } == ids)
         }
@@ -68,7 +68,7 @@ import Testing
             #expect(reply.status == 200)
             let compresses = KnownDifferences.compressesAnswers[workspace.kind]
             #expect(reply.headers["Content-Encoding"] == (compresses ? "gzip" : nil))
-            let text = compresses ? try Gzip.unpack(reply.bytes, limit: 1 << 24) : reply.bytes
+            let text = compresses ? try Gzip.decompress(reply.bytes, limit: 1 << 24) : reply.bytes
             let told = try JSONText(text).root["results"]?.elements.compactMap { $0["id"]?.string } ?? []
             #expect(Set(told).isSuperset(of: ids))
         }

@@ -54,14 +54,14 @@ import Testing
         #expect(documents > rounds / 50 || !isFormatKnown && format == .csv)
     }
 
-    /// A file that was packed and then damaged ends with an error or as it is, never with other documents.
+    /// A file that was compressed and then damaged ends with an error or as it is, never with other documents.
     @Test(arguments: 0..<4) func damagedGzipIsNoDanger(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let lines = (0..<40).map { "{\"n\":\($0)}" }
-        let packed = Gzip.pack(Array(lines.joined(separator: "\n").utf8))
+        let compressed = Gzip.compress(Array(lines.joined(separator: "\n").utf8))
         let rounds = ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? 200
         for round in 0..<rounds {
-            var bytes = packed
+            var bytes = compressed
             bytes[random.below(bytes.count)] ^= 1 << UInt8(random.below(8))
             let whole = read(bytes)
             #expect(read(bytes, pieces: { 1 + random.below(30) }).last == whole.last, "round \(round)")

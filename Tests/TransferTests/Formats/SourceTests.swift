@@ -35,9 +35,9 @@ import Testing
             let input = Self.damagedInput(&random)
             let limit = round % 4 == 0 ? 20 + random.below(60) : DocumentSource.documentLimit
             let whole = read(input, limit: limit)
-            let packed = round % 3 == 0 ? Gzip.pack(input) : input
-            #expect(read(packed, limit: limit, pieces: { 1 }) == whole)
-            #expect(read(packed, limit: limit, pieces: { 1 + random.below(40) }) == whole)
+            let compressed = round % 3 == 0 ? Gzip.compress(input) : input
+            #expect(read(compressed, limit: limit, pieces: { 1 }) == whole)
+            #expect(read(compressed, limit: limit, pieces: { 1 + random.below(40) }) == whole)
         }
     }
 
@@ -53,20 +53,21 @@ import Testing
     }
 
     @Test func severalGzipTextsAreOneInput() {
-        let packed = Gzip.pack(Array("{\"a\":1}\n{\"b".utf8)) + Gzip.pack([]) + Gzip.pack(Array("\":2}\n".utf8))
-        #expect(read(packed) == [document(#"{"a":1}"#, 1), document(#"{"b":2}"#, 2)])
+        let compressed =
+            Gzip.compress(Array("{\"a\":1}\n{\"b".utf8)) + Gzip.compress([]) + Gzip.compress(Array("\":2}\n".utf8))
+        #expect(read(compressed) == [document(#"{"a":1}"#, 1), document(#"{"b":2}"#, 2)])
     }
 
     @Test func ofACutGzipTextEverythingBeforeTheCutComesOut() throws {
         var random = SplitMix64(seed: 61)
         let lines = (0..<2000).map { "{\"n\":\($0),\"r\":\(random.next())}" }
-        let packed = Gzip.pack(Array(lines.joined(separator: "\n").utf8))
-        for kept in [packed.count / 3, packed.count / 2, packed.count - 9, packed.count - 1] {
-            let found = read(Array(packed.prefix(kept)), pieces: { 1 + random.below(3000) })
+        let compressed = Gzip.compress(Array(lines.joined(separator: "\n").utf8))
+        for kept in [compressed.count / 3, compressed.count / 2, compressed.count - 9, compressed.count - 1] {
+            let found = read(Array(compressed.prefix(kept)), pieces: { 1 + random.below(3000) })
             // Behind the documents what is left of the last one, if there is something, and the error.
             let documents = found.prefix { if case .document = $0 { true } else { false } }
             #expect(found.count <= documents.count + 2)
-            #expect(documents.count > (kept == packed.count / 3 ? 500 : 900))
+            #expect(documents.count > (kept == compressed.count / 3 ? 500 : 900))
             #expect(Array(documents) == lines.prefix(documents.count).enumerated().map { document($1, $0 + 1) })
             guard case .error(let message) = found.last else {
                 Issue.record("no error")
@@ -77,7 +78,7 @@ import Testing
     }
 
     @Test func ofADamagedGzipTextWhatComesBeforeComesOut() {
-        let first = Gzip.pack(Array("{}\n{\"a\":1}\n{\"cut".utf8))
+        let first = Gzip.compress(Array("{}\n{\"a\":1}\n{\"cut".utf8))
         let found = read(first + Array("no gzip".utf8))
         #expect(found.prefix(2) == [document("{}", 1), document(#"{"a":1}"#, 2)])
         #expect(found.dropFirst(2).first == fault("3:6: the text ends inside a value", "{\"cut"))
@@ -88,8 +89,8 @@ import Testing
     @Test func aGzipArrayThatIsCutSaysSo() {
         var random = SplitMix64(seed: 62)
         let elements = (0..<500).map { _ in "{\"r\":\(random.next())}" }
-        let packed = Gzip.pack(Array("[\(elements.joined(separator: ",\n"))]".utf8))
-        guard case .error(let message) = read(Array(packed.prefix(packed.count / 2))).last else {
+        let compressed = Gzip.compress(Array("[\(elements.joined(separator: ",\n"))]".utf8))
+        guard case .error(let message) = read(Array(compressed.prefix(compressed.count / 2))).last else {
             Issue.record("no error")
             return
         }

@@ -20,14 +20,15 @@ final class ExportFiles {
         guard place.kind == .file else {
             lock = nil
             let file = isSpooled ? try OpenFile(temporaryIn: place.temporaryDirectory) : try Self.open(place)
-            output = ExportOutput(file, isFile: isSpooled, isPacked: place.isPacked && !isSpooled)
+            output = ExportOutput(file, isFile: isSpooled, isCompressed: place.isCompressed && !isSpooled)
             return
         }
         let part = try OpenFile(creating: place.part)
         try part.lock()
         lock = part
         output = ExportOutput(
-            isSpooled ? try OpenFile(creating: place.spool) : part, isFile: true, isPacked: place.isPacked && !isSpooled
+            isSpooled ? try OpenFile(creating: place.spool) : part, isFile: true,
+            isCompressed: place.isCompressed && !isSpooled
         )
     }
 
@@ -44,11 +45,11 @@ final class ExportFiles {
     /// Another file for the same documents, in another form or without some of them, which becomes the export.
     func makeSecond() throws(TransferError) -> ExportOutput {
         guard place.kind == .file else {
-            return ExportOutput(try Self.open(place), isFile: false, isPacked: place.isPacked)
+            return ExportOutput(try Self.open(place), isFile: false, isCompressed: place.isCompressed)
         }
         let file = try OpenFile(creating: secondPath)
         try file.truncate(to: 0)
-        return ExportOutput(file, isFile: true, isPacked: place.isPacked)
+        return ExportOutput(file, isFile: true, isCompressed: place.isCompressed)
     }
 
     var secondPath: String { isSpooled ? place.part : place.spool }

@@ -16,27 +16,27 @@ final class ExportOutput {
 
     private let file: OpenFile
     private let isFile: Bool
-    private var packer: GzipWriter?
+    private var compressor: GzipWriter?
     /// Whether there is a gzip member that is not finished.
     private var hasOpenMember = false
     private var digest = RunningDigest(.sha256)
     private var waiting: [UInt8] = []
 
     /// - Parameter isFile: Whether the file can be truncated, synced and read.
-    init(_ file: OpenFile, isFile: Bool, isPacked: Bool) {
+    init(_ file: OpenFile, isFile: Bool, isCompressed: Bool) {
         self.file = file
         self.isFile = isFile
-        packer = isPacked ? GzipWriter() : nil
+        compressor = isCompressed ? GzipWriter() : nil
         waiting.reserveCapacity(Self.pieceSize)
     }
 
     var byteCount: Int { digest.byteCount + waiting.count }
 
     func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
-        if packer == nil {
+        if compressor == nil {
             waiting.append(contentsOf: bytes)
         } else if !bytes.isEmpty {
-            packer?.write(Array(bytes), to: &waiting)
+            compressor?.write(Array(bytes), to: &waiting)
             hasOpenMember = true
         }
         if waiting.count >= Self.pieceSize { try flush() }
@@ -54,7 +54,7 @@ final class ExportOutput {
     /// - Returns: The save point; if this is a file, it is on disk.
     func save() throws(TransferError) -> SavePoint {
         if hasOpenMember {
-            packer?.finish(to: &waiting)
+            compressor?.finish(to: &waiting)
             hasOpenMember = false
         }
         try flush()
@@ -65,7 +65,7 @@ final class ExportOutput {
     /// As ``save()``, for the end. An empty compressed output still gets one gzip member, because an empty file is not
     /// gzip.
     func finish() throws(TransferError) -> SavePoint {
-        if byteCount == 0, packer != nil { hasOpenMember = true }
+        if byteCount == 0, compressor != nil { hasOpenMember = true }
         return try save()
     }
 

@@ -41,7 +41,7 @@ extension ExportWriter {
         case .tombstone, .removed:
             // It may supersede an earlier line of the same document.
             seen?.note(change.id)
-            guard settings.tellsOfDeletions || seen?.mayBeRepeated(change.id) == true else { return false }
+            guard settings.reportsDeletions || seen?.mayBeRepeated(change.id) == true else { return false }
             append((change.document?.bytes ?? Self.tombstone(change)[...]), isTombstone: true)
             return false
         case .withoutBody: return try await takeCurrent(change, from: gateway, contact)

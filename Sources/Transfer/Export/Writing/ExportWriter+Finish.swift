@@ -28,7 +28,7 @@ extension ExportWriter {
 
     /// The file that documents were written to, if it is the final form; otherwise a second file made from it.
     private func lastForm() throws -> ExportOutput {
-        let documents = try WrittenDocuments(files, seen: seen, tellsOfDeletions: settings.tellsOfDeletions)
+        let documents = try WrittenDocuments(files, seen: seen, reportsDeletions: settings.reportsDeletions)
         guard files.isSpooled || documents.hasSuperseded else {
             try files.output.write(framing.closing)
             return files.output

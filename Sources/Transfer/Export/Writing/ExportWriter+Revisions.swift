@@ -83,7 +83,7 @@ extension ExportWriter {
         guard try await contact.isThere(gateway) else { return left.noteOutage() }
         left.noteFailure(error, successes: revisionsRead)
         if asked.count > 1, left.isToHalve { return left.halve() }
-        guard asked.count == 1, left.isToBlame else {
+        guard asked.count == 1, left.mustGiveUp else {
             return try await contact.pause(
                 left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
                 ["revisions": "\(asked.count)"])

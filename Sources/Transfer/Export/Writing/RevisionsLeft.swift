@@ -66,7 +66,7 @@ struct RevisionsLeft {
     }
 
     var isToHalve: Bool { failures >= Self.failuresBeforeHalving }
-    var isToBlame: Bool { suspect.isToBlame }
+    var mustGiveUp: Bool { suspect.mustGiveUp }
 
     mutating func halve() {
         size = max(1, min(size, keys.count) / 2)

@@ -4,14 +4,14 @@ internal import LosslessJSON
 /// The documents that an export has written, to be read back once all are written.
 struct WrittenDocuments {
     private let files: ExportFiles
-    private let tellsOfDeletions: Bool
+    private let reportsDeletions: Bool
     /// The documents that are in the file more than once, with the number of the last line of each.
     private let last: [DocumentID: Int]
 
     /// - Parameter seen: The ids the feed has returned; nil if it was not read.
-    init(_ files: ExportFiles, seen: SeenDocuments?, tellsOfDeletions: Bool) throws {
+    init(_ files: ExportFiles, seen: SeenDocuments?, reportsDeletions: Bool) throws {
         self.files = files
-        self.tellsOfDeletions = tellsOfDeletions
+        self.reportsDeletions = reportsDeletions
         guard let seen, !seen.repeated.isEmpty, files.canResume || files.isSpooled else {
             self.last = [:]
             return
@@ -42,7 +42,7 @@ struct WrittenDocuments {
                 if let id = document["_id"]?.string, let last = last[DocumentID(id)] {
                     guard last == number, !Withdrawal.isOne(document) else { return }
                     // It was deleted after an earlier line was written.
-                    if document["_deleted"]?.bool == true, !tellsOfDeletions { return }
+                    if document["_deleted"]?.bool == true, !reportsDeletions { return }
                 }
             }
             try body(line)
@@ -50,7 +50,7 @@ struct WrittenDocuments {
     }
 
     private static func readLines(_ files: ExportFiles, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
-        var lines = ExportLines(isPacked: files.place.isPacked && !files.isSpooled)
+        var lines = ExportLines(isCompressed: files.place.isCompressed && !files.isSpooled)
         try files.readDocuments { try lines.read($0, body) }
         try lines.finish(body)
     }

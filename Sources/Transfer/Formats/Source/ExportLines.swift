@@ -3,22 +3,22 @@ internal import LosslessJSON
 
 /// Splits the bytes of an export into its documents, one per line, without the framing of an array.
 struct ExportLines: ~Copyable {
-    private var unpacker: GzipReader?
+    private var decompressor: GzipReader?
     private var text: [UInt8] = []
     /// No line feed before this offset, so that a long line is searched only once.
     private var searched = 0
     private var isArrayOpen = false
 
-    init(isPacked: Bool) { unpacker = isPacked ? GzipReader() : nil }
+    init(isCompressed: Bool) { decompressor = isCompressed ? GzipReader() : nil }
 
     /// Calls `body` with each document whose line is complete, without brackets and commas of the array.
     ///
     /// - Throws: ``TransferError``: `.invalid`, and what `body` throws.
     mutating func read(_ bytes: [UInt8], _ body: (ArraySlice<UInt8>) throws -> Void) throws {
-        if unpacker == nil {
+        if decompressor == nil {
             text += bytes
         } else {
-            do throws(GzipFault) { try unpacker?.read(bytes[...], to: &text) } catch {
+            do throws(GzipFault) { try decompressor?.read(bytes[...], to: &text) } catch {
                 throw TransferError(.invalid, "\(error)")
             }
         }
@@ -39,7 +39,7 @@ struct ExportLines: ~Copyable {
     @discardableResult
     mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws -> String? {
         // After truncated gzip data, the rest is an incomplete line.
-        do throws(GzipFault) { try unpacker?.finish() } catch { return error.description }
+        do throws(GzipFault) { try decompressor?.finish() } catch { return error.description }
         let line = document(text[...])
         text = []
         searched = 0

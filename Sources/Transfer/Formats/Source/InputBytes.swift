@@ -8,7 +8,7 @@ struct InputBytes: ~Copyable {
     private let nextPiece: () throws(SourceError) -> [UInt8]?
     private var gzip: GzipReader?
     /// Compressed bytes that were read but not decompressed.
-    private var packed: ArraySlice<UInt8> = []
+    private var compressed: ArraySlice<UInt8> = []
     private var hasBegun = false
     /// Bytes received, compressed or not.
     private(set) var bytesRead = 0
@@ -19,38 +19,38 @@ struct InputBytes: ~Copyable {
     /// Appends the next bytes to `text`, at least one.
     ///
     /// - Returns: False at the end.
-    /// - Throws: `.unreadable` or `.packed`, without a place; what could be decompressed before is appended.
+    /// - Throws: `.unreadable` or `.compressed`, without a place; what could be decompressed before is appended.
     mutating func read(into text: inout [UInt8]) throws(SourceError) -> Bool {
         let count = text.count
         while text.count == count {
-            if packed.isEmpty {
+            if compressed.isEmpty {
                 guard var piece = try nextNonEmptyPiece() else { return try finish() }
                 if !hasBegun {
                     hasBegun = true
                     while piece.count < 2, let more = try nextNonEmptyPiece() { piece += more }
-                    if Gzip.isPacked(piece) { gzip = GzipReader() }
+                    if Gzip.isCompressed(piece) { gzip = GzipReader() }
                 }
                 guard gzip != nil else {
                     text.append(contentsOf: piece)
                     return true
                 }
-                packed = piece[...]
+                compressed = piece[...]
             }
-            try unpack(into: &text)
+            try decompress(into: &text)
         }
         return true
     }
 
-    private mutating func unpack(into text: inout [UInt8]) throws(SourceError) {
-        let stretch = packed.prefix(Self.stretch)
-        packed = packed.dropFirst(Self.stretch)
+    private mutating func decompress(into text: inout [UInt8]) throws(SourceError) {
+        let stretch = compressed.prefix(Self.stretch)
+        compressed = compressed.dropFirst(Self.stretch)
         do throws(GzipFault) { try gzip?.read(stretch, to: &text) } catch {
-            throw SourceError(.packed(error), at: TextPlace())
+            throw SourceError(.compressed(error), at: TextPlace())
         }
     }
 
     private func finish() throws(SourceError) -> Bool {
-        do throws(GzipFault) { try gzip?.finish() } catch { throw SourceError(.packed(error), at: TextPlace()) }
+        do throws(GzipFault) { try gzip?.finish() } catch { throw SourceError(.compressed(error), at: TextPlace()) }
         return false
     }
 

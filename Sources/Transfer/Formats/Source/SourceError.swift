@@ -6,7 +6,7 @@ package struct SourceError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
         /// A system call failed; the string is the system's message.
         case unreadable(String)
-        case packed(GzipFault)
+        case compressed(GzipFault)
         /// Neither the file name nor the first byte tells the format.
         case unknownFormat
         /// The array or the answer around it is broken in a place where no next document can be found.
@@ -37,7 +37,7 @@ extension SourceError: CustomStringConvertible {
     package var description: String {
         switch reason {
         case .unreadable(let words): "can't be read: \(words)"
-        case .packed(let fault): "\(place): \(fault); everything before it was read"
+        case .compressed(let fault): "\(place): \(fault); everything before it was read"
         case .unknownFormat: "can't tell the format; name it with --format ndjson, json, csv or ejson"
         case .structure(let reason): "\(place): \(reason); the documents after it can't be told apart"
         case .header(let what): "\(place): \(what)"

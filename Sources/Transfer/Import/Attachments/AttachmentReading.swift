@@ -9,7 +9,7 @@ actor AttachmentReading {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private static let pieceSize = 64 << 10
-    private static let unpackedLimit = 256 << 20
+    private static let decompressedLimit = 256 << 20
 
     private let store: AttachmentStore?
 
@@ -31,10 +31,10 @@ actor AttachmentReading {
     ///
     /// - Parameter base64: Digits and padding, on one line.
     /// - Throws: ``AttachmentFault`` if it is not gzip, or larger than any gateway stores.
-    func unpacked(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
+    func decompressed(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
         do throws(GzipFault) {
-            let packed = InlineBase64.bytes(of: base64.span)
-            return Base64.encode(try Gzip.unpack(packed, limit: Self.unpackedLimit))
+            let compressed = InlineBase64.bytes(of: base64.span)
+            return Base64.encode(try Gzip.decompress(compressed, limit: Self.decompressedLimit))
         } catch {
             throw AttachmentFault(name, "is not compressed as its encoding says: \(error)")
         }

@@ -21,14 +21,14 @@ struct AttachmentRendering: Sendable {
             }
             return WrittenAttachment(name: attachment.name, head: Array(stub.bytes), data: nil)
         }
-        let isPacked = attachment.encoding == "gzip"
+        let isCompressed = attachment.encoding == "gzip"
         let keepsEncoding = gateway.dialect.keepsAttachmentEncoding
-        if isPacked, !keepsEncoding { data = try await reading.unpacked(data, attachment.name) }
+        if isCompressed, !keepsEncoding { data = try await reading.decompressed(data, attachment.name) }
         var head = JSONWriter()
         head.object { head in
             // CouchDB accepts null as a type and then crashes on it.
             if let type = attachment.contentType { head.member("content_type", string: type) }
-            if isPacked, keepsEncoding { head.member("encoding", string: "gzip") }
+            if isCompressed, keepsEncoding { head.member("encoding", string: "gzip") }
             if mode == .restore, let revpos = attachment.revisionPosition {
                 head.member("revpos", integer: revpos)
             }

@@ -63,7 +63,7 @@ struct BodySender: Sendable {
             writes.map(\.document)[...],
             by: { part async throws(GatewayError) in
                 do throws(GatewayError) { return try await write(part, writes[part.startIndex].attachments) } catch {
-                    if error.leavesDoubt { broken.formUnion(writes[part.indices].map(\.position)) }
+                    if error.mayHaveWritten { broken.formUnion(writes[part.indices].map(\.position)) }
                     throw error
                 }
             },
@@ -115,7 +115,7 @@ struct BodySender: Sendable {
 
 extension GatewayError {
     /// Whether the request may have been carried out despite the error.
-    fileprivate var leavesDoubt: Bool {
+    fileprivate var mayHaveWritten: Bool {
         switch code {
         case .connectionLost, .timedOut, .serverError, .unavailable, .malformedAnswer: true
         default: false

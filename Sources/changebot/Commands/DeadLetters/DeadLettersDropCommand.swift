@@ -14,15 +14,15 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
 
     @OptionGroup var state: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
-    @OptionGroup var selection: LetterSelection
-    @OptionGroup var letters: LetterFilterOptions
+    @OptionGroup var selection: DeadLetterSelection
+    @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     @Flag(help: "Delete all dead letters.")
     var all = false
 
     func run() async throws {
         do {
-            let filter = letters.filter
+            let filter = deadLetters.filter
             guard [all, !selection.isEmpty, !filter.isEmpty].count(where: { $0 }) == 1 else {
                 throw CommandFailure(
                     .usage,
@@ -34,7 +34,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
             let dropped = try await state.with(.beside) { ledger in
                 if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
                 return try await ledger.drop(
-                    selection.letters(in: ledger, found: state.options).compactMap(\.filing?.number))
+                    selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))
             }
             try notes.note("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")
         } catch {

@@ -10,13 +10,13 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             changebot dead-letters list --reason 'not allowed' --json
             changebot dead-letters list --count
 
-            How many letters there are of each rule is told on stderr at the end; --count prints that alone, with \
+            How many deadLetters there are of each rule is told on stderr at the end; --count prints that alone, with \
             --json as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
             """)
 
     @OptionGroup var state: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
-    @OptionGroup var letters: LetterFilterOptions
+    @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     @Flag(help: "Print one JSON object per line, like 'export'.")
     var json = false
@@ -30,16 +30,16 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             let json = try environment.isOn(json, "json")
             let count = try environment.isOn(count, "count")
             try await state.existing(environment).with(.beside) { ledger in
-                let filter = letters.filter
-                if json, !count { return try LetterPages(ledger, filter).writeJSON() }
-                let counts = LetterCounts(counts: try ledger.deadLetterCounts(filter))
+                let filter = deadLetters.filter
+                if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
+                let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
                 if count {
                     return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
                 }
                 guard counts.total > 0 else {
                     return try notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
                 }
-                try LetterPages(ledger, filter).writeTable()
+                try DeadLetterPages(ledger, filter).writeTable()
                 try notes.note(counts.line)
             }
         } catch {
@@ -56,12 +56,12 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
 
     @OptionGroup var state: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
-    @OptionGroup var letters: LetterFilterOptions
+    @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     func run() async throws {
         do {
             try await state.existing(Environment()).with(.beside) { ledger in
-                try LetterPages(ledger, letters.filter).writeJSON()
+                try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
             }
         } catch {
             throw CommandFailure(error)

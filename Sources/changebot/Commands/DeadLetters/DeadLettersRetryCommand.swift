@@ -13,13 +13,13 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             changebot dead-letters retry 12 --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/ --rule stamp
 
-            Single letters come before the options: what follows --rules is a path.
+            Single deadLetters come before the options: what follows --rules is a path.
 
             A dead letter is removed once its document is written or needs no change. Exits with 1 if some are left.
             """)
 
-    @OptionGroup var selection: LetterSelection
-    @OptionGroup var letters: LetterFilterOptions
+    @OptionGroup var selection: DeadLetterSelection
+    @OptionGroup var deadLetters: DeadLetterFilterOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
@@ -38,7 +38,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let name = try state.botName(environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let settings = try deliverySettings(environment)
-        let filter = letters.filter
+        let filter = deadLetters.filter
         guard selection.isEmpty || filter.isEmpty else {
             throw CommandFailure(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
@@ -55,7 +55,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                     choose: { ledger in
                         guard selection.isEmpty else {
                             return .numbers(
-                                try selection.letters(in: ledger, found: place.options).compactMap(\.filing?.number))
+                                try selection.deadLetters(in: ledger, found: place.options).compactMap(\.filing?.number)
+                            )
                         }
                         return .matching(filter, upTo: try ledger.newestDeadLetter())
                     },

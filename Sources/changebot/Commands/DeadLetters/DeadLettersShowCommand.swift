@@ -9,7 +9,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
 
     @OptionGroup var state: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
-    @OptionGroup var selection: LetterSelection
+    @OptionGroup var selection: DeadLetterSelection
 
     @Flag(help: "Print one JSON object per line.")
     var json = false
@@ -22,13 +22,13 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
             let state = try state.existing(environment)
-            let letters = try await state.with(.beside) { try selection.letters(in: $0, found: state.options) }
-            for (index, letter) in letters.enumerated() {
+            let deadLetters = try await state.with(.beside) { try selection.deadLetters(in: $0, found: state.options) }
+            for (index, deadLetter) in deadLetters.enumerated() {
                 guard !json else {
-                    try Console.write(LetterText.json(letter))
+                    try Console.write(DeadLetterText.json(deadLetter))
                     continue
                 }
-                try Console.write((index > 0 ? [""] : []) + LetterText.lines(letter))
+                try Console.write((index > 0 ? [""] : []) + DeadLetterText.lines(deadLetter))
             }
         } catch {
             throw CommandFailure(error)

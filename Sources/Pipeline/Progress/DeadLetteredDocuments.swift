@@ -4,7 +4,7 @@ internal import Locking
 /// Knows which documents may have dead letters, so that a change of any other document costs nothing.
 ///
 /// Keeps a hash per document, not its id. Two documents may share one; the ledger then decides.
-final class DocumentsWithLetters: Sendable {
+final class DeadLetteredDocuments: Sendable {
     /// The most documents that are remembered. Dead letters of others go only when a document of theirs is decided, or
     /// by `changebot dead-letters`.
     static let limit = 100_000
@@ -31,10 +31,12 @@ final class DocumentsWithLetters: Sendable {
     }
 
     /// - Parameter numbers: The numbers of these dead letters.
-    func insert(_ letters: [DeadLetter], numbers: [Int]) {
+    func insert(_ deadLetters: [DeadLetter], numbers: [Int]) {
         state.withLock { state in
             state.newest = max(state.newest, numbers.max() ?? 0)
-            for letter in letters where state.hashes.count < Self.limit { state.hashes.insert(letter.id.hashValue) }
+            for deadLetter in deadLetters where state.hashes.count < Self.limit {
+                state.hashes.insert(deadLetter.id.hashValue)
+            }
         }
     }
 

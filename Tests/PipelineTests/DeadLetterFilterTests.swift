@@ -5,16 +5,16 @@ import Testing
 @testable import DocumentFlow
 @testable import Pipeline
 
-@Suite struct LetterFilterTests {
-    private func withLetters(_ body: (Ledger) async throws -> Void) async throws {
+@Suite struct DeadLetterFilterTests {
+    private func deadLettered(_ body: (Ledger) async throws -> Void) async throws {
         try await LedgerBench.withLedger { _, ledger in
-            for (number, letter) in [("stamp", "no such path"), ("stamp", "100% wrong"), (nil, "refused: no")]
+            for (number, deadLetter) in [("stamp", "no such path"), ("stamp", "100% wrong"), (nil, "refused: no")]
                 .enumerated()
             {
                 try await ledger.keep([
                     DeadLetter(
                         sequence: sequence(number), id: number == 1 ? "a" : "b", revision: RevisionID("\(number)-x"),
-                        rule: letter.0, reason: letter.1)
+                        rule: deadLetter.0, reason: deadLetter.1)
                 ])
             }
             try await ledger.database.write { database in
@@ -25,30 +25,32 @@ import Testing
         }
     }
 
-    private static let cases: [(LetterFilter, [Int])] = [
-        (LetterFilter(), [1, 2, 3]), (LetterFilter(rule: .named("stamp")), [1, 2]),
-        (LetterFilter(rule: .named("Stamp")), []), (LetterFilter(rule: LetterFilter.RuleName.none), [3]),
-        (LetterFilter(reason: "no"), [1, 3]), (LetterFilter(reason: "%"), [2]), (LetterFilter(reason: ""), [1, 2, 3]),
-        (LetterFilter(since: 1_795_168_800), [1, 2, 3]), (LetterFilter(since: 1_795_168_801), [2, 3]),
-        (LetterFilter(rule: .named("stamp"), reason: "path", since: .max), []), (LetterFilter(since: .min), [1, 2, 3]),
+    private static let cases: [(DeadLetterFilter, [Int])] = [
+        (DeadLetterFilter(), [1, 2, 3]), (DeadLetterFilter(rule: .named("stamp")), [1, 2]),
+        (DeadLetterFilter(rule: .named("Stamp")), []), (DeadLetterFilter(rule: DeadLetterFilter.RuleName.none), [3]),
+        (DeadLetterFilter(reason: "no"), [1, 3]), (DeadLetterFilter(reason: "%"), [2]),
+        (DeadLetterFilter(reason: ""), [1, 2, 3]),
+        (DeadLetterFilter(since: 1_795_168_800), [1, 2, 3]), (DeadLetterFilter(since: 1_795_168_801), [2, 3]),
+        (DeadLetterFilter(rule: .named("stamp"), reason: "path", since: .max), []),
+        (DeadLetterFilter(since: .min), [1, 2, 3]),
     ]
 
     @Test(arguments: cases.indices)
     func onlyTheLettersOfAFilterAreSeenAndDropped(index: Int) async throws {
         let (filter, numbers) = Self.cases[index]
-        try await withLetters { ledger in
+        try await deadLettered { ledger in
             #expect(try ledger.deadLetters(filter: filter).compactMap(\.filing?.number) == numbers)
             #expect(try ledger.deadLetterCount(filter) == numbers.count)
             #expect(try ledger.deadLetterCounts(filter).reduce(0) { $0 + $1.count } == numbers.count)
             let documents = try ledger.deadLetteredDocuments(after: 0, upTo: 9, limit: 9, filter: filter)
-            #expect(documents.flatMap(\.letters).sorted() == numbers)
+            #expect(documents.flatMap(\.deadLetters).sorted() == numbers)
             #expect(try await ledger.dropDeadLetters(filter) == numbers.count)
             #expect(try ledger.deadLetterCount() == 3 - numbers.count)
         }
     }
 
     @Test func lettersAreCountedForEachRule() async throws {
-        try await withLetters { ledger in
+        try await deadLettered { ledger in
             let counts = try ledger.deadLetterCounts()
             #expect(counts.map(\.rule) == ["stamp", nil])
             #expect(counts.map(\.count) == [2, 1])

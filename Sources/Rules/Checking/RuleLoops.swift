@@ -1,5 +1,5 @@
 /// Finds loops of three rules and more: each makes the next one fire, and the last one the first.
-struct RuleCircles {
+struct RuleLoops {
     private static let lengthLimit = 6
     /// The most rules that are tried as the next one, in all.
     private static let stepLimit = 20_000

@@ -1,8 +1,8 @@
 internal import GatewayClient
 internal import Pipeline
 
-/// A table of letters for people.
-struct LetterTable {
+/// A table of dead letters for people.
+struct DeadLetterTable {
     private static let names = ["NUMBER", "DEAD-LETTERED AT", "DOCUMENT", "REVISION", "RULE", "REASON"]
     /// Of a reason.
     private static let reasonLimit = 100
@@ -12,9 +12,9 @@ struct LetterTable {
     private var widths = names.map(\.count)
 
     /// Makes the columns wide enough for these.
-    mutating func measure(_ letters: [DeadLetter]) {
-        for letter in letters {
-            for (column, cell) in Self.cells(letter).enumerated() {
+    mutating func measure(_ deadLetters: [DeadLetter]) {
+        for deadLetter in deadLetters {
+            for (column, cell) in Self.cells(deadLetter).enumerated() {
                 widths[column] = max(widths[column], min(cell.count, Self.widthLimit))
             }
         }
@@ -22,7 +22,7 @@ struct LetterTable {
 
     var header: String { padded(Self.names) }
 
-    func line(_ letter: DeadLetter) -> String { padded(Self.cells(letter)) }
+    func line(_ deadLetter: DeadLetter) -> String { padded(Self.cells(deadLetter)) }
 
     private func padded(_ cells: [String]) -> String {
         zip(cells, widths).dropLast().map { cell, width in
@@ -30,13 +30,14 @@ struct LetterTable {
         }.joined() + (cells.last ?? "")
     }
 
-    private static func cells(_ letter: DeadLetter) -> [String] {
+    private static func cells(_ deadLetter: DeadLetter) -> [String] {
         let reason =
-            letter.reason.prefix(reasonLimit + 1).count > reasonLimit
-            ? letter.reason.prefix(reasonLimit) + "…" : letter.reason[...]
+            deadLetter.reason.prefix(reasonLimit + 1).count > reasonLimit
+            ? deadLetter.reason.prefix(reasonLimit) + "…" : deadLetter.reason[...]
         return [
-            letter.filing.map { "\($0.number)" } ?? "", letter.filing?.deadLetteredAt ?? "", letter.id.text.visible,
-            (letter.revision?.text ?? "-").visible, (letter.rule ?? "-").visible, String(reason).visible,
+            deadLetter.filing.map { "\($0.number)" } ?? "", deadLetter.filing?.deadLetteredAt ?? "",
+            deadLetter.id.text.visible,
+            (deadLetter.revision?.text ?? "-").visible, (deadLetter.rule ?? "-").visible, String(reason).visible,
         ]
     }
 }

@@ -4,7 +4,7 @@ internal import GatewayClient
 /// The bytes of a gzipped attachment, decompressed as they arrive.
 ///
 /// Memory use stays at a few megabytes, whatever the compression ratio.
-struct UnpackedAttachment: ~Copyable {
+struct DecompressedAttachment: ~Copyable {
     /// Compressed bytes per step: up to a thousand times as many may come out.
     private static let stretchSize = 4 << 10
     private static let pieceSize = 64 << 10
@@ -13,9 +13,9 @@ struct UnpackedAttachment: ~Copyable {
     private var reader = GzipReader()
     private var rest: ArraySlice<UInt8> = []
     /// Compressed bytes received so far.
-    private(set) var packedByteCount = 0
+    private(set) var compressedByteCount = 0
     /// Digest of the compressed bytes received so far.
-    private(set) var packedDigest = AttachmentDigest.Calculation.ofPackedBytes
+    private(set) var compressedDigest = AttachmentDigest.Calculation.ofCompressedBytes
 
     init(_ answer: AttachmentAnswer) { self.answer = answer }
 
@@ -28,8 +28,8 @@ struct UnpackedAttachment: ~Copyable {
             if rest.isEmpty {
                 guard let bytes = try await answer.next() else { return try end(text) }
                 rest = bytes[...]
-                packedByteCount += bytes.count
-                packedDigest.update(bytes)
+                compressedByteCount += bytes.count
+                compressedDigest.update(bytes)
             }
             let stretch = rest.prefix(Self.stretchSize)
             do { try reader.read(stretch, to: &text) } catch { throw Self.fault(error) }

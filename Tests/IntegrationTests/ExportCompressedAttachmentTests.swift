@@ -8,11 +8,11 @@ import TestKit
 import Testing
 import Transfer
 
-/// CouchDB keeps what was uploaded as gzip as it came: its digest and length are those of the packed bytes, and it
-/// unpacks them for whoever does not ask for gzip.
-@Suite(.timeLimit(.minutes(5))) struct ExportPackedAttachmentTests {
+/// CouchDB keeps what was uploaded as gzip as it came: its digest and length are those of the compressed bytes, and it
+/// decompresses them for whoever does not ask for gzip.
+@Suite(.timeLimit(.minutes(5))) struct ExportCompressedAttachmentTests {
     private static let plain = [UInt8](repeating: UInt8(ascii: "a"), count: 4_000)
-    private static let packed = Gzip.pack(plain)
+    private static let compressed = Gzip.compress(plain)
     private static let folder = "files"
 
     /// What a server says of an attachment, and what it sends.
@@ -21,22 +21,22 @@ import Transfer
         var type = "application/x-thing"
         /// Nil: the same.
         var answeredType: String?
-        var stored = ExportPackedAttachmentTests.packed
+        var stored = ExportCompressedAttachmentTests.compressed
         var digest: String?
         var length: Int?
         /// For those who do not ask for gzip. Nil: breaks off.
-        var unpacked: [UInt8]? = ExportPackedAttachmentTests.plain
+        var decompressed: [UInt8]? = ExportCompressedAttachmentTests.plain
         var takesAcceptEncoding = true
     }
 
     @Test(
         arguments: [
             Case(testDescription: "packed"), Case(testDescription: "packed text", type: "text/plain"),
-            Case(testDescription: "CouchDB breaks off unpacking", unpacked: nil),
+            Case(testDescription: "CouchDB breaks off unpacking", decompressed: nil),
             Case(
                 testDescription: "CouchDB unpacks one of two",
-                stored: Gzip.pack(Array(plain.prefix(1_000))) + Gzip.pack(Array(plain.dropFirst(1_000))),
-                unpacked: Array(plain.prefix(1_000))),
+                stored: Gzip.compress(Array(plain.prefix(1_000))) + Gzip.compress(Array(plain.dropFirst(1_000))),
+                decompressed: Array(plain.prefix(1_000))),
             Case(testDescription: "another type in the answer", type: "text/plain", answeredType: "image/png"),
         ], [false, true])
     func whatWasUploadedAsGzipIsExportedUnpacked(_ sent: Case, isInline: Bool) async throws {
@@ -50,12 +50,12 @@ import Transfer
         }
     }
 
-    /// Texts that CouchDB has packed itself: the length is that of the text. They were not checked.
+    /// Texts that CouchDB has compressed itself: the length is that of the text. They were not checked.
     @Test(
         arguments: [
             Case(testDescription: "as stored", type: "text/plain", length: plain.count),
             Case(
-                testDescription: "a proxy unpacks", type: "text/plain", stored: packed(plain, level: 8),
+                testDescription: "a proxy unpacks", type: "text/plain", stored: compressed(plain, level: 8),
                 length: plain.count, takesAcceptEncoding: false),
             Case(
                 testDescription: "a proxy packs", digest: digest(of: plain), length: plain.count),
@@ -74,17 +74,17 @@ import Transfer
             Case(testDescription: "other digest", digest: digest(of: plain + [0])),
             Case(testDescription: "text of another digest", type: "text/plain", digest: digest(of: plain + [0])),
             Case(
-                testDescription: "flipped byte in a text", type: "text/plain", digest: digest(of: packed),
-                length: plain.count, unpacked: [0x62] + plain.dropFirst(), takesAcceptEncoding: false),
+                testDescription: "flipped byte in a text", type: "text/plain", digest: digest(of: compressed),
+                length: plain.count, decompressed: [0x62] + plain.dropFirst(), takesAcceptEncoding: false),
             Case(
                 testDescription: "flipped byte in a packed text", type: "text/plain",
-                stored: Gzip.pack([0x62] + plain.dropFirst()), digest: digest(of: packed), length: plain.count),
+                stored: Gzip.compress([0x62] + plain.dropFirst()), digest: digest(of: compressed), length: plain.count),
             Case(
                 testDescription: "flipped byte, said to be a text", answeredType: "text/plain", stored: plain,
                 digest: digest(of: plain + [0])),
-            Case(testDescription: "other length", length: packed.count + 1),
-            Case(testDescription: "cut", stored: Array(packed.dropLast())),
-            Case(testDescription: "no gzip", stored: Array("no gzip at all".utf8), unpacked: nil),
+            Case(testDescription: "other length", length: compressed.count + 1),
+            Case(testDescription: "cut", stored: Array(compressed.dropLast())),
+            Case(testDescription: "no gzip", stored: Array("no gzip at all".utf8), decompressed: nil),
             Case(testDescription: "never packed", takesAcceptEncoding: false),
         ], [false, true])
     func whatCannotBeVerifiedLeavesItsStub(_ sent: Case, isInline: Bool) async throws {
@@ -100,17 +100,17 @@ import Transfer
     /// More comes out of each of its pieces than memory should hold.
     @Test func whatIsPackedVeryWellComesWhole() async throws {
         let plain = [UInt8](repeating: 0, count: 8 << 20)
-        let sent = Case(testDescription: "zeros", stored: Gzip.pack(plain), unpacked: plain)
+        let sent = Case(testDescription: "zeros", stored: Gzip.compress(plain), decompressed: plain)
         try await export(sent, isInline: false) { _, bytes, _ in #expect(bytes == plain) }
     }
 
-    /// CouchDB packs a text in more than one way, so its digest does not tell: only the bytes do.
+    /// CouchDB compresses a text in more than one way, so its digest does not tell: only the bytes do.
     @Test(arguments: [false, true], [false, true])
     func aTextThatWasReplacedByOneOfTheSameLengthIsFound(isReplaced: Bool, isInline: Bool) async throws {
         func sent(_ text: [UInt8], level: Int32) -> Case {
             Case(
-                testDescription: "text", type: "text/plain", stored: Self.packed(text, level: level),
-                length: text.count, unpacked: text)
+                testDescription: "text", type: "text/plain", stored: Self.compressed(text, level: level),
+                length: text.count, decompressed: text)
         }
         let now = Monitor(sent(Self.plain, level: 8))
         let server = try TestServer { connection in
@@ -169,12 +169,12 @@ import Transfer
         return Array(try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(folder)/\(file)")))
     }
 
-    private static func packed(_ bytes: [UInt8], level: Int32) -> [UInt8] {
+    private static func compressed(_ bytes: [UInt8], level: Int32) -> [UInt8] {
         var writer = GzipWriter(level: level)
-        var packed: [UInt8] = []
-        writer.write(bytes, to: &packed)
-        writer.finish(to: &packed)
-        return packed
+        var compressed: [UInt8] = []
+        writer.write(bytes, to: &compressed)
+        writer.finish(to: &compressed)
+        return compressed
     }
 
     private static func digest(of bytes: [UInt8]) -> String {
@@ -210,16 +210,16 @@ import Transfer
     private static func answer(
         attachment request: TestRequest, with sent: Case, _ headers: [String], _ connection: TestConnection
     ) throws {
-        let isPacked = sent.takesAcceptEncoding && request.values(of: "Accept-Encoding") == ["gzip"]
-        // Of what it unpacks, CouchDB does not tell the length.
+        let isCompressed = sent.takesAcceptEncoding && request.values(of: "Accept-Encoding") == ["gzip"]
+        // Of what it decompresses, CouchDB does not tell the length.
         let own =
-            isPacked
+            isCompressed
             ? ["Content-Encoding: gzip", "Content-Length: \(sent.stored.count)"] : ["Transfer-Encoding: chunked"]
         try connection.write((["HTTP/1.1 200 OK"] + headers + own).joined(separator: "\r\n") + "\r\n\r\n")
-        if isPacked { return try connection.write(sent.stored) }
-        guard let unpacked = sent.unpacked else { throw BrokenOff() }
-        try connection.write(String(unpacked.count, radix: 16) + "\r\n")
-        try connection.write(unpacked)
+        if isCompressed { return try connection.write(sent.stored) }
+        guard let decompressed = sent.decompressed else { throw BrokenOff() }
+        try connection.write(String(decompressed.count, radix: 16) + "\r\n")
+        try connection.write(decompressed)
         try connection.write("\r\n0\r\n\r\n")
     }
 

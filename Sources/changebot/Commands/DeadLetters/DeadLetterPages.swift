@@ -1,13 +1,13 @@
 internal import Pipeline
 
-/// All letters of a state, a page at a time: there may be any number of them.
-struct LetterPages {
+/// All dead letters of a state, a page at a time: there may be any number of them.
+struct DeadLetterPages {
     private static let size = 500
 
     private let ledger: Ledger
-    private let filter: LetterFilter
+    private let filter: DeadLetterFilter
 
-    init(_ ledger: Ledger, _ filter: LetterFilter) {
+    init(_ ledger: Ledger, _ filter: DeadLetterFilter) {
         self.ledger = ledger
         self.filter = filter
     }
@@ -24,14 +24,14 @@ struct LetterPages {
 
     /// - Throws: ``StateError``, ``CommandFailure`` with 74.
     func writeJSON() throws {
-        try forEach { page in try Console.write(Array(page.map(LetterText.json).joined(separator: [0x0A]))) }
+        try forEach { page in try Console.write(Array(page.map(DeadLetterText.json).joined(separator: [0x0A]))) }
     }
 
-    /// One header, one line for each letter, the columns as wide as they must be for all of them.
+    /// One header, one line for each dead letter, the columns as wide as they must be for all of them.
     ///
     /// - Throws: ``StateError``, ``CommandFailure`` with 74.
     func writeTable() throws {
-        var table = LetterTable()
+        var table = DeadLetterTable()
         try forEach { table.measure($0) }
         try Console.write([table.header])
         try forEach { page in try Console.write(page.map(table.line)) }

@@ -3,8 +3,8 @@ internal import DocumentFlow
 internal import Encodings
 internal import Pipeline
 
-/// Which letters a command is about, if not those that are named.
-struct LetterFilterOptions: ParsableArguments {
+/// Which dead letters a command is about, if not those that are named.
+struct DeadLetterFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only dead letters of the rule with this name; '-' for those of no rule.", valueName: "name")
     )
@@ -20,8 +20,8 @@ struct LetterFilterOptions: ParsableArguments {
             valueName: "time"), transform: SinceArgument.parse)
     var since: SinceArgument?
 
-    var filter: LetterFilter {
-        LetterFilter(
+    var filter: DeadLetterFilter {
+        DeadLetterFilter(
             rule: rule.map { $0 == "-" ? .none : .named($0) }, reason: reason, since: since?.seconds)
     }
 }

@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import GatewayClient
 internal import Pipeline
 
-/// The letters that a command is about.
-struct LetterSelection: ParsableArguments {
+/// The dead letters that a command is about.
+struct DeadLetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "The number of a dead letter, or a document id for all dead letters of the document.", valueName: "id"))
@@ -14,44 +14,46 @@ struct LetterSelection: ParsableArguments {
 
     var isEmpty: Bool { ids.isEmpty && document.isEmpty }
 
-    /// The letters, in the order of the arguments, each once.
+    /// The dead letters, in the order of the arguments, each once.
     ///
     /// - Parameter options: By which other commands find this state.
     /// - Throws: ``CommandFailure`` with 66 for what is not there, 64 for what may mean two things; ``StateError``.
-    func letters(in ledger: Ledger, found options: String) throws -> [DeadLetter] {
+    func deadLetters(in ledger: Ledger, found options: String) throws -> [DeadLetter] {
         var seen: Set<Int> = []
-        var letters: [DeadLetter] = []
-        for found in try ids.map({ try Self.letters($0, in: ledger, options) })
-            + document.map({ try Self.letters(of: $0, in: ledger, options) })
+        var deadLetters: [DeadLetter] = []
+        for found in try ids.map({ try Self.deadLetters($0, in: ledger, options) })
+            + document.map({ try Self.deadLetters(of: $0, in: ledger, options) })
         {
-            letters += found.filter { letter in letter.filing.map { seen.insert($0.number).inserted } ?? false }
+            deadLetters += found.filter { deadLetter in
+                deadLetter.filing.map { seen.insert($0.number).inserted } ?? false
+            }
         }
-        return letters
+        return deadLetters
     }
 
-    private static func letters(_ argument: String, in ledger: Ledger, _ options: String) throws -> [DeadLetter] {
-        guard let number = Int(argument), let letter = try ledger.deadLetter(number) else {
-            return try letters(of: argument, in: ledger, options)
+    private static func deadLetters(_ argument: String, in ledger: Ledger, _ options: String) throws -> [DeadLetter] {
+        guard let number = Int(argument), let deadLetter = try ledger.deadLetter(number) else {
+            return try deadLetters(of: argument, in: ledger, options)
         }
-        let others = try ledger.deadLetters(of: DocumentID(argument)).filter { $0 != letter }
+        let others = try ledger.deadLetters(of: DocumentID(argument)).filter { $0 != deadLetter }
         guard others.isEmpty else {
             throw CommandFailure(
                 .usage,
                 "'\(argument)' is both a letter's number and a document's id; write --document \(argument), "
                     + "or other numbers from: changebot dead-letters list \(options)")
         }
-        return [letter]
+        return [deadLetter]
     }
 
-    private static func letters(
+    private static func deadLetters(
         of id: String, in ledger: Ledger, _ options: String
     ) throws -> [DeadLetter] {
-        let letters = try ledger.deadLetters(of: DocumentID(id))
-        guard !letters.isEmpty else {
+        let deadLetters = try ledger.deadLetters(of: DocumentID(id))
+        guard !deadLetters.isEmpty else {
             throw CommandFailure(
                 .missingInput,
                 "there is no dead letter '\(id.visible)'; list them with: changebot dead-letters list \(options)")
         }
-        return letters
+        return deadLetters
     }
 }

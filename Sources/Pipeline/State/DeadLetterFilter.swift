@@ -3,7 +3,7 @@ internal import Encodings
 internal import GRDB
 
 /// Selects dead letters by rule, reason and time.
-package struct LetterFilter: Sendable, Equatable {
+package struct DeadLetterFilter: Sendable, Equatable {
     /// The rule that a dead letter must name.
     package enum RuleName: Sendable, Equatable {
         case named(String)
@@ -26,7 +26,7 @@ package struct LetterFilter: Sendable, Equatable {
     }
 
     /// Whether all dead letters match.
-    package var isEmpty: Bool { self == LetterFilter() }
+    package var isEmpty: Bool { self == DeadLetterFilter() }
 
     /// A condition on the rows of `dead_letter`.
     ///
@@ -55,7 +55,7 @@ package struct LetterFilter: Sendable, Equatable {
 
 extension Ledger {
     /// How many matching dead letters each rule has, the most first. A nil rule: those without one.
-    package func deadLetterCounts(_ filter: LetterFilter = LetterFilter()) throws(StateError) -> [(
+    package func deadLetterCounts(_ filter: DeadLetterFilter = DeadLetterFilter()) throws(StateError) -> [(
         rule: String?, count: Int
     )] {
         let condition = filter.condition()
@@ -63,8 +63,8 @@ extension Ledger {
             try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT rule, COUNT(*) AS letters FROM dead_letter WHERE \(condition.sql)
-                    GROUP BY rule ORDER BY letters DESC, rule
+                    SELECT rule, COUNT(*) AS deadLetters FROM dead_letter WHERE \(condition.sql)
+                    GROUP BY rule ORDER BY deadLetters DESC, rule
                     """, arguments: condition.arguments
             ).map { row in ((row["rule"] as WholeText?)?.text, row["letters"]) }
         }
@@ -73,7 +73,7 @@ extension Ledger {
     /// Deletes all matching dead letters.
     ///
     /// - Returns: How many there were.
-    package func dropDeadLetters(_ filter: LetterFilter) async throws(StateError) -> Int {
+    package func dropDeadLetters(_ filter: DeadLetterFilter) async throws(StateError) -> Int {
         let dropped = try await write { database in
             let condition = filter.condition()
             try database.execute(

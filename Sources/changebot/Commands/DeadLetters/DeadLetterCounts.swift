@@ -1,8 +1,8 @@
 internal import LosslessJSON
 internal import Pipeline
 
-/// How many letters there are of each rule.
-struct LetterCounts {
+/// How many dead letters there are of each rule.
+struct DeadLetterCounts {
     /// The most first. Nil: no rule's.
     let counts: [(rule: String?, count: Int)]
 

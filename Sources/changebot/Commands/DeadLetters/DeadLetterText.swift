@@ -1,0 +1,40 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+/// Dead letters as the commands print them.
+enum DeadLetterText {
+    /// One line for programs.
+    static func json(_ deadLetter: DeadLetter) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("sequence", raw: deadLetter.sequence?.json ?? Array("null".utf8))
+            writer.member("id", string: deadLetter.id.text)
+            writer.member("revision", optional: deadLetter.revision?.text)
+            writer.member("rule", optional: deadLetter.rule)
+            writer.member("reason", string: deadLetter.reason)
+            writer.member("attempts", integer: deadLetter.attempts)
+            writer.member("set_aside_at", optional: deadLetter.filing?.deadLetteredAt)
+            writer.member("number", integer: deadLetter.filing?.number ?? 0)
+            writer.member(
+                "rule_set", optional: deadLetter.filing.flatMap { $0.ruleSetHash.isEmpty ? nil : $0.ruleSetHash })
+        }
+        return writer.bytes
+    }
+
+    /// All of it, for people.
+    static func lines(_ deadLetter: DeadLetter) -> [String] {
+        let facts: [(name: String, value: String?)] = [
+            ("number          ", deadLetter.filing.map { "\($0.number)" }), ("document        ", deadLetter.id.text),
+            ("revision        ", deadLetter.revision?.text), ("sequence        ", deadLetter.sequence?.queryValue),
+            ("rule            ", deadLetter.rule), ("reason          ", deadLetter.reason),
+            ("attempts        ", "\(deadLetter.attempts)"),
+            ("dead-lettered at", deadLetter.filing?.deadLetteredAt),
+            ("rule set        ", deadLetter.filing?.ruleSetHash),
+        ]
+        return facts.compactMap { fact in
+            guard let value = fact.value, !value.isEmpty else { return nil }
+            return "\(fact.name)  \(value.visible)"
+        }
+    }
+}
