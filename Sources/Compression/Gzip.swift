@@ -17,8 +17,8 @@ package enum Gzip {
     /// Decompresses one gzip text, or several one after the other.
     ///
     /// - Parameter limit: The longest result to accept, in bytes: one megabyte can expand to a gigabyte.
-    /// - Throws: ``GzipFault``; `.tooLong` if the result is longer than `limit`.
-    package static func decompress(_ compressed: [UInt8], limit: Int) throws(GzipFault) -> [UInt8] {
+    /// - Throws: ``GzipError``; `.tooLong` if the result is longer than `limit`.
+    package static func decompress(_ compressed: [UInt8], limit: Int) throws(GzipError) -> [UInt8] {
         var reader = GzipReader(limit: limit)
         var text: [UInt8] = []
         try reader.read(compressed[...], to: &text)

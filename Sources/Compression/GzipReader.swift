@@ -31,8 +31,8 @@ package struct GzipReader: ~Copyable {
 
     /// Appends the decompressed bytes of `compressed`, the next piece, which may have any size.
     ///
-    /// - Throws: ``GzipFault``; output before the fault has been appended.
-    package mutating func read(_ compressed: ArraySlice<UInt8>, to text: inout [UInt8]) throws(GzipFault) {
+    /// - Throws: ``GzipError``; output before the error has been appended.
+    package mutating func read(_ compressed: ArraySlice<UInt8>, to text: inout [UInt8]) throws(GzipError) {
         var rest = compressed
         while !rest.isEmpty {
             // zlib counts in 32 bits.
@@ -42,8 +42,8 @@ package struct GzipReader: ~Copyable {
 
     /// Checks that the text is complete. Call it after the last piece.
     ///
-    /// - Throws: ``GzipFault`` if the text is cut short.
-    package func finish() throws(GzipFault) {
+    /// - Throws: ``GzipError`` if the text is cut short.
+    package func finish() throws(GzipError) {
         if !hasBegun { throw .cutHeader }
         guard readOfMember > 0 else { return }
         throw readOfMember <= Self.headerSize && bytesOut == 0 ? .cutHeader : .cut
@@ -52,7 +52,7 @@ package struct GzipReader: ~Copyable {
     /// Returns how many bytes of `compressed` were consumed, at most up to the end of one gzip text.
     private mutating func inflate(
         _ compressed: ArraySlice<UInt8>, to text: inout [UInt8]
-    ) throws(GzipFault) -> Int {
+    ) throws(GzipError) -> Int {
         hasBegun = true
         var taken = 0
         while true {

@@ -206,7 +206,7 @@ package final class EmbeddedGateway: Sendable {
             }
         } catch {
             try? router.store.close()
-            let fault = ListenFault(host: configuration.host, port: configuration.port, error)
+            let fault = ListenError(host: configuration.host, port: configuration.port, error)
             throw EmbeddedGatewayError(.cannotListen, fault.description)
         }
     }

@@ -104,7 +104,7 @@ extension HTTPTransportError {
         case wrongHost
         /// Expired, or not valid yet.
         case outOfDate
-        /// Any other fault of the certificate: revoked, not for servers, a broken signature.
+        /// Any other error of the certificate: revoked, not for servers, a broken signature.
         case badCertificate
         /// The file with the authorities is missing or holds none.
         case authorityFile

@@ -19,10 +19,10 @@ final class Batch: Sendable {
         self.finish = finish
     }
 
-    func fail(_ fault: JQFault) { finish(Array(repeating: .failed(fault), count: requests.count)) }
+    func fail(_ error: JQError) { finish(Array(repeating: .failed(error), count: requests.count)) }
 
     /// Sends the requests and collects the answers. Blocks; if the task is cancelled, for at most about 100 ms more.
-    func put(to conversation: Conversation, stopping: () -> JQFault?) {
+    func put(to conversation: Conversation, stopping: () -> JQError?) {
         var answers: [JQAnswer] = []
         answers.reserveCapacity(requests.count)
         conversation.put(

@@ -41,7 +41,7 @@ final class BatchQueue: @unchecked Sendable {
 
     /// Passes a batch to an idle thread, or to a new one if the limit allows.
     func add(_ batch: Batch) {
-        let fault: JQFault? = locked {
+        let error: JQError? = locked {
             guard !isShutDown else { return .shutDown }
             if waiting.count >= idle, threads < max(settings.helpers, 1) { startThread() }
             guard threads > 0 else { return .notStarted("there are too many threads") }
@@ -49,7 +49,7 @@ final class BatchQueue: @unchecked Sendable {
             pthread_cond_broadcast(changed)
             return nil
         }
-        if let fault { batch.fail(fault) }
+        if let error { batch.fail(error) }
     }
 
     /// Ends all processes and threads, and waits for them. Unfinished batches fail.

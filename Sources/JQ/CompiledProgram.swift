@@ -19,9 +19,9 @@ final class CompiledProgram {
     private let namesEnvironment: Bool
 
     /// - Parameter bindings: An object with the variables' values by name. Not consumed.
-    /// - Throws: The first fault that jq reports.
-    init(_ text: [UInt8], _ bindings: jv) throws(JQCompileFault) {
-        guard !text.contains(0) else { throw JQCompileFault(message: "the program holds a NUL character") }
+    /// - Throws: The first error that jq reports.
+    init(_ text: [UInt8], _ bindings: jv) throws(JQCompileError) {
+        guard !text.contains(0) else { throw JQCompileError(message: "the program holds a NUL character") }
         // Compiled alone first: a program must not close the wrapper's parenthesis, and messages must show its own
         // text.
         var known = jv_copy(bindings)
@@ -29,7 +29,7 @@ final class CompiledProgram {
         let bare = try Self.compile(text, arguments: known)
         Self.tearDown(bare)
         namesEnvironment = String(decoding: text, as: UTF8.self).contains("$ENV")
-        do throws(JQCompileFault) {
+        do throws(JQCompileError) {
             state = try Self.compile(Self.opening + text + Array("\n)".utf8), arguments: jv_copy(bindings))
         } catch {
             // A program that is empty, or only defines functions, means `.`.
@@ -99,10 +99,10 @@ extension CompiledProgram {
     }()
 
     /// - Parameter arguments: An object; consumed. Its values are shared, not copied.
-    private static func compile(_ text: [UInt8], arguments: jv) throws(JQCompileFault) -> OpaquePointer {
+    private static func compile(_ text: [UInt8], arguments: jv) throws(JQCompileError) -> OpaquePointer {
         guard let state = jq_init() else {
             jv_free(arguments)
-            throw JQCompileFault(message: "out of memory")
+            throw JQCompileError(message: "out of memory")
         }
         let messages = CompileMessages()
         let reference = Unmanaged.passUnretained(messages)
@@ -121,7 +121,7 @@ extension CompiledProgram {
         jq_set_error_cb(state, { _, message in jv_free(message) }, nil)
         guard compiled != 0 else {
             tearDown(state)
-            throw messages.first ?? JQCompileFault(message: "jq refuses the program")
+            throw messages.first ?? JQCompileError(message: "jq refuses the program")
         }
         return state
     }
@@ -134,13 +134,13 @@ extension CompiledProgram {
 
 /// Keeps the first message of a compilation.
 private final class CompileMessages {
-    private(set) var first: JQCompileFault?
+    private(set) var first: JQCompileError?
 
     func add(_ message: jv) {
         let formatted = jq_format_error(message)
         defer { jv_free(formatted) }
         guard first == nil, jv_get_kind(formatted) == JV_KIND_STRING else { return }
-        first = JQCompileFault(jqMessage: string(formatted))
+        first = JQCompileError(jqMessage: string(formatted))
     }
 }
 

@@ -31,16 +31,16 @@ final class Conversation {
     /// A process that hangs or crashes fails only its current request: the others go to a new process.
     ///
     /// - Parameters:
-    ///   - stopping: Called now and then; a fault ends the batch and becomes the answer to all remaining requests.
+    ///   - stopping: Called now and then; an error ends the batch and becomes the answer to all remaining requests.
     ///   - answer: Receives the answer to each request.
-    func put(_ requests: [JQRequest], stopping: () -> JQFault?, answer: (JQAnswer) -> Void) {
+    func put(_ requests: [JQRequest], stopping: () -> JQError?, answer: (JQAnswer) -> Void) {
         var answered = 0
         while answered < requests.count {
-            do throws(JQFault) {
+            do throws(JQError) {
                 try converse(requests, &answered, stopping, answer)
             } catch {
                 session = nil
-                // A fault that is not about this request would hit each further one.
+                // An error that is not about this request would hit each further one.
                 let failing = error.isTemporary || error.isAboutBinding ? requests.count : answered + 1
                 for _ in answered..<failing { answer(.failed(error)) }
                 answered = failing
@@ -49,8 +49,8 @@ final class Conversation {
     }
 
     private func converse(
-        _ requests: [JQRequest], _ answered: inout Int, _ stopping: () -> JQFault?, _ answer: (JQAnswer) -> Void
-    ) throws(JQFault) {
+        _ requests: [JQRequest], _ answered: inout Int, _ stopping: () -> JQError?, _ answer: (JQAnswer) -> Void
+    ) throws(JQError) {
         let session = try livingSession()
         var composed = answered
         var outputs = JQOutputs()
@@ -60,7 +60,7 @@ final class Conversation {
                 session.add(requests[composed])
                 composed += 1
             }
-            if let fault = stopping() { throw fault }
+            if let error = stopping() { throw error }
             switch try wait(session) {
             case .nothing:
                 let isRunning = session.hasCompiled(requests[answered].program)
@@ -82,20 +82,20 @@ final class Conversation {
         }
     }
 
-    /// - Throws: ``JQFault/crashed``; ``JQFault/notStarted(_:)`` before the process has reported that it is ready;
-    ///   ``JQFault/bindingTooLarge(name:length:limit:)`` while it reads a value.
-    private func wait(_ session: HelperSession) throws(JQFault) -> HelperSession.Progress {
-        do throws(JQFault) { return try session.wait(Self.patience) } catch {
+    /// - Throws: ``JQError/crashed``; ``JQError/notStarted(_:)`` before the process has reported that it is ready;
+    ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
+    private func wait(_ session: HelperSession) throws(JQError) -> HelperSession.Progress {
+        do throws(JQError) { return try session.wait(Self.patience) } catch {
             guard session.isReady else { throw .notStarted("it ends at once") }
             throw session.pendingBinding.map(tooLarge) ?? error
         }
     }
 
-    private func tooLarge(_ binding: JQBinding) -> JQFault {
+    private func tooLarge(_ binding: JQBinding) -> JQError {
         .bindingTooLarge(name: binding.name, length: binding.json.count, limit: settings.memoryLimit)
     }
 
-    private func livingSession() throws(JQFault) -> HelperSession {
+    private func livingSession() throws(JQError) -> HelperSession {
         if let session, session.isAlive { return session }
         session = nil
         // A value as text is several times smaller than in jq's memory, and a frame's length has 32 bits.
@@ -117,7 +117,7 @@ final class Conversation {
 
     private func take(
         _ frame: inout Frame, of request: JQRequest, _ session: HelperSession, _ outputs: inout JQOutputs
-    ) throws(JQFault) -> Step {
+    ) throws(JQError) -> Step {
         switch frame.kind {
         case .ready:
             session.noteReady(request.program)
@@ -132,9 +132,9 @@ final class Conversation {
             outputs.append(frame.content)
             return .continues
         case .done: return .ends(.outputs(outputs))
-        case .compileFault:
+        case .compileError:
             let line = frame.takeInteger() ?? 0
-            return .ends(.failed(.notCompiled(JQCompileFault(message: frame.text, line: line > 0 ? line : nil))))
+            return .ends(.failed(.notCompiled(JQCompileError(message: frame.text, line: line > 0 ? line : nil))))
         case .programError: return .ends(.failed(.programError(frame.text)))
         case .unreadableInput:
             let message = frame.text

@@ -10,9 +10,9 @@ enum FrameKind: UInt8 {
     case binding
     /// The text of the next program.
     case program
-    /// Compile one program. Answered with `done` or `compileFault`.
+    /// Compile one program. Answered with `done` or `compileError`.
     case check
-    /// Run one program. Answered with any number of `output`, then `done` or a fault.
+    /// Run one program. Answered with any number of `output`, then `done` or an error.
     case call
 
     // From the process.
@@ -22,7 +22,7 @@ enum FrameKind: UInt8 {
     case bound
     case output
     case done
-    case compileFault
+    case compileError
     case programError
     case unreadableInput
     case tooMuchOutput

@@ -10,8 +10,8 @@ final class HelperProcess {
     private let register: Locked<Set<pid_t>>
 
     /// - Parameter register: Holds the id of the process while it runs.
-    /// - Throws: ``JQFault/notStarted(_:)``.
-    init(register: Locked<Set<pid_t>>) throws(JQFault) {
+    /// - Throws: ``JQError/notStarted(_:)``.
+    init(register: Locked<Set<pid_t>>) throws(JQError) {
         self.register = register
         guard let path = JQHelper.executablePath else { throw .notStarted("the executable's path is unknown") }
         var ends: [Int32] = [-1, -1]
@@ -20,7 +20,7 @@ final class HelperProcess {
         }
         defer { close(ends[1]) }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
-        do throws(JQFault) { pid = try Self.spawn(path, ends[1]) } catch {
+        do throws(JQError) { pid = try Self.spawn(path, ends[1]) } catch {
             close(ends[0])
             throw error
         }
@@ -46,7 +46,7 @@ final class HelperProcess {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    private static func spawn(_ path: String, _ end: Int32) throws(JQFault) -> pid_t {
+    private static func spawn(_ path: String, _ end: Int32) throws(JQError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

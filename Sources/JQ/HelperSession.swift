@@ -24,8 +24,8 @@ final class HelperSession {
     private let bindings: [JQBinding]
     private var compiled: Set<Int> = []
 
-    /// - Throws: ``JQFault/notStarted(_:)``.
-    init(programs: JQPrograms, settings: JQPool.Settings, register: Locked<Set<pid_t>>) throws(JQFault) {
+    /// - Throws: ``JQError/notStarted(_:)``.
+    init(programs: JQPrograms, settings: JQPool.Settings, register: Locked<Set<pid_t>>) throws(JQError) {
         process = try HelperProcess(register: register)
         bindings = programs.bindings
         incoming = FrameReader(longestFrame: max(settings.outputLimit, 0) + 65_536)
@@ -86,8 +86,8 @@ final class HelperSession {
 
     /// Sends and receives what is possible, and waits for that up to `timeout` milliseconds.
     ///
-    /// - Throws: ``JQFault/crashed`` if the process has ended, or sent something invalid.
-    func wait(_ timeout: Int32) throws(JQFault) -> Progress {
+    /// - Throws: ``JQError/crashed`` if the process has ended, or sent something invalid.
+    func wait(_ timeout: Int32) throws(JQError) -> Progress {
         if let frame = try nextFrame() { return .frame(frame) }
         var entry = pollfd(fd: process.socket, events: Int16(hasSentAll ? POLLIN : POLLIN | POLLOUT), revents: 0)
         guard poll(&entry, 1, timeout) > 0 else { return .nothing }
@@ -97,7 +97,7 @@ final class HelperSession {
         return try nextFrame().map { .frame($0) } ?? .moved
     }
 
-    private func nextFrame() throws(JQFault) -> Frame? {
+    private func nextFrame() throws(JQError) -> Frame? {
         do throws(FrameReader.Malformed) { return try incoming.next() } catch { throw .crashed }
     }
 
@@ -115,7 +115,7 @@ final class HelperSession {
         }
     }
 
-    private func receive() throws(JQFault) {
+    private func receive() throws(JQError) {
         let count = recv(process.socket, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
         if count > 0 {
             incoming.append(UnsafeRawBufferPointer(rebasing: chunk[..<count]))

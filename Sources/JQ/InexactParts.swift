@@ -90,8 +90,8 @@ struct InexactParts: Sendable {
         }
     }
 
-    /// The fault if the results differ. Names the first inexact number, or else the first part.
-    var fault: JQFault {
+    /// The error if the results differ. Names the first inexact number, or else the first part.
+    var error: JQError {
         let part = parts.first { $0.isNumber } ?? parts[0]
         let bytes = String(decoding: text.bytes[part.range].prefix(80), as: UTF8.self)
         return part.isNumber ? .inexactNumber(bytes) : .brokenCharacter(bytes)

@@ -8,10 +8,10 @@ package struct JQBinding: Sendable {
     package let name: String
     let json: [UInt8]
 
-    /// - Throws: ``JQFault/inexactNumber(_:)`` or ``JQFault/brokenCharacter(_:)`` for values that jq can't represent:
+    /// - Throws: ``JQError/inexactNumber(_:)`` or ``JQError/brokenCharacter(_:)`` for values that jq can't represent:
     ///   programs would use a different one.
-    package init(name: String, _ value: JSONText) throws(JQFault) {
-        if let parts = InexactParts(of: value) { throw parts.fault }
+    package init(name: String, _ value: JSONText) throws(JQError) {
+        if let parts = InexactParts(of: value) { throw parts.error }
         self.name = name
         json = value.bytes
     }

@@ -28,5 +28,5 @@ package enum JQOutcome: Sendable {
     /// All outputs of the program, in order; each is checked JSON.
     case outputs([JSONText])
     /// The program failed; earlier outputs are dropped.
-    case failed(JQFault)
+    case failed(JQError)
 }

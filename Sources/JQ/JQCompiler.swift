@@ -4,23 +4,23 @@ package enum JQCompiler {
     /// read.
     ///
     /// - Parameter variables: Names that the programs may use as `$NAME`, besides ``JQBinding/common``.
-    /// - Returns: Nil for each program that compiles, else the first fault that jq reports.
-    /// - Throws: The fault of the first program that could not be checked, most likely ``JQFault/notStarted(_:)``.
-    package static func check(_ programs: [String], variables: [String] = []) throws(JQFault) -> [JQCompileFault?] {
+    /// - Returns: Nil for each program that compiles, else the first error that jq reports.
+    /// - Throws: The error of the first program that could not be checked, most likely ``JQError/notStarted(_:)``.
+    package static func check(_ programs: [String], variables: [String] = []) throws(JQError) -> [JQCompileError?] {
         var settings = JQPool.Settings()
         settings.deadline = .seconds(30)
         let bindings = variables.map(JQBinding.init(nameOfNothing:))
         let conversation = Conversation(programs: JQPrograms(programs, bindings: bindings), settings: settings)
-        var results: [JQCompileFault?] = []
-        var failure: JQFault?
+        var results: [JQCompileError?] = []
+        var failure: JQError?
         let requests = programs.indices.map { JQRequest.check(program: $0) }
         let take = { (answer: JQAnswer) in
             switch answer {
             case .outputs: results.append(nil)
-            case .failed(.notCompiled(let fault)): results.append(fault)
+            case .failed(.notCompiled(let error)): results.append(error)
             case .failed(.crashed), .failed(.deadline):
-                results.append(JQCompileFault(message: "jq crashes or hangs when it compiles the program"))
-            case .failed(let fault): failure = failure ?? fault
+                results.append(JQCompileError(message: "jq crashes or hangs when it compiles the program"))
+            case .failed(let error): failure = failure ?? error
             }
         }
         conversation.put(requests, stopping: { nil }, answer: take)

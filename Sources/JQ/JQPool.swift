@@ -45,10 +45,10 @@ package final class JQPool: Sendable {
     /// Starts a process and waits until it has read the bindings.
     ///
     /// - Returns: Why every call would fail; nil if no such reason is known.
-    package func start() async -> JQFault? {
+    package func start() async -> JQError? {
         guard programCount > 0 else { return nil }
-        guard case .failed(let fault)? = await put([.check(program: 0)]).first else { return nil }
-        return fault
+        guard case .failed(let error)? = await put([.check(program: 0)]).first else { return nil }
+        return error
     }
 
     /// Runs calls in one round trip, and returns their outcomes in the same order.
@@ -67,13 +67,13 @@ package final class JQPool: Sendable {
             outcomes[index] = JQOutcome(checking: answer)
             guard let parts else { continue }
             // The digits of the document are more helpful than those that jq made of them.
-            if case .failed(.inexactNumber) = outcomes[index] { outcomes[index] = .failed(parts.fault) }
+            if case .failed(.inexactNumber) = outcomes[index] { outcomes[index] = .failed(parts.error) }
             guard case .outputs = outcomes[index] else { continue }
             doubtful += (0..<parts.variantCount).map {
                 Comparison(call: index, parts: parts, variant: $0, expected: answer)
             }
         }
-        for (index, fault) in await faults(of: doubtful, calls) { outcomes[index] = .failed(fault) }
+        for (index, error) in await errors(of: doubtful, calls) { outcomes[index] = .failed(error) }
         return outcomes
     }
 
@@ -88,19 +88,19 @@ package final class JQPool: Sendable {
         func verdict(on answer: JQAnswer) -> JQAnswer {
             switch answer {
             case expected: .outputs(JQOutputs())
-            case .outputs, .failed(.programError), .failed(.tooMuchOutput): .failed(parts.fault)
+            case .outputs, .failed(.programError), .failed(.tooMuchOutput): .failed(parts.error)
             case .failed: answer
             }
         }
     }
 
-    private func faults(of comparisons: [Comparison], _ calls: [JQCall]) async -> [(call: Int, JQFault)] {
+    private func errors(of comparisons: [Comparison], _ calls: [JQCall]) async -> [(call: Int, JQError)] {
         let verdicts = await put(
             comparisons.map { .call(calls[$0.call], variant: ($0.parts, $0.variant)) },
             reduce: { comparisons[$0].verdict(on: $1) })
         return zip(comparisons, verdicts).compactMap { comparison, verdict in
-            guard case .failed(let fault) = verdict else { return nil }
-            return (comparison.call, fault)
+            guard case .failed(let error) = verdict else { return nil }
+            return (comparison.call, error)
         }
     }
 
@@ -124,9 +124,9 @@ extension JQOutcome {
     /// Parses the outputs, and refuses numbers that may not be exact.
     fileprivate init(checking answer: JQAnswer) {
         switch answer {
-        case .failed(let fault): self = .failed(fault)
+        case .failed(let error): self = .failed(error)
         case .outputs(let outputs):
-            do throws(JQFault) {
+            do throws(JQError) {
                 var texts: [JSONText] = []
                 texts.reserveCapacity(outputs.count)
                 for index in 0..<outputs.count { texts.append(try JSONText(checkingOutput: outputs[index])) }
@@ -137,9 +137,9 @@ extension JQOutcome {
 }
 
 extension JSONText {
-    /// - Throws: ``JQFault/unwritableOutput``; ``JQFault/inexactNumber(_:)`` from 2^53 on, where jq skips integers.
-    fileprivate convenience init(checkingOutput output: ArraySlice<UInt8>) throws(JQFault) {
-        do throws(JSONFault) { try self.init(Array(output)) } catch { throw .unwritableOutput }
+    /// - Throws: ``JQError/unwritableOutput``; ``JQError/inexactNumber(_:)`` from 2^53 on, where jq skips integers.
+    fileprivate convenience init(checkingOutput output: ArraySlice<UInt8>) throws(JQError) {
+        do throws(JSONError) { try self.init(Array(output)) } catch { throw .unwritableOutput }
         var scan = LeafScan(bytes)
         while let leaf = scan.next() {
             guard case .number(let range) = leaf, !NumberText.isSurelyExact(bytes[range]),

@@ -39,7 +39,7 @@ enum JQRequest: Sendable {
 /// The answer to a ``JQRequest``.
 enum JQAnswer: Equatable, Sendable {
     case outputs(JQOutputs)
-    case failed(JQFault)
+    case failed(JQError)
 }
 
 /// The outputs of a program, in one buffer: there may be very many.

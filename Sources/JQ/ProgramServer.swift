@@ -9,7 +9,7 @@ struct ProgramServer {
     private var texts: [[UInt8]] = []
     /// The variables of all programs: an object.
     private var bindings = jv_object()
-    private var compiled: [Int: Result<CompiledProgram, JQCompileFault>] = [:]
+    private var compiled: [Int: Result<CompiledProgram, JQCompileError>] = [:]
     private var answers = FrameWriter()
 
     mutating func serve() -> Never {
@@ -79,7 +79,7 @@ struct ProgramServer {
         guard let index = frame.takeInteger(), texts.indices.contains(index) else { _exit(EXIT_FAILURE) }
         switch program(index) {
         case .success: send(.done)
-        case .failure(let fault): send(fault)
+        case .failure(let error): send(error)
         }
         compiled[index] = nil
     }
@@ -89,7 +89,7 @@ struct ProgramServer {
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
         switch program(index) {
-        case .failure(let fault): send(fault)
+        case .failure(let error): send(error)
         case .success(let program):
             var input = jv_array()
             for text in [frame.content, change, match] {
@@ -127,12 +127,12 @@ struct ProgramServer {
         send(.unreadableInput, String(cString: jv_string_value(message)).utf8.prefix(512))
     }
 
-    private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileFault> {
+    private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
         if let known = compiled[index] { return known }
         // Compiling has its own deadline.
         Self.setAlarm(Conversation.startingTime)
-        let result: Result<CompiledProgram, JQCompileFault>
-        do throws(JQCompileFault) { result = .success(try CompiledProgram(texts[index], bindings)) } catch {
+        let result: Result<CompiledProgram, JQCompileError>
+        do throws(JQCompileError) { result = .success(try CompiledProgram(texts[index], bindings)) } catch {
             result = .failure(error)
         }
         compiled[index] = result
@@ -141,10 +141,10 @@ struct ProgramServer {
         return result
     }
 
-    private mutating func send(_ fault: JQCompileFault) {
-        answers.begin(.compileFault)
-        answers.append(fault.line ?? 0)
-        answers.append(fault.message.utf8.prefix(4096))
+    private mutating func send(_ error: JQCompileError) {
+        answers.begin(.compileError)
+        answers.append(error.line ?? 0)
+        answers.append(error.message.utf8.prefix(4096))
         answers.end()
         flush()
     }

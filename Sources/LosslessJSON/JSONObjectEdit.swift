@@ -11,7 +11,7 @@ struct JSONObjectEdit {
     private var appended: [UInt8] = []
 
     /// - Throws: `.duplicateMember` if two members share a name: which one to edit would be a guess.
-    init(_ object: JSONValue) throws(JSONEditFault) {
+    init(_ object: JSONValue) throws(JSONEditError) {
         self.object = object
         members = Array(object.members)
         positions = MemberPositions(members)

@@ -4,11 +4,11 @@ extension JSONPatch {
     /// Other members are ignored. One of these four that is needed but missing, has the wrong type, or appears twice is
     /// an error. Values are copied with their bytes and do not keep `json` in memory.
     ///
-    /// - Throws: ``JSONPatchFault/Reason/malformed(_:)`` for the first bad operation.
+    /// - Throws: ``JSONPatchError/Reason/malformed(_:)`` for the first bad operation.
     /// - Note: Source: RFC 6902, sections 3 and 4.
-    public init(_ json: JSONValue) throws(JSONPatchFault) {
+    public init(_ json: JSONValue) throws(JSONPatchError) {
         guard json.kind == .array else {
-            throw JSONPatchFault(
+            throw JSONPatchError(
                 .malformed("a JSON Patch is a list of operations: write them between [ and ]"), at: nil)
         }
         var operations: [Operation] = []
@@ -24,7 +24,7 @@ private struct OperationReading {
     let json: JSONValue
     let position: Int
 
-    func operation() throws(JSONPatchFault) -> JSONPatch.Operation {
+    func operation() throws(JSONPatchError) -> JSONPatch.Operation {
         guard json.kind == .object else { throw malformed(#"write an object like {"op":"remove","path":"/member"}"#) }
         guard let name = try member("op")?.string else { throw malformed("give it an 'op': \(Self.names)") }
         switch name {
@@ -40,27 +40,27 @@ private struct OperationReading {
 
     private static let names = "add, remove, replace, move, copy or test"
 
-    private func pointer(_ name: String) throws(JSONPatchFault) -> JSONPointer {
+    private func pointer(_ name: String) throws(JSONPatchError) -> JSONPointer {
         guard let member = try member(name) else {
             throw malformed(#"give it a '\#(name)', a JSON Pointer like "/address/city""#)
         }
         guard let text = member.string else {
             throw malformed(#"'\#(name)' must be a string, a JSON Pointer like "/address/city""#)
         }
-        do throws(JSONPointerFault) { return try JSONPointer(text) } catch { throw malformed(error.description) }
+        do throws(JSONPointerError) { return try JSONPointer(text) } catch { throw malformed(error.description) }
     }
 
-    private func value(of operation: String) throws(JSONPatchFault) -> JSONText {
+    private func value(of operation: String) throws(JSONPatchError) -> JSONText {
         guard let value = try member("value") else { throw malformed("\(operation) needs a 'value' (it may be null)") }
         return value.detached()
     }
 
     /// Readers differ in which of two members of one name they take, so duplicates are refused.
-    private func member(_ name: String) throws(JSONPatchFault) -> JSONValue? {
+    private func member(_ name: String) throws(JSONPatchError) -> JSONValue? {
         let found = json.members.filter { $0.name.isString(name.utf8) }
         guard found.count < 2 else { throw malformed("it has '\(name)' twice; leave one of them out") }
         return found.first?.value
     }
 
-    private func malformed(_ what: String) -> JSONPatchFault { JSONPatchFault(.malformed(what), at: position) }
+    private func malformed(_ what: String) -> JSONPatchError { JSONPatchError(.malformed(what), at: position) }
 }

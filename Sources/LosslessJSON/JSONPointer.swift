@@ -8,9 +8,9 @@ public struct JSONPointer: Hashable, Sendable {
     /// - Parameter tokens: Unescaped: `~` and `/` stand for themselves.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// - Throws: ``JSONPointerFault`` if `text` is not empty and does not begin with "/", or has a "~" that is not part
+    /// - Throws: ``JSONPointerError`` if `text` is not empty and does not begin with "/", or has a "~" that is not part
     ///   of "~0" or "~1".
-    public init(_ text: String) throws(JSONPointerFault) {
+    public init(_ text: String) throws(JSONPointerError) {
         tokens = []
         guard !text.isEmpty else { return }
         guard text.utf8.first == UInt8(ascii: "/") else { throw .missingSlash(text) }
@@ -19,7 +19,7 @@ public struct JSONPointer: Hashable, Sendable {
         }
     }
 
-    private static func unescape(_ token: Substring.UTF8View, of text: String) throws(JSONPointerFault) -> String {
+    private static func unescape(_ token: Substring.UTF8View, of text: String) throws(JSONPointerError) -> String {
         var result: [UInt8] = []
         var bytes = token.makeIterator()
         while let byte = bytes.next() {
@@ -79,7 +79,7 @@ extension JSONPointer: CustomStringConvertible {
 }
 
 /// Why a text is not a JSON Pointer; both cases hold the whole text.
-public enum JSONPointerFault: Error, Equatable, Sendable, CustomStringConvertible {
+public enum JSONPointerError: Error, Equatable, Sendable, CustomStringConvertible {
     case missingSlash(String)
     case invalidEscape(String)
 

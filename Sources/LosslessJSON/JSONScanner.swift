@@ -8,17 +8,17 @@ extension JSONTape {
     ///   - text: May have more after the value. Offsets on the tape are offsets in it.
     ///   - start: The offset to begin at.
     /// - Returns: The offset after the value. A number at the very end of `text` counts as complete.
-    /// - Throws: ``JSONFault``; the tape is then unchanged. After `.unexpectedEnd` the same call with more text may
-    ///   succeed, after any other fault it will not.
+    /// - Throws: ``JSONError``; the tape is then unchanged. After `.unexpectedEnd` the same call with more text may
+    ///   succeed, after any other error it will not.
     public mutating func scanValue(
         in text: Span<UInt8>, from start: Int = 0, limits: JSONLimits = .documents
-    ) throws(JSONFault) -> Int {
+    ) throws(JSONError) -> Int {
         precondition(start >= 0, "there is nothing before the text")
         let base = nodes.count
         // A value has at most as many nodes as bytes, so offsets and indices stay within the tape's 32 bits.
         let length = min(limits.length, Int(UInt32.max) - 1, Int(UInt32.max) - 1 - base)
-        guard text.count <= length else { throw JSONFault(.tooLong(limit: length), at: length) }
-        do throws(JSONFault) {
+        guard text.count <= length else { throw JSONError(.tooLong(limit: length), at: length) }
+        do throws(JSONError) {
             return try scan(text, from: start, depthLimit: limits.depth)
         } catch {
             nodes.removeSubrange(base...)
@@ -29,15 +29,15 @@ extension JSONTape {
     /// Checks that `text` is one value with only white space around it, and appends it to the tape.
     ///
     /// - Returns: The index of its node.
-    /// - Throws: ``JSONFault``; the tape is then unchanged.
+    /// - Throws: ``JSONError``; the tape is then unchanged.
     public mutating func scanDocument(
         _ text: Span<UInt8>, limits: JSONLimits = .documents
-    ) throws(JSONFault) -> Int {
+    ) throws(JSONError) -> Int {
         let root = nodes.count
         let end = skipWhitespace(text, from: try scanValue(in: text, limits: limits))
         guard end == text.count else {
             nodes.removeSubrange(root...)
-            throw JSONFault(.unexpectedByte(text[end], expected: .endOfText), at: end)
+            throw JSONError(.unexpectedByte(text[end], expected: .endOfText), at: end)
         }
         return root
     }
@@ -47,7 +47,7 @@ extension JSONTape {
     /// The scanner proper. `open` is the innermost open container; its node's `next` holds the one around it.
     private mutating func scan(
         _ text: Span<UInt8>, from start: Int, depthLimit: Int
-    ) throws(JSONFault) -> Int {
+    ) throws(JSONError) -> Int {
         var at = skipWhitespace(text, from: start)
         var open = Self.noParent
         var inObject = false
@@ -55,21 +55,21 @@ extension JSONTape {
 
         while true {
             // A value begins at `at`.
-            guard at < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+            guard at < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
             let byte = text[unchecked: at]
             switch byte {
             case UInt8(ascii: "\""):
                 at = try scanString(text, from: at)
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                guard depth <= depthLimit else { throw JSONFault(.tooDeep(limit: depthLimit), at: at) }
+                guard depth <= depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: at) }
                 inObject = byte == UInt8(ascii: "{")
                 let node = nodes.count
                 nodes.append(
                     JSONNode(start: at, end: at, next: Int(open), kind: inObject ? .object : .array))
                 open = UInt32(truncatingIfNeeded: node)
                 at = skipWhitespace(text, from: at + 1)
-                guard at < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+                guard at < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
                 if text[unchecked: at] != (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     if inObject { at = try scanMemberName(text, from: at, expected: .memberNameOrEnd) }
                     continue
@@ -81,14 +81,14 @@ extension JSONTape {
             case UInt8(ascii: "n"): at = try scanLiteral("null", .null, text, from: at)
             default:
                 let mayEnd = open != Self.noParent && !inObject && nodes.count == Int(open) + 1
-                throw JSONFault(.unexpectedByte(byte, expected: mayEnd ? .valueOrEndOfArray : .value), at: at)
+                throw JSONError(.unexpectedByte(byte, expected: mayEnd ? .valueOrEndOfArray : .value), at: at)
             }
 
             // A value has ended, or an empty container is still open. Close containers until one has another value.
             while true {
                 if open == Self.noParent { return at }
                 at = skipWhitespace(text, from: at)
-                guard at < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+                guard at < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
                 let byte = text[unchecked: at]
                 if byte == UInt8(ascii: ",") {
                     at = skipWhitespace(text, from: at + 1)
@@ -96,7 +96,7 @@ extension JSONTape {
                     break
                 }
                 guard byte == (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                    throw JSONFault(
+                    throw JSONError(
                         .unexpectedByte(byte, expected: inObject ? .commaOrEndOfObject : .commaOrEndOfArray), at: at)
                 }
                 at += 1
@@ -119,28 +119,28 @@ extension JSONTape {
     /// Scans a member name, its colon and the white space before the value.
     @inline(__always)
     private mutating func scanMemberName(
-        _ text: Span<UInt8>, from start: Int, expected: JSONFault.Expectation
-    ) throws(JSONFault) -> Int {
-        guard start < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+        _ text: Span<UInt8>, from start: Int, expected: JSONError.Expectation
+    ) throws(JSONError) -> Int {
+        guard start < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
         guard text[unchecked: start] == UInt8(ascii: "\"") else {
-            throw JSONFault(.unexpectedByte(text[start], expected: expected), at: start)
+            throw JSONError(.unexpectedByte(text[start], expected: expected), at: start)
         }
         let colon = skipWhitespace(text, from: try scanString(text, from: start))
-        guard colon < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+        guard colon < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
         guard text[unchecked: colon] == UInt8(ascii: ":") else {
-            throw JSONFault(.unexpectedByte(text[colon], expected: .colon), at: colon)
+            throw JSONError(.unexpectedByte(text[colon], expected: .colon), at: colon)
         }
         return skipWhitespace(text, from: colon + 1)
     }
 
     /// Scans a string from its opening quote. Returns the offset after the closing one.
     @inline(__always)
-    private mutating func scanString(_ text: Span<UInt8>, from start: Int) throws(JSONFault) -> Int {
+    private mutating func scanString(_ text: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
         var at = start + 1
         var traits: JSONNode.Traits = []
         while true {
             at = text.indexOfStringStop(from: at)
-            guard at < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+            guard at < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
             switch text[unchecked: at] {
             case UInt8(ascii: "\""):
                 at += 1
@@ -156,12 +156,12 @@ extension JSONTape {
                     at = try text.skipMultibyteScalar(from: at)
                 } while at < text.count && text[unchecked: at] >= 0x80
             case let byte:
-                throw JSONFault(.controlCharacterInString(byte), at: at)
+                throw JSONError(.controlCharacterInString(byte), at: at)
             }
         }
     }
 
-    private mutating func scanNumber(_ text: Span<UInt8>, from start: Int) throws(JSONFault) -> Int {
+    private mutating func scanNumber(_ text: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
         var at = start
         var traits: JSONNode.Traits = .integer
         if text[unchecked: at] == UInt8(ascii: "-") { at += 1 }
@@ -188,13 +188,13 @@ extension JSONTape {
 
     private mutating func scanLiteral(
         _ literal: StaticString, _ kind: JSONKind, _ text: Span<UInt8>, from start: Int
-    ) throws(JSONFault) -> Int {
+    ) throws(JSONError) -> Int {
         let end = start + literal.utf8CodeUnitCount
         for offset in 1..<literal.utf8CodeUnitCount {
-            guard start + offset < text.count else { throw JSONFault(.unexpectedEnd, at: text.count) }
+            guard start + offset < text.count else { throw JSONError(.unexpectedEnd, at: text.count) }
             let byte = text[start + offset]
             guard byte == literal.utf8Start[offset] else {
-                throw JSONFault(.unexpectedByte(byte, expected: .literal), at: start + offset)
+                throw JSONError(.unexpectedByte(byte, expected: .literal), at: start + offset)
             }
         }
         nodes.append(JSONNode(start: start, end: end, next: nodes.count + 1, kind: kind))

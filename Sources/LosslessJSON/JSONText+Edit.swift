@@ -1,18 +1,18 @@
 /// Why an edit was not made. The text is unchanged.
-public enum JSONEditFault: Error, Equatable, Sendable, CustomStringConvertible {
+public enum JSONEditError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Two members of one object have this name, so which one to edit would be a guess.
     case duplicateMember(name: String)
     /// The pointer leads to no value, or through a value that is neither object nor array.
     case noSuchPlace(JSONPointer)
     /// The new value is not JSON, or the edited text would exceed the limits.
-    case invalidValue(JSONFault)
+    case invalidValue(JSONError)
 
     /// Has the name or the pointer in question, but no values of the document.
     public var description: String {
         switch self {
         case .duplicateMember(let name): "two members are named '\(name)'; which one to edit would be a guess"
         case .noSuchPlace(let pointer): "the document has no place '\(pointer)'"
-        case .invalidValue(let fault): "the new value is not JSON: \(fault)"
+        case .invalidValue(let error): "the new value is not JSON: \(error)"
         }
     }
 }
@@ -23,9 +23,9 @@ extension JSONText {
     /// In an array the element must exist, or the last token be "-", which appends the value. If the value has these
     /// bytes already, the result is this same text.
     ///
-    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` if an object on the path has two members of one name;
-    ///   ``JSONEditFault/noSuchPlace(_:)``; ``JSONEditFault/invalidValue(_:)``.
-    public func setting(_ pointer: JSONPointer, to value: some Sequence<UInt8>) throws(JSONEditFault) -> JSONText {
+    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object on the path has two members of one name;
+    ///   ``JSONEditError/noSuchPlace(_:)``; ``JSONEditError/invalidValue(_:)``.
+    public func setting(_ pointer: JSONPointer, to value: some Sequence<UInt8>) throws(JSONEditError) -> JSONText {
         let value = try Self.checked(value)
         guard let name = pointer.tokens.last, let parent = pointer.parent else {
             return value == bytes ? self : try Self.edited(value)
@@ -51,8 +51,8 @@ extension JSONText {
 
     /// Inserts an element before the one at `pointer`; at the end if its last token is "-" or the array's length.
     ///
-    /// - Throws: ``JSONEditFault``, as ``setting(_:to:)``; `noSuchPlace` too if the parent is not an array.
-    public func inserting(_ value: some Sequence<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
+    /// - Throws: ``JSONEditError``, as ``setting(_:to:)``; `noSuchPlace` too if the parent is not an array.
+    public func inserting(_ value: some Sequence<UInt8>, at pointer: JSONPointer) throws(JSONEditError) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
         let value = try Self.checked(value)
         let array = try place(parent)
@@ -74,8 +74,8 @@ extension JSONText {
 
     /// Removes the member or element at `pointer`.
     ///
-    /// - Throws: ``JSONEditFault``, as ``setting(_:to:)``; `noSuchPlace` too for the whole document.
-    public func removing(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
+    /// - Throws: ``JSONEditError``, as ``setting(_:to:)``; `noSuchPlace` too for the whole document.
+    public func removing(_ pointer: JSONPointer) throws(JSONEditError) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
         let container = try place(parent)
         var splices = JSONSplices()
@@ -101,27 +101,27 @@ extension JSONText {
     }
 
     /// The text with the splices applied; the same text if they change nothing.
-    func applying(_ splices: JSONSplices) throws(JSONEditFault) -> JSONText {
+    func applying(_ splices: JSONSplices) throws(JSONEditError) -> JSONText {
         guard !splices.isEmpty else { return self }
         let edited = splices.applied(to: bytes)
         return edited == bytes ? self : try Self.edited(edited)
     }
 
     /// Scans a new value on its own: spliced into the text, something like `1,"admin":true` would pass as JSON.
-    private static func checked(_ value: some Sequence<UInt8>) throws(JSONEditFault) -> [UInt8] {
+    private static func checked(_ value: some Sequence<UInt8>) throws(JSONEditError) -> [UInt8] {
         let value = Array(value)
         var tape = JSONTape()
-        do throws(JSONFault) { _ = try tape.scanDocument(value.span) } catch { throw .invalidValue(error) }
+        do throws(JSONError) { _ = try tape.scanDocument(value.span) } catch { throw .invalidValue(error) }
         return value
     }
 
     /// Scans the result like any other text, so that no edit can produce invalid JSON.
-    private static func edited(_ bytes: [UInt8]) throws(JSONEditFault) -> JSONText {
-        do throws(JSONFault) { return try JSONText(bytes) } catch { throw .invalidValue(error) }
+    private static func edited(_ bytes: [UInt8]) throws(JSONEditError) -> JSONText {
+        do throws(JSONError) { return try JSONText(bytes) } catch { throw .invalidValue(error) }
     }
 
     /// The value at `pointer`. Throws if an object on the path has duplicate members.
-    func place(_ pointer: JSONPointer) throws(JSONEditFault) -> JSONValue {
+    func place(_ pointer: JSONPointer) throws(JSONEditError) -> JSONValue {
         var value = root
         for token in pointer.tokens {
             if value.kind == .object { _ = try JSONObjectEdit(value) }
@@ -135,8 +135,8 @@ extension JSONText {
 extension JSONValue {
     /// The bytes of this object without one member, as ``JSONText/removing(_:)`` would leave them, copied once.
     ///
-    /// - Throws: ``JSONEditFault`` if there is no such member, or two members share a name.
-    public func bytes(withoutMember name: String) throws(JSONEditFault) -> [UInt8] {
+    /// - Throws: ``JSONEditError`` if there is no such member, or two members share a name.
+    public func bytes(withoutMember name: String) throws(JSONEditError) -> [UInt8] {
         var edit = try JSONObjectEdit(self)
         guard edit.remove(Array(name.utf8)[...]) else { throw .noSuchPlace(JSONPointer(tokens: [name])) }
         var splices = JSONSplices()

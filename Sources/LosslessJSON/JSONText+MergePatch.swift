@@ -6,9 +6,9 @@ extension JSONText {
     /// the last one counts. Does not recurse.
     ///
     /// - Parameter numbersAsWritten: Whether another spelling of the same number is another value.
-    /// - Throws: ``JSONEditFault/duplicateMember(name:)`` if an object to change has two members of one name.
+    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object to change has two members of one name.
     /// - Note: Source: RFC 7396.
-    public func merging(_ patch: JSONValue, numbersAsWritten: Bool = false) throws(JSONEditFault) -> JSONText {
+    public func merging(_ patch: JSONValue, numbersAsWritten: Bool = false) throws(JSONEditError) -> JSONText {
         guard patch.kind == .object, root.kind == .object else {
             return root.isEquivalent(to: patch, numbersAsWritten: numbersAsWritten)
                 ? self : try setting(JSONPointer(tokens: []), to: patch.withoutNulls())

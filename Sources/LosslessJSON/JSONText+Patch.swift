@@ -8,26 +8,26 @@ extension JSONText {
     /// Every operation that changes something copies and scans the whole text, so the cost is the length of the patch
     /// times the size of the document. A patch that changes nothing returns this same text. Does not recurse.
     ///
-    /// - Throws: ``JSONPatchFault`` for the first operation that fails. Since each copy can double a document, a copy
-    ///   fails with ``JSONFault/Reason/tooLong(limit:)`` if document and value together exceed 32 MiB.
+    /// - Throws: ``JSONPatchError`` for the first operation that fails. Since each copy can double a document, a copy
+    ///   fails with ``JSONError/Reason/tooLong(limit:)`` if document and value together exceed 32 MiB.
     /// - Note: Source: RFC 6902, sections 4 and 5. Where the RFC is silent: removing the whole document fails.
-    public func applying(_ patch: JSONPatch) throws(JSONPatchFault) -> JSONText {
+    public func applying(_ patch: JSONPatch) throws(JSONPatchError) -> JSONText {
         var text = self
         for (position, operation) in patch.operations.enumerated() {
-            var objection: JSONPatchFault.Reason?
-            do throws(JSONEditFault) {
+            var objection: JSONPatchError.Reason?
+            do throws(JSONEditError) {
                 objection = try text.objection(to: operation)
                 if objection == nil { text = try text.applying(operation) }
             } catch {
                 objection = .edit(error)
             }
-            if let objection { throw JSONPatchFault(objection, at: position) }
+            if let objection { throw JSONPatchError(objection, at: position) }
         }
         return text
     }
 
     /// Why the operation must fail although its places exist; nil if it need not.
-    private func objection(to operation: JSONPatch.Operation) throws(JSONEditFault) -> JSONPatchFault.Reason? {
+    private func objection(to operation: JSONPatch.Operation) throws(JSONEditError) -> JSONPatchError.Reason? {
         switch operation {
         case .test(let pointer, let value):
             do {
@@ -40,7 +40,7 @@ extension JSONText {
         }
     }
 
-    private func applying(_ operation: JSONPatch.Operation) throws(JSONEditFault) -> JSONText {
+    private func applying(_ operation: JSONPatch.Operation) throws(JSONEditError) -> JSONText {
         switch operation {
         case .add(let pointer, let value): return try adding(value.root.bytes, at: pointer)
         case .remove(let pointer): return try removing(pointer)
@@ -53,7 +53,7 @@ extension JSONText {
         case .copy(let origin, let pointer):
             let value = try place(origin).bytes
             guard bytes.count + value.count <= Self.copyLimit else {
-                throw .invalidValue(JSONFault(.tooLong(limit: Self.copyLimit), at: 0))
+                throw .invalidValue(JSONError(.tooLong(limit: Self.copyLimit), at: 0))
             }
             return try adding(value, at: pointer)
         case .test: return self
@@ -63,7 +63,7 @@ extension JSONText {
     /// More than the largest document that a gateway accepts (20 MiB).
     private static let copyLimit = 32 << 20
 
-    private func adding(_ value: ArraySlice<UInt8>, at pointer: JSONPointer) throws(JSONEditFault) -> JSONText {
+    private func adding(_ value: ArraySlice<UInt8>, at pointer: JSONPointer) throws(JSONEditError) -> JSONText {
         guard let parent = pointer.parent, try place(parent).kind == .array else {
             return try setting(pointer, to: value)
         }

@@ -15,15 +15,15 @@ public final class JSONText: Sendable {
 
     /// Checks that `bytes` are one JSON value with only white space around it.
     ///
-    /// - Throws: ``JSONFault`` at the first byte that is not valid, or if a limit is exceeded.
-    public convenience init(_ bytes: [UInt8], limits: JSONLimits = .documents) throws(JSONFault) {
+    /// - Throws: ``JSONError`` at the first byte that is not valid, or if a limit is exceeded.
+    public convenience init(_ bytes: [UInt8], limits: JSONLimits = .documents) throws(JSONError) {
         var tape = JSONTape(minimumCapacity: 16 + bytes.count / 24)
         _ = try tape.scanDocument(bytes.span, limits: limits)
         self.init(bytes: bytes, tape: tape)
     }
 
-    /// As ``init(_:limits:)`` with the UTF-8 of `text`; offsets in faults count bytes.
-    public convenience init(_ text: String, limits: JSONLimits = .documents) throws(JSONFault) {
+    /// As ``init(_:limits:)`` with the UTF-8 of `text`; offsets in errors count bytes.
+    public convenience init(_ text: String, limits: JSONLimits = .documents) throws(JSONError) {
         try self.init(Array(text.utf8), limits: limits)
     }
 

@@ -32,25 +32,25 @@ extension Span<UInt8> {
     }
 
     /// Skips an escape sequence, from its backslash.
-    func skipEscape(from backslash: Int) throws(JSONFault) -> Int {
-        guard backslash + 1 < count else { throw JSONFault(.unexpectedEnd, at: count) }
+    func skipEscape(from backslash: Int) throws(JSONError) -> Int {
+        guard backslash + 1 < count else { throw JSONError(.unexpectedEnd, at: count) }
         switch self[backslash + 1] {
         case 0x22, 0x5C, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74:  // " \ / b f n r t
             return backslash + 2
         case UInt8(ascii: "u"):
             for at in backslash + 2..<backslash + 6 {
-                guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
-                guard self[at].hexDigitValue != nil else { throw JSONFault(.invalidEscape, at: backslash) }
+                guard at < count else { throw JSONError(.unexpectedEnd, at: count) }
+                guard self[at].hexDigitValue != nil else { throw JSONError(.invalidEscape, at: backslash) }
             }
             return backslash + 6
         default:
-            throw JSONFault(.invalidEscape, at: backslash)
+            throw JSONError(.invalidEscape, at: backslash)
         }
     }
 
     /// Skips one well-formed UTF-8 sequence of two to four bytes (Unicode 15, table 3-7).
     @inline(__always)
-    func skipMultibyteScalar(from start: Int) throws(JSONFault) -> Int {
+    func skipMultibyteScalar(from start: Int) throws(JSONError) -> Int {
         let length: Int
         var lowest: UInt8 = 0x80
         var highest: UInt8 = 0xBF
@@ -62,13 +62,13 @@ extension Span<UInt8> {
         case 0xF0: (length, lowest) = (4, 0x90)
         case 0xF4: (length, highest) = (4, 0x8F)
         case 0xF1...0xF3: length = 4
-        default: throw JSONFault(.invalidUTF8, at: start)
+        default: throw JSONError(.invalidUTF8, at: start)
         }
         var at = start + 1
         while at < start + length {
-            guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
+            guard at < count else { throw JSONError(.unexpectedEnd, at: count) }
             guard self[unchecked: at] >= lowest, self[unchecked: at] <= highest else {
-                throw JSONFault(.invalidUTF8, at: start)
+                throw JSONError(.invalidUTF8, at: start)
             }
             // Only the second byte may have a narrower range.
             (lowest, highest) = (0x80, 0xBF)
@@ -79,12 +79,12 @@ extension Span<UInt8> {
 
     /// Skips one digit or more.
     @inline(__always)
-    func skipDigits(from start: Int) throws(JSONFault) -> Int {
+    func skipDigits(from start: Int) throws(JSONError) -> Int {
         var at = start
         while at < count, self[unchecked: at] &- 0x30 < 10 { at += 1 }
         if at == start {
-            guard at < count else { throw JSONFault(.unexpectedEnd, at: count) }
-            throw JSONFault(.unexpectedByte(self[at], expected: .digit), at: at)
+            guard at < count else { throw JSONError(.unexpectedEnd, at: count) }
+            throw JSONError(.unexpectedByte(self[at], expected: .digit), at: at)
         }
         return at
     }

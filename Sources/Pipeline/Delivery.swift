@@ -67,7 +67,7 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
-    /// - Throws: ``RunFailure`` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
+    /// - Throws: ``RunError`` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
@@ -89,11 +89,11 @@ package struct Delivery: Sendable {
         budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
     }
 
-    private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunFailure) -> [String: Gateway] {
+    private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunError) -> [String: Gateway] {
         var siblings: [String: Gateway] = [:]
         for name in ruleSet.otherKeyspaces {
-            do throws(GatewayURLFault) { siblings[name] = gateway.sibling(try Keyspace(name)) } catch {
-                throw RunFailure(.badConfiguration, "a rule's put: \(error)")
+            do throws(GatewayURLError) { siblings[name] = gateway.sibling(try Keyspace(name)) } catch {
+                throw RunError(.badConfiguration, "a rule's put: \(error)")
             }
         }
         return siblings
@@ -116,7 +116,7 @@ package struct Delivery: Sendable {
         /// Takes a batch of the feed and returns once there is room for the next.
         ///
         /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room,
-        ///   after it has taken the batch; ``RunFailure`` if too many documents failed.
+        ///   after it has taken the batch; ``RunError`` if too many documents failed.
         package func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
             let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
             try await delivery.accept(
@@ -217,7 +217,7 @@ package struct Delivery: Sendable {
     /// settled.
     ///
     /// - Parameter read: Delivers changes or documents through ``makeIntake()``.
-    /// - Throws: What `read` throws, ``RunFailure``, ``StateError``, `CancellationError`. The checkpoint still covers
+    /// - Throws: What `read` throws, ``RunError``, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
     package func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do {

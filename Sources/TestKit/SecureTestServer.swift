@@ -8,9 +8,9 @@ package final class SecureTestServer: Sendable {
     /// - Parameters:
     ///   - answers: Whether it answers GET with a page; if not, it prints what it receives.
     ///   - client: The certificate that clients must present; nil asks for none.
-    /// - Throws: ``SecureServerFault`` if there is no `openssl` or it does not listen.
+    /// - Throws: ``SecureServerError`` if there is no `openssl` or it does not listen.
     package init(_ certificate: TestCertificate, answers: Bool = true, client: TestCertificate? = nil) throws {
-        guard let openSSL = TestCertificate.openSSL else { throw SecureServerFault(description: "no openssl command") }
+        guard let openSSL = TestCertificate.openSSL else { throw SecureServerError(description: "no openssl command") }
         self.certificate = certificate
         process = try ChildProcess(
             [openSSL, "s_server", "-accept", "127.0.0.1:0"]
@@ -20,7 +20,7 @@ package final class SecureTestServer: Sendable {
         var line = process.blockForLine()
         while let other = line, !other.hasPrefix("ACCEPT") { line = process.blockForLine() }
         guard let port = line?.split(separator: ":").last.flatMap({ Int($0) }) else {
-            throw SecureServerFault(description: "openssl s_server does not listen")
+            throw SecureServerError(description: "openssl s_server does not listen")
         }
         self.port = port
     }

@@ -15,7 +15,7 @@ package final class TestCertificate: Sendable {
     /// - Parameters:
     ///   - subjectNames: The `subjectAltName`, such as `IP:127.0.0.1`.
     ///   - isExpired: Whether it is valid for 2020 only, instead of 2020 to 2089.
-    /// - Throws: ``SecureServerFault`` if there is no `openssl` or it fails; file errors.
+    /// - Throws: ``SecureServerError`` if there is no `openssl` or it fails; file errors.
     package init(for subjectNames: String, isExpired: Bool = false) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -51,14 +51,14 @@ package final class TestCertificate: Sendable {
     }
 
     private static func run(_ arguments: [String]) throws {
-        guard let openSSL else { throw SecureServerFault(description: "no openssl command") }
+        guard let openSSL else { throw SecureServerError(description: "no openssl command") }
         let status = try ChildProcess([openSSL] + arguments).blockUntilEnd()
-        guard status == 0 else { throw SecureServerFault(description: "openssl \(arguments[0]) ended with \(status)") }
+        guard status == 0 else { throw SecureServerError(description: "openssl \(arguments[0]) ended with \(status)") }
     }
 }
 
 /// A secure test server or its certificate could not be made.
-package struct SecureServerFault: Error, CustomStringConvertible {
+package struct SecureServerError: Error, CustomStringConvertible {
     /// What failed, as one line.
     package let description: String
 }

@@ -1,4 +1,4 @@
-/// An error of files or options in a transfer. Errors of the gateway are `RunFailure`.
+/// An error of files or options in a transfer. Errors of the gateway are `RunError`.
 package struct TransferError: Error, Sendable, CustomStringConvertible {
     /// The kind of error; the command maps it to an exit code.
     package enum Code: Sendable, Equatable {

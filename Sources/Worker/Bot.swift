@@ -46,7 +46,7 @@ package struct Bot: Service {
 
     /// Returns at the end of a one-shot run, or after a graceful shutdown.
     ///
-    /// - Throws: ``RunFailure`` or ``StateError``.
+    /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
         var state: RunState?
         defer { state?.close() }
@@ -144,7 +144,7 @@ package struct Bot: Service {
     /// - Returns: The state to continue with; nil if it must be looked up.
     private func beginAnew(_ reset: DatabaseReset, _ state: RunState) async throws -> RunState? {
         guard settings.onReset == .restart else {
-            throw RunFailure(
+            throw RunError(
                 .databaseReset,
                 "\(reset.reason); to handle its documents from the beginning, run with --on-reset restart")
         }

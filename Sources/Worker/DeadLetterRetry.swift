@@ -65,7 +65,7 @@ package struct DeadLetterRetry: Service {
 
     /// Returns once all of them were tried, or after a graceful shutdown.
     ///
-    /// - Throws: ``RunFailure`` or ``StateError``.
+    /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
         do {
             let contact = FirstContact(

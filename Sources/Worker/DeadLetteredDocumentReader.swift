@@ -29,7 +29,7 @@ struct DeadLetteredDocumentReader {
 
     /// Reads documents and delivers them in parts as answers arrive.
     ///
-    /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `take` throws.
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`, what `take` throws.
     mutating func read(
         _ documents: ArraySlice<DeadLetteredDocument>, take: ([RetriedDocument]) async throws -> Void
     ) async throws {

@@ -17,7 +17,7 @@ struct FirstContact {
     /// - Parameters:
     ///   - needsNewest: Wait until the gateway reports its newest sequence: the run starts there.
     ///   - wasThere: The database has answered this run before: retry as after a first contact.
-    /// - Throws: ``RunFailure``, `CancellationError`.
+    /// - Throws: ``RunError``, `CancellationError`.
     func make(needsNewest: Bool = false, wasThere: Bool = false) async throws -> DatabaseInfo {
         let look = {
             let info = try await gateway.databaseInfo()

@@ -47,7 +47,7 @@ package struct Fixer: Service {
 
     /// Returns at the end of the pass, or after a graceful shutdown.
     ///
-    /// - Throws: ``RunFailure`` or ``StateError``.
+    /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
         do {
             let contact = FirstContact(

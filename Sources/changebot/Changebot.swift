@@ -57,7 +57,7 @@ struct Changebot: AsyncParsableCommand {
             }
         } catch {
             if exitCode(for: error) == .success { show(error) }
-            let failure = CommandFailure(error)
+            let failure = CommandError(error)
             failure.report()
             failure.code.exit()
         }

@@ -27,8 +27,8 @@ import Testing
             let files: [(name: String, path: String?)] = [
                 ("--output", "\(directory)/\(one)"), ("--reject", nil), ("--summary", "\(directory)/\(other)"),
             ]
-            var failure: CommandFailure?
-            do throws(CommandFailure) { try DistinctFiles.check(files) } catch { failure = error }
+            var failure: CommandError?
+            do throws(CommandError) { try DistinctFiles.check(files) } catch { failure = error }
             #expect((failure?.code == .usage) == isSame)
             #expect(failure?.description.contains("--summary") != false)
             #expect(failure?.description.contains("--output") != false)
@@ -38,6 +38,6 @@ import Testing
     @Test func onlyFilesWithANameCount() throws {
         try DistinctFiles.check([("FILE", "-"), ("--output", "-"), ("--summary", nil), ("--reject", nil)])
         try DistinctFiles.check([("--output", "/dev/null"), ("--summary", "/dev/null")])
-        #expect(throws: CommandFailure.self) { try DistinctFiles.check([("--output", "")]) }
+        #expect(throws: CommandError.self) { try DistinctFiles.check([("--output", "")]) }
     }
 }

@@ -42,9 +42,9 @@ import Testing
         #expect(try await Program.run(["gateway", "--config", "/none.json"]).code == 66)
     }
 
-    private static let faults = """
+    private static let errors = """
         seed: 3
-        faults:
+        errors:
           - { name: lost answers, on: _bulk_docs, drop: after, times: 1 }
           - on: _bulk_docs
             status: { code: 503, retry_after: 0 }
@@ -59,7 +59,7 @@ import Testing
     /// The bot goes on through all of it, and the gateway keeps count.
     @Test func aGatewayMisbehavesOnRequest() async throws {
         try await Program.withDirectory { folder in
-            try Data(Self.faults.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
+            try Data(Self.errors.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
             let process = try ChildProcess(
                 [Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.yaml"],
                 errors: folder + "/log")
@@ -88,7 +88,7 @@ import Testing
 
     @Test(arguments: [
         (
-            "json", #"{"faults":[{"on":"_changes","lantency":"1s"}]}"#,
+            "json", #"{"errors":[{"on":"_changes","lantency":"1s"}]}"#,
             ":1:29: unknown member \"lantency\"; known are name"
         ),
         ("json", "{\n", ":2:1: "),

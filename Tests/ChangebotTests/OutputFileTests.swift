@@ -7,8 +7,8 @@ import Testing
     private let long = Array(String(repeating: "x", count: 5_000).utf8)
     private let short = Array("{}\n".utf8)
 
-    private func failure(_ body: () throws(CommandFailure) -> Void) -> CommandFailure? {
-        do throws(CommandFailure) { try body() } catch { return error }
+    private func failure(_ body: () throws(CommandError) -> Void) -> CommandError? {
+        do throws(CommandError) { try body() } catch { return error }
         return nil
     }
 
@@ -48,11 +48,11 @@ import Testing
             for (name, target) in [("dangling", "none/file"), ("loop", "loop"), ("folder", directory)] {
                 try FileManager.default.createSymbolicLink(atPath: directory + "/" + name, withDestinationPath: target)
                 #expect(
-                    failure { () throws(CommandFailure) in try OutputFile.check(directory + "/" + name) }?.code
+                    failure { () throws(CommandError) in try OutputFile.check(directory + "/" + name) }?.code
                         == .cannotCreate, "\(name)")
             }
             for path in [directory, directory + "/none/f"] {
-                #expect(failure { () throws(CommandFailure) in try OutputFile.check(path) }?.code == .cannotCreate)
+                #expect(failure { () throws(CommandError) in try OutputFile.check(path) }?.code == .cannotCreate)
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 3)
         }
@@ -71,7 +71,7 @@ import Testing
             var buffer = [UInt8](repeating: 0, count: 16)
             #expect(read(reader, &buffer, 16) == short.count)
             for path in ["/dev/null", pipe] {
-                let failure = failure { () throws(CommandFailure) in
+                let failure = failure { () throws(CommandError) in
                     _ = try OutputFile.checkRegular(path, "--reject")
                 }
                 #expect(failure?.code == .cannotCreate)

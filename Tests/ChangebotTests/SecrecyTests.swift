@@ -34,12 +34,12 @@ import Testing
     func aRunThatGoesWellLeavesNone(source: SecretBench.Source) async throws {
         try await SecretBench.with { bench in
             let (gateway, url, phone) = try await bench.startGateway(
-                faults:
+                errors:
                     #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
             )
             defer { gateway.kill() }
             try await load(phone)
-            // The fault on _changes ends a run that may not ask again; the second goes through.
+            // The error on _changes ends a run that may not ask again; the second goes through.
             var codes = [try await bench.runOnce(url, from: source).code]
             codes.append(try await bench.runOnce(url, from: source).code)
             #expect(codes.contains(1), "\(codes)")

@@ -45,14 +45,14 @@ struct SecretBench {
     }
 
     /// `changebot gateway` with one user, ready, and what a phone would use.
-    func startGateway(faults: String? = nil) async throws -> (process: ChildProcess, url: String, phone: Gateway) {
+    func startGateway(errors: String? = nil) async throws -> (process: ChildProcess, url: String, phone: Gateway) {
         let quoted = Self.password.replacingOccurrences(of: "\"", with: "\\\"")
         try input(
             "users.json",
             #"{"databases":{"todo":{"users":{"\#(Self.user)":{"password":"\#(quoted)","admin_channels":["*"]}}}}}"#)
         var arguments = [Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", inputs + "/users.json"]
-        if let faults {
-            try input("faults.json", #"{"faults":[\#(faults)]}"#)
+        if let errors {
+            try input("faults.json", #"{"errors":[\#(errors)]}"#)
             arguments += ["--faults", inputs + "/faults.json"]
         }
         let process = try ChildProcess(arguments)

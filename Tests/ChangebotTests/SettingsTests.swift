@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", "host", "host:", "host:x", "host:70000", "host:-1"])
-    func whatIsNoListenAddress(text: String) { #expect(throws: CommandFailure.self) { try ListenAddress(text) } }
+    func whatIsNoListenAddress(text: String) { #expect(throws: CommandError.self) { try ListenAddress(text) } }
 
     @Test(arguments: [
         ("http://amy:secret@h/db", "amy:secret"), ("--gateway=https://amy@h:1/db", "amy"),
@@ -59,7 +59,7 @@ import Testing
 
     @Test func aBadValueInTheEnvironmentNamesTheOption() {
         let environment = Environment(["CHANGEBOT_RETRY_FOR": "soon"])
-        let failure = #expect(throws: CommandFailure.self) {
+        let failure = #expect(throws: CommandError.self) {
             try environment.value(nil, "retry-for", parse: TimeSpan.init(argument:))
         }
         #expect(failure?.code == .usage)

@@ -46,10 +46,10 @@ import Testing
         let url: String
         let phone: Gateway
 
-        /// A gateway of its own, which does wrong what the list of faults says, and a folder.
-        static func with(_ faults: String, _ body: (Bench) async throws -> Void) async throws {
+        /// A gateway of its own, which does wrong what the list of errors says, and a folder.
+        static func with(_ errors: String, _ body: (Bench) async throws -> Void) async throws {
             try await Program.withDirectory { folder in
-                try Data(#"{"faults":[\#(faults)]}"#.utf8).write(to: URL(fileURLWithPath: folder + "/faults.json"))
+                try Data(#"{"errors":[\#(errors)]}"#.utf8).write(to: URL(fileURLWithPath: folder + "/faults.json"))
                 let process = try ChildProcess([
                     Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.json",
                 ])

@@ -27,7 +27,7 @@ import Testing
             try reader.read(stream.compress(Array(piece.utf8))[...], to: &text)
             #expect(text[known...].elementsEqual(piece.utf8))
         }
-        #expect(throws: GzipFault.cut) { try reader.finish() }
+        #expect(throws: GzipError.cut) { try reader.finish() }
     }
 
     @Test func aWrongByteIsSeenAtTheEnd() {
@@ -35,6 +35,6 @@ import Testing
         var compressed = stream.compress([1, 2, 3]) + stream.compress([4])
         compressed += stream.finish()
         compressed[compressed.count - 5] ^= 1
-        #expect(throws: GzipFault.corrupt) { try Gzip.decompress(compressed, limit: Self.limit) }
+        #expect(throws: GzipError.corrupt) { try Gzip.decompress(compressed, limit: Self.limit) }
     }
 }

@@ -45,14 +45,14 @@ struct GzipTests {
         var text: [UInt8] = []
         try reader.read(compressed[...], to: &text)
         #expect(text == Array("half".utf8))
-        #expect(throws: GzipFault.cut) { try reader.finish() }
+        #expect(throws: GzipError.cut) { try reader.finish() }
     }
 
     @Test("No more comes out than may")
     func limit() throws {
         let compressed = Gzip.compress([UInt8](repeating: 0, count: 10 << 20))
         #expect(compressed.count < 20_000)
-        #expect(throws: GzipFault.tooLong) { try Gzip.decompress(compressed, limit: 10 << 20 - 1) }
+        #expect(throws: GzipError.tooLong) { try Gzip.decompress(compressed, limit: 10 << 20 - 1) }
         #expect(try Gzip.decompress(compressed, limit: 10 << 20).count == 10 << 20)
     }
 
@@ -60,7 +60,7 @@ struct GzipTests {
     func cuts() throws {
         let compressed = Gzip.compress(Array("some text".utf8))
         for count in 0..<compressed.count {
-            #expect(throws: count <= 10 ? GzipFault.cutHeader : .cut, "\(count)") {
+            #expect(throws: count <= 10 ? GzipError.cutHeader : .cut, "\(count)") {
                 try Gzip.decompress(Array(compressed.prefix(count)), limit: 100)
             }
         }
@@ -72,12 +72,12 @@ struct GzipTests {
         for index in compressed.indices where !(4...9).contains(index) {
             var wrong = compressed
             wrong[index] ^= 0xFF
-            #expect(throws: GzipFault.self, "\(index)") { try Gzip.decompress(wrong, limit: 1 << 20) }
+            #expect(throws: GzipError.self, "\(index)") { try Gzip.decompress(wrong, limit: 1 << 20) }
         }
     }
 
     @Test("What is no gzip is known as that", arguments: ["{\"a\":1} and more", "hello hello hello"])
     func other(text: String) throws {
-        #expect(throws: GzipFault.noHeader) { try Gzip.decompress(Array(text.utf8), limit: 1 << 20) }
+        #expect(throws: GzipError.noHeader) { try Gzip.decompress(Array(text.utf8), limit: 1 << 20) }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         return RetryPolicy(settings, hasSucceeded: hasSucceeded)
     }
 
-    private func code(_ verdict: RetryPolicy.Verdict) -> RunFailure.Code? {
+    private func code(_ verdict: RetryPolicy.Verdict) -> RunError.Code? {
         if case .end(let failure) = verdict { failure.code } else { nil }
     }
 

@@ -12,7 +12,7 @@ import Testing
         #expect(await progress.admit(15, limit) == 11)
         await progress.count { $0.matched = 10_000 }
         #expect(await progress.admit(1, limit) == 0)
-        await #expect(throws: RunFailure.self) { try await progress.check(limit) }
+        await #expect(throws: RunError.self) { try await progress.check(limit) }
     }
 
     @Test func withoutALimitAllLettersAreKept() async throws {

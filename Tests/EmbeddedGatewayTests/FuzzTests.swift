@@ -28,7 +28,7 @@ import Testing
         #expect(taken > 500)
     }
 
-    private static let faults = Array(
+    private static let errors = Array(
         #"""
         {"seed":3,"faults":[{"name":"a","on":["_changes","_bulk_docs"],"status":{"code":503,"retry_after":1},"share":0.5},
         {"latency":["10ms","2s"],"after":"1s","for":3},{"slice":{"bytes":7,"pause":"1ms"},"every":2},
@@ -48,7 +48,7 @@ import Testing
         var mutations = Damage(seed: seed, pieces: Self.json)
         var read = 0
         for round in 0..<Damage.rounds(1000) {
-            let plan = mutations.damaged(Self.faults)
+            let plan = mutations.damaged(Self.errors)
             do throws(FaultPlanError) {
                 _ = try FaultPlan.parse(plan).descriptions
                 read += 1
@@ -58,7 +58,7 @@ import Testing
                 }
                 #expect(!error.mistakes.isEmpty && havePlaces, "round \(round)")
             }
-            do throws(EmbeddedGateway.UsersFault) {
+            do throws(EmbeddedGateway.UsersError) {
                 _ = try EmbeddedGateway.Users.parse(mutations.damaged(Self.users), database: "todo")
             } catch {
                 #expect(error.line >= 1 && error.column >= 1, "round \(round)")

@@ -143,7 +143,7 @@ import Testing
         #expect(try await gateway.put(String(repeating: "i", count: 251), "{}").text.contains("Invalid doc ID"))
         let most = [UInt8](repeating: 0x78, count: IncomingAttachment.limit)
         #expect(try IncomingAttachment(name: "x", bytes: most, contentType: nil).name == "x")
-        #expect(throws: GatewayFault.attachmentTooLarge) {
+        #expect(throws: RequestError.attachmentTooLarge) {
             try IncomingAttachment(name: "x", bytes: most + [0x78], contentType: nil)
         }
     }

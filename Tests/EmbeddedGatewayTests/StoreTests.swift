@@ -31,8 +31,8 @@ import Testing
             edit("a", "{}"), edit("a", "{}"), edit("b", #"{"_rev":"1-x"}"#), edit("c", "{}"),
         ])
         #expect(outcomes.map { try? $0.get().id.generation } == [1, nil, nil, 1])
-        #expect(throws: GatewayFault.documentExists) { try outcomes[1].get() }
-        #expect(throws: GatewayFault.revisionConflict) { try outcomes[2].get() }
+        #expect(throws: RequestError.documentExists) { try outcomes[1].get() }
+        #expect(throws: RequestError.revisionConflict) { try outcomes[2].get() }
         #expect(try store.lastSequence() == 3)
     }
 
@@ -58,7 +58,7 @@ import Testing
         let longer = ["5-eee", "4-ddd"] + history
         _ = try await store.write(edit("a", "{}", history: longer))
         #expect(try store.history(of: "5-eee", of: "a").map(\.description) == longer)
-        await #expect(throws: GatewayFault.revisionConflict) {
+        await #expect(throws: RequestError.revisionConflict) {
             try await store.write(edit("a", "{}", history: ["4-xxx", "3-ccc"]))
         }
         #expect(try store.revision("2-bbb", of: "a") == nil)

@@ -82,9 +82,9 @@ import Testing
         ("{\"databases\":{\"todo\":{\"guest\":{\n\"disabled\":1}}}}", 2, 12, "true or false"),
     ])
     func faultsNameTheirPlace(text: String, line: Int, column: Int, reason: String) throws {
-        let fault = #expect(throws: EmbeddedGateway.UsersFault.self) { try parse(text) }
-        #expect(fault?.line == line)
-        #expect(fault?.column == column)
-        #expect(fault?.description.contains(reason) == true, "\(fault?.description ?? "")")
+        let error = #expect(throws: EmbeddedGateway.UsersError.self) { try parse(text) }
+        #expect(error?.line == line)
+        #expect(error?.column == column)
+        #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
 }

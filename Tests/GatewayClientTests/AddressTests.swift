@@ -36,8 +36,8 @@ import Testing
         ("http://amy@h/todo", "without a password"),
     ])
     func saysWhatIsWrong(text: String, part: String) {
-        let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL(text) }
-        #expect(fault?.description.contains(part) == true, "\(String(describing: fault))")
+        let error = #expect(throws: GatewayURLError.self) { try GatewayURL(text) }
+        #expect(error?.description.contains(part) == true, "\(String(describing: error))")
     }
 
     @Test(arguments: [
@@ -45,8 +45,8 @@ import Testing
         "http://h:secret/todo", "http://h:70000/todo",
     ])
     func aBadURLDoesNotShowItsPassword(text: String) {
-        let fault = #expect(throws: GatewayURLFault.self) { try GatewayURL(text) }
-        #expect(fault?.description.contains("secret") == false)
+        let error = #expect(throws: GatewayURLError.self) { try GatewayURL(text) }
+        #expect(error?.description.contains("secret") == false)
     }
 }
 

@@ -157,11 +157,11 @@ struct RowFacts: Equatable {
         let text =
             Array(#"{"results":[{"seq":1,"id":"bad","doc":{"a":""#.utf8) + [0xC0, 0xAF]
             + Array(#""},"changes":[]}],"last_seq":"1"}"#.utf8)
-        guard case .malformed(let fault) = try rows(of: [text]).rows.first?.kind else {
+        guard case .malformed(let error) = try rows(of: [text]).rows.first?.kind else {
             Issue.record("not told")
             return
         }
-        #expect(fault.reason == .invalidUTF8)
+        #expect(error.reason == .invalidUTF8)
     }
 
     @Test(arguments: [1, 7, 1 << 20])
@@ -173,7 +173,7 @@ struct RowFacts: Equatable {
         let pieces = stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
         let rows = try rows(of: pieces).rows
         try #require(rows.map(\.id) == ["b\u{FFFD}\u{FFFD}dé", "good"])
-        #expect(rows[0].kind == .malformed(JSONFault(.invalidUTF8, at: 16)))
+        #expect(rows[0].kind == .malformed(JSONError(.invalidUTF8, at: 16)))
         #expect(rows[0].revision == "1-a")
         #expect(rows[1].kind == .document)
     }
@@ -184,12 +184,12 @@ struct RowFacts: Equatable {
         let rows = try rows(of: [Array(text.utf8)]).rows
         #expect(rows.map(\.id) == ["a", "b"])
         #expect(rows.map(\.revision) == [nil, nil])
-        #expect(rows.first?.kind == .malformed(JSONFault(.invalidEscape, at: 39)))
+        #expect(rows.first?.kind == .malformed(JSONError(.invalidEscape, at: 39)))
     }
 
     @Test func aDamagedSequenceStopsTheFeed() {
         let text = #"{"results":[{"seq":"\x","id":"a","changes":[]}],"last_seq":2}"#
-        #expect(throws: JSONFault.self) { try rows(of: [Array(text.utf8)]) }
+        #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
     }
 
     /// Each piece used to be scanned again from the member's start, for ever.
@@ -197,14 +197,14 @@ struct RowFacts: Equatable {
     func aMemberThatNeverEndsIsRefused(start: String) throws {
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
         let pieces = [Array((start + "\"").utf8)] + Array(repeating: piece, count: 12)
-        let fault = #expect(throws: JSONFault.self) { try rows(of: pieces) }
-        #expect(fault?.reason == .tooLong(limit: 1 << 20))
+        let error = #expect(throws: JSONError.self) { try rows(of: pieces) }
+        #expect(error?.reason == .tooLong(limit: 1 << 20))
     }
 
     @Test func aMemberOfNothingButSpaceIsRefused() throws {
         let text = #"{"results":[],"last_seq":"# + String(repeating: " ", count: 1 << 21)
-        let fault = #expect(throws: JSONFault.self) { try rows(of: [Array(text.utf8)]) }
-        #expect(fault?.reason == .tooLong(limit: 1 << 20))
+        let error = #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
+        #expect(error?.reason == .tooLong(limit: 1 << 20))
     }
 
     @Test func aLongMemberWithinTheLimitPasses() throws {
@@ -228,7 +228,7 @@ struct RowFacts: Equatable {
         #"{"results":[],"last_seq":"1"}}"#,
     ])
     func whatIsNoFeedIsRefused(text: String) {
-        #expect(throws: JSONFault.self) { try rows(of: [Array(text.utf8)]) }
+        #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
     }
 
     /// Whatever comes, the parser throws or goes on; it never traps.

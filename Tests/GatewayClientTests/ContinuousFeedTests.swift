@@ -55,7 +55,7 @@ import Testing
         "{\"last_seq\":true}\n", "{\"error\":\"Unauthorized\",\"reason\":\"Login required\"}\n",
     ])
     func whatIsNoRowIsRefused(text: String) {
-        #expect(throws: JSONFault.self) { try changes([Array(text.utf8)]) }
+        #expect(throws: JSONError.self) { try changes([Array(text.utf8)]) }
     }
 
     @Test func oneDocumentThatIsNotJSONDoesNotStopTheFeed() throws {

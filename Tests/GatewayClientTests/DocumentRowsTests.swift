@@ -69,8 +69,8 @@ import Testing
     @Test func aBodyThatIsNotJSONIsMalformed() throws {
         let text = #"{"rows":[{"key":"a","id":"a","value":{"rev":"1-a"},"doc":{"n":01}},{"id":"b","doc":{}}]}"#
         let documents = try documents(Array(text.utf8))
-        let fault = JSONFault(.unexpectedByte(UInt8(ascii: "1"), expected: .commaOrEndOfObject), at: 54)
-        #expect(documents.map(\.kind) == [.malformed(fault), .document])
+        let error = JSONError(.unexpectedByte(UInt8(ascii: "1"), expected: .commaOrEndOfObject), at: 54)
+        #expect(documents.map(\.kind) == [.malformed(error), .document])
         #expect(documents.map(\.id) == ["a", "b"])
     }
 
@@ -82,11 +82,11 @@ import Testing
         #expect(documents.map(\.id) == ["k\u{FFFD}", "only\u{FFFD}"])
         #expect(documents.map(\.revision?.text) == ["1-a", nil])
         for document in documents {
-            guard case .malformed(let fault) = document.kind else {
+            guard case .malformed(let error) = document.kind else {
                 Issue.record("\(document.kind)")
                 continue
             }
-            #expect(fault.reason == .invalidUTF8)
+            #expect(error.reason == .invalidUTF8)
         }
     }
 
@@ -95,6 +95,6 @@ import Testing
         #"{"rows":[]}}"#, #"{"rows":[],"error":"timeout" }x"#,
     ])
     func whatIsNoListIsRefused(text: String) {
-        #expect(throws: JSONFault.self) { try documents(Array(text.utf8)) }
+        #expect(throws: JSONError.self) { try documents(Array(text.utf8)) }
     }
 }

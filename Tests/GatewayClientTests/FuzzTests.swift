@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FuzzTests {
     private enum Outcome: Equatable {
         case facts([RowFacts], last: String?, isComplete: Bool)
-        case fault
+        case error
     }
 
     private func outcome(_ pieces: [[UInt8]]) -> Outcome {
@@ -21,7 +21,7 @@ import Testing
                 while let batch = try parser.nextBatch() { facts += batch.map(RowFacts.init) }
             }
         } catch {
-            return .fault
+            return .error
         }
         return .facts(facts, last: parser.lastSequence?.description, isComplete: parser.isComplete)
     }
@@ -34,7 +34,7 @@ import Testing
         for round in 0..<Mutations.rounds(400) {
             let text = mutations.damaged(texts[round % 2])
             let whole = outcome([text])
-            if whole != .fault { read += 1 }
+            if whole != .error { read += 1 }
             #expect(outcome(mutations.slices(text)) == whole, "round \(round)")
             #expect(outcome(text.map { [$0] }) == whole, "round \(round)")
         }

@@ -74,7 +74,7 @@ import Testing
 
     @Test func aHeaderWithoutEndIsRefused() {
         let header = "--b1\r\nA: " + String(repeating: "x", count: MultipartReader.headerLimit + 1)
-        #expect(throws: MultipartReader.Fault.headerTooLong) { try parts([Array(header.utf8)]) }
+        #expect(throws: MultipartReader.FormatError.headerTooLong) { try parts([Array(header.utf8)]) }
     }
 
     @Test(arguments: [

@@ -5,7 +5,7 @@ import Testing
 
 /// Bodies that are made while they are sent.
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {
-    private struct SourceFault: Error {}
+    private struct SourceDocumentError: Error {}
 
     /// Parts of the pattern, one for each call.
     private static func source(_ sizes: [Int], promise: Int? = nil, asked: EventCounter = EventCounter())
@@ -137,7 +137,7 @@ import Testing
         let calls = EventCounter()
         let source = HTTPBodySource(count: 10) {
             calls.increment()
-            guard calls.count == 1 else { throw SourceFault() }
+            guard calls.count == 1 else { throw SourceDocumentError() }
             return [1, 2, 3]
         }
         let error = await #expect(throws: HTTPTransportError.self) {

@@ -62,7 +62,7 @@ import Testing
         let took = (0..<3).map { _ in bytes.withUnsafeBytes { flow.append($0) } }
         #expect(took == [true, true, false])
         #expect(flow.isPaused)
-        guard case .part(let part, let wasPaused) = flow.arrive() else { throw TestFault("nothing to read") }
+        guard case .part(let part, let wasPaused) = flow.arrive() else { throw TestError("nothing to read") }
         #expect(try part.get() == bytes + bytes)
         #expect(wasPaused)
         #expect(!flow.isPaused)
@@ -77,10 +77,10 @@ import Testing
             let handOver = flow.finish(.failure(HTTPTransportError(code, "")))
             #expect(handOver.map { _ in true } == nil)
             if isKept {
-                guard case .part(let part, _) = flow.arrive() else { throw TestFault("nothing to read") }
+                guard case .part(let part, _) = flow.arrive() else { throw TestError("nothing to read") }
                 #expect(try part.get() == bytes)
             }
-            guard case .part(let part, _) = flow.arrive() else { throw TestFault("no end") }
+            guard case .part(let part, _) = flow.arrive() else { throw TestError("no end") }
             #expect(throws: HTTPTransportError(code, "")) { try part.get() }
         }
     }
@@ -104,7 +104,7 @@ import Testing
     }
 }
 
-struct TestFault: Error {
+struct TestError: Error {
     let message: String
     init(_ message: String) { self.message = message }
 }

@@ -75,9 +75,9 @@ extension BotBench {
 }
 
 extension EmbeddedGateway {
-    /// From now on does wrong what this list of faults says.
-    func misbehave(_ faults: String) throws {
-        setFaults(try FaultPlan.parse(Array(#"{"seed":7,"faults":[\#(faults)]}"#.utf8)))
+    /// From now on does wrong what this list of errors says.
+    func misbehave(_ errors: String) throws {
+        setFaults(try FaultPlan.parse(Array(#"{"seed":7,"errors":[\#(errors)]}"#.utf8)))
     }
 
     func behave() { setFaults(nil) }

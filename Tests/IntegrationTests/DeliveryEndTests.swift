@@ -247,7 +247,7 @@ import Worker
                 guard !ScriptedServer.ids(in: request).isEmpty else { return .init(status: 201, body: "[]") }
                 return .init(status: 403, body: #"{"error":"forbidden","reason":"blocked by policy"}"#)
             }
-            let failure = await #expect(throws: RunFailure.self) { _ = try await server.runOnce(directory) }
+            let failure = await #expect(throws: RunError.self) { _ = try await server.runOnce(directory) }
             #expect(failure?.code == .notAllowed)
         }
     }

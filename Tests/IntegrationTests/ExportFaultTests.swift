@@ -54,7 +54,7 @@ import Transfer
             #expect(try lines(directory + "/o") == [#"{"_id":"a"}"#, #"{"_id":"d"}"#])
             #expect(report.state.counters.deadLetters == 2)
             #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.unreadable == 2)
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 _ = try await export(
                     try ScriptedServer { _, number in Self.page(number == 0 ? rows : []) }, directory + "/p"
                 ) { $0.errorLimit = .count(1) }
@@ -204,7 +204,7 @@ import Transfer
                 _, _ in
                 Self.page([])
             }
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 _ = try await export(reset, directory + "/p") { $0.since = .manifest(directory + "/o.manifest.json") }
             }
             #expect(failure?.code == .databaseReset)

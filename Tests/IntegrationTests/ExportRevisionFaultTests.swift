@@ -90,7 +90,7 @@ import Transfer
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
             place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotBench.logger)
-        await #expect(throws: RunFailure.self) { try await exporter.run() }
+        await #expect(throws: RunError.self) { try await exporter.run() }
         #expect(!FileManager.default.fileExists(atPath: directory + "/o"))
     }
 }

@@ -309,7 +309,7 @@ import Transfer
             let newest = try #require(try bench.manifest("o.ndjson").to)
             try await bench.export("none.ndjson") { $0.since = .sequence(newest) }
             #expect(try bench.lines("none.ndjson").isEmpty)
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.export("p.ndjson") { $0.since = SequenceID("99999999").map { .sequence($0) } }
             }
             // CouchDB says so itself.

@@ -56,7 +56,7 @@ import Testing
             let server = try ScriptedServer { _, _ in
                 ScriptedServer.feed([#"{"id":"","changes":null,"err":{}}"#], last: 9)
             }
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await server.runOnce(directory, retryFor: .milliseconds(300))
             }
             #expect(failure?.code == .gaveUp)
@@ -279,7 +279,7 @@ import Testing
             let server = try ScriptedServer { _, _ in
                 .init(status: 400, body: #"{"error":"Bad Request","reason":"Invalid sequence"}"#)
             }
-            let failure = await #expect(throws: RunFailure.self) { try await server.runOnce(directory) }
+            let failure = await #expect(throws: RunError.self) { try await server.runOnce(directory) }
             #expect(failure?.code == .sequenceRefused)
             #expect(try server.checkpoint(directory) == nil)
         }
@@ -290,7 +290,7 @@ import Testing
             let server = try ScriptedServer { _, _ in
                 .init(status: 404, body: #"{"error":"not_found","reason":"keyspace todo.x not found"}"#)
             }
-            let failure = await #expect(throws: RunFailure.self) { try await server.runOnce(directory) }
+            let failure = await #expect(throws: RunError.self) { try await server.runOnce(directory) }
             #expect(failure?.code == .databaseMissing)
         }
     }

@@ -26,9 +26,9 @@ import Worker
             #""status":401"#, #""drop":"before""#, #""drop":"after""#, #""cut":1"#, #""cut":14"#,
             #""hang":true"#, #""heartbeats_only":"20ms""#, #""session_expired":true"#,
         ])
-    func theFeedNeverStopsSilently(fault: String) async throws {
+    func theFeedNeverStopsSilently(error: String) async throws {
         var settings = GatewaySettings()
-        if fault.contains("hang") || fault.contains("heartbeats") {
+        if error.contains("hang") || error.contains("heartbeats") {
             // What brings nothing is left after a second instead of the 65 that it gets otherwise.
             settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
         }
@@ -37,7 +37,7 @@ import Worker
             try await bench.following(rules) {
                 try await bench.load(BotBench.tasks(0..<1))
                 try await bench.wait(until: "t0") { $0["done"]?.bool == true }
-                try gateway.misbehave(#"{"on":"_changes",\#(fault),"times":1}"#)
+                try gateway.misbehave(#"{"on":"_changes",\#(error),"times":1}"#)
                 // Ends the request that was open before.
                 try await bench.load([("other", #"{"_id":"other"}"#)])
                 while gateway.faultCounts.values.reduce(0, +) == 0 { try await Task.sleep(for: .milliseconds(10)) }

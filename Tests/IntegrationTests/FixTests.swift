@@ -140,7 +140,7 @@ import Worker
             let rules = try bench.rules(
                 "version: 1\nrules: [{name: bad, when: {type: task}, then: [{patch: [{op: remove, path: /none}]}]}]\n")
             try await bench.load(documents(50))
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.fix(rules) { $0.errorLimit = .count(10) }
             }
             #expect(failure?.code == .tooManyErrors)

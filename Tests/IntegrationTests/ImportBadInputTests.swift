@@ -132,14 +132,14 @@ import Transfer
 
     private func expectFailure(of importer: Importer, _ limit: String) async throws {
         guard !limit.hasSuffix("%") else { return try await importer.run() }
-        let failure = await #expect(throws: RunFailure.self) { try await importer.run() }
+        let failure = await #expect(throws: RunError.self) { try await importer.run() }
         #expect(failure?.code == .tooManyErrors)
     }
 
     @Test func aShareOfErrorsEndsALongImportBeforeItsEnd() async throws {
         try await BotBench.withEmbedded { bench in
             let lines = (0..<5_000).map { $0 < 1_000 && $0 % 2 == 0 ? #"{"n":1}"# : #"{"_id":"d\#($0)"}"# }
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.load(lines: lines) { settings in
                     settings.errorLimit = .percent(20)
                     settings.batchDocuments = 50

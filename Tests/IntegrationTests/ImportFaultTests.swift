@@ -75,7 +75,7 @@ import Transfer
                 settings.mode = mode
                 settings.retries.retryFor = .milliseconds(20)
             }
-            let failure = await #expect(throws: RunFailure.self) { try await importer.run() }
+            let failure = await #expect(throws: RunError.self) { try await importer.run() }
             #expect(failure?.code == .gaveUp)
             #expect(report.state.counts.rejected == 0)
             embedded.behave()
@@ -153,7 +153,7 @@ import Transfer
     @Test func aGatewayThatStaysAwayEndsTheImportAndTheNextGoesOn() async throws {
         try await BotBench.withTrouble { bench, embedded in
             try embedded.misbehave(#"{"status":503,"on":"_bulk_docs","after":5}"#)
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.load(lines: Self.lines) { settings in
                     settings.batchDocuments = 25
                     settings.retries.retryFor = .milliseconds(200)

@@ -221,7 +221,7 @@ import Transfer
         try await BotBench.withTrouble(user: ("amy", "secret")) { bench, _ in
             var stranger = bench
             stranger.settings.credentials = .basic(user: "amy", password: "wrong")
-            let failure = await #expect(throws: RunFailure.self) { try await stranger.load(lines: Self.lines) }
+            let failure = await #expect(throws: RunError.self) { try await stranger.load(lines: Self.lines) }
             #expect(failure?.code == .notAllowed)
             let state = try await bench.load(lines: Self.lines)
             #expect(state.counts == ImportCounts(inserted: 9))

@@ -73,7 +73,7 @@ import Transfer
             let lines = (0..<50).map { #"{"n":\#($0)}"# }
             try bench.write("in.ndjson", lines)
             try await bench.load(file: "in.ndjson") { $0.rejectPath = bench.path("bad.ndjson") }
-            await #expect(throws: RunFailure.self) {
+            await #expect(throws: RunError.self) {
                 try await bench.load(file: "bad.ndjson") { settings in
                     self.configure(bench, "bad.ndjson")(&settings)
                     settings.errorLimit = .count(3)

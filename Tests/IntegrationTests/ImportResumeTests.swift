@@ -135,7 +135,7 @@ import Transfer
         _ bench: BotBench, configure: (inout ImportSettings) -> Void = { _ in }
     ) async throws {
         try bench.write("in.ndjson", Self.lines(60))
-        await #expect(throws: RunFailure.self) {
+        await #expect(throws: RunError.self) {
             try await bench.load(file: "in.ndjson") { settings in
                 configure(&settings)
                 settings.errorLimit = .count(0)

@@ -80,7 +80,7 @@ import Transfer
     @Test func whatIsWrongIsKnownBeforeAnythingIsWritten() async throws {
         try await BotBench.withEmbedded { bench in
             let lines = mixed
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.load(lines: lines) { settings in
                     settings.schema = .todo
                     settings.errorLimit = .count(2)

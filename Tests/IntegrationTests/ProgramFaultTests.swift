@@ -21,7 +21,7 @@ import Worker
             let rules = try bench.rules(text)
             try #require(rules.jq).shutdown()
             try await bench.load(BotBench.tasks(0..<3))
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(200) }
             }
             #expect(failure?.code == .gaveUp)

@@ -242,7 +242,7 @@ import Worker
     @Test func aKeyspaceThatIsNoneIsBadConfiguration() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(summaries("keyspace: a..b"))
-            let failure = await #expect(throws: RunFailure.self) { try await bench.runOnce(rules) }
+            let failure = await #expect(throws: RunError.self) { try await bench.runOnce(rules) }
             #expect(failure?.code == .badConfiguration)
         }
     }

@@ -130,7 +130,7 @@ import Worker
             try await bench.load([Self.task("t1")])
             try await bench.runOnce(rules)
             try await remark(bench)
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.runOnce(rules) { $0.onReset = .stop }
             }
             #expect(failure?.code == .databaseReset)

@@ -123,7 +123,7 @@ import Worker
                     $0.delivery.errorLimit = .count(limit)
                     $0.delivery.limits.documents = 40
                 }
-                let failure = await #expect(throws: RunFailure.self) { try await bot.run() }
+                let failure = await #expect(throws: RunError.self) { try await bot.run() }
                 #expect(failure?.code == .tooManyErrors)
                 #expect(await report.counters().deadLetters == limit + 1)
                 dead = try ledger.deadLetterCount()
@@ -210,7 +210,7 @@ import Worker
                         status: 201, body: #"[{"id":"t1","error":"no","reason":"not now","status":\#(status)}]"#)
                 }
             }
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 _ = try await server.runOnce(directory, retryFor: .milliseconds(300))
             }
             #expect(failure?.code == .gaveUp)
@@ -274,7 +274,7 @@ import Worker
                 }
                 return .init(status: 403, body: #"{"error":"forbidden","reason":"read only"}"#)
             }
-            let failure = await #expect(throws: RunFailure.self) { _ = try await server.runOnce(directory) }
+            let failure = await #expect(throws: RunError.self) { _ = try await server.runOnce(directory) }
             #expect(failure?.code == .notAllowed)
         }
     }

@@ -20,7 +20,7 @@ import Worker
             try await bench.load(BotBench.tasks(0..<10))
             // Every answer is lost, then none: the first run gives up with an unknown number of documents written.
             try gateway.misbehave(#"{"on":"_bulk_docs","drop":"after"}"#)
-            let failure = await #expect(throws: RunFailure.self) {
+            let failure = await #expect(throws: RunError.self) {
                 try await bench.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(100) }
             }
             #expect(failure?.code == .gaveUp)

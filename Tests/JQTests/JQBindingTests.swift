@@ -51,22 +51,22 @@ import Testing
     func whatIsTooLargeFailsEveryCallAndSaysSo(name: String, memory: Int) async throws {
         let text = "[\(Array(repeating: "[0]", count: 500_000).joined(separator: ","))]"
         let pool = try pool(["1"], [name: text]) { $0.memoryLimit = memory }
-        let fault = JQFault.bindingTooLarge(name: name, length: text.utf8.count, limit: memory)
-        #expect(await pool.start() == fault)
-        #expect(await pool.run([try call(0), try call(0)]).map(\.fault) == [fault, fault])
-        #expect(!fault.isTemporary)
+        let error = JQError.bindingTooLarge(name: name, length: text.utf8.count, limit: memory)
+        #expect(await pool.start() == error)
+        #expect(await pool.run([try call(0), try call(0)]).map(\.error) == [error, error])
+        #expect(!error.isTemporary)
     }
 
     @Test func whatIsNestedTooDeeplyIsNotRead() async throws {
         let text = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
         let pool = try pool(["1"], ["a": text])
         #expect(await pool.start() == .unreadableBinding(name: "a", nil))
-        #expect(await pool.run([try call(0)]).map(\.fault) == [.unreadableBinding(name: "a", nil)])
+        #expect(await pool.run([try call(0)]).map(\.error) == [.unreadableBinding(name: "a", nil)])
     }
 
     @Test(arguments: ["[12345678901234567890]", "[0.1000000000000000000001]", #"{"a":"\ud800"}"#])
     func whatJQCantHoldIsRefused(text: String) throws {
-        #expect(throws: JQFault.self) { try JQBinding(name: "a", JSONText(text)) }
+        #expect(throws: JQError.self) { try JQBinding(name: "a", JSONText(text)) }
     }
 
     @Test(arguments: [
@@ -76,12 +76,12 @@ import Testing
     ])
     func namesAreThoseOfVariables(name: String, isName: Bool) throws {
         #expect(JQBinding.isName(name) == isName)
-        let faults = try JQCompiler.check(["$\(name)"], variables: isName ? [name] : [])
-        #expect(!isName || faults == [nil])
+        let errors = try JQCompiler.check(["$\(name)"], variables: isName ? [name] : [])
+        #expect(!isName || errors == [nil])
     }
 
     @Test func aNameThatIsNotDeclaredDoesNotCompile() throws {
-        let faults = try JQCompiler.check(["$a", "$b"], variables: ["a"])
-        #expect(faults.map { $0?.message } == [nil, "$b is not defined"])
+        let errors = try JQCompiler.check(["$a", "$b"], variables: ["a"])
+        #expect(errors.map { $0?.message } == [nil, "$b is not defined"])
     }
 }

@@ -15,9 +15,9 @@ struct JQExactnessTests {
         ])
     func dependent(program: String, number: String) async throws {
         let document = #"{"big":\#(number),"other":9007199254740992}"#
-        let fault = try #require(try await outcome(program, document).fault)
-        guard case .inexactNumber = fault else {
-            Issue.record("\(fault)")
+        let error = try #require(try await outcome(program, document).error)
+        guard case .inexactNumber = error else {
+            Issue.record("\(error)")
             return
         }
     }
@@ -32,12 +32,12 @@ struct JQExactnessTests {
             (".v + 1 > 0", "{\"v\":0.12345678901234567890123}"),
         ])
     func digits(program: String, document: String) async throws {
-        #expect(try await outcome(program, document).fault != nil)
+        #expect(try await outcome(program, document).error != nil)
     }
 
     @Test("Errors without a message are errors")
     func errorWithoutMessage() async throws {
-        #expect(try await outcome("error(null)", "{}").fault == .programError("null"))
+        #expect(try await outcome("error(null)", "{}").error == .programError("null"))
         #expect(try await outcome("try error(\"a\") catch .", "{}").texts == ["\"a\""])
         #expect(try await outcome("\"12.5\" | tonumber", "{}").texts == ["12.5"])
     }
@@ -53,7 +53,7 @@ struct JQExactnessTests {
     @Test("Two different numbers with the same double are never taken for equal")
     func distinctNumbers() async throws {
         let document = #"{"a":12345678901234567890,"b":12345678901234567891,"c":12345678901234567890}"#
-        #expect(try await outcome(".a == .b", document).fault == .inexactNumber("12345678901234567890"))
+        #expect(try await outcome(".a == .b", document).error == .inexactNumber("12345678901234567890"))
         #expect(try await outcome(".a == .c", document).texts == ["true"])
     }
 
@@ -71,7 +71,7 @@ struct JQExactnessTests {
         "Results beyond 2^53 are refused",
         arguments: ["9007199254740991 + 1", "1e300", "infinite", "-infinite", "[{a: 12345678901234567890}]"])
     func results(program: String) async throws {
-        guard case .inexactNumber = try await outcome(program).fault else {
+        guard case .inexactNumber = try await outcome(program).error else {
             Issue.record("not refused")
             return
         }
@@ -80,10 +80,10 @@ struct JQExactnessTests {
     @Test("Halves of surrogate pairs fail the call where the result depends on them")
     func surrogates() async throws {
         let document = #"{"a":"x\ud800","b":"x\udc00y","c":"\ud83d\ude00","d":1}"#
-        #expect(try await outcome(".a", document).fault == .brokenCharacter(#"\ud800"#))
+        #expect(try await outcome(".a", document).error == .brokenCharacter(#"\ud800"#))
         #expect(try await outcome(".b == .a", document).texts == ["false"])
         #expect(try await outcome(".c, .d", document).texts == ["\"😀\"", "1"])
         let names = #"{"\ud800":1,"\ud801":2}"#
-        #expect(try await outcome("length", names).fault == .brokenCharacter(#"\ud800"#))
+        #expect(try await outcome("length", names).error == .brokenCharacter(#"\ud800"#))
     }
 }

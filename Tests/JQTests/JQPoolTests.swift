@@ -12,7 +12,7 @@ struct JQPoolTests {
         let pool = pool(["def f: f; f", ".+1"]) { $0.deadline = .seconds(4) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2"), try call(1, "3")])
         #expect(outcomes.map(\.texts) == [["2"], nil, ["3"], ["4"]])
-        #expect(outcomes[1].fault == .deadline(.seconds(4)))
+        #expect(outcomes[1].error == .deadline(.seconds(4)))
     }
 
     @Test(
@@ -22,7 +22,7 @@ struct JQPoolTests {
         let pool = pool([program, ".+1"]) { $0.deadline = .seconds(120) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2")])
         #expect(outcomes[0].texts == ["2"])
-        #expect(outcomes[1].fault == .tooMuchOutput(limit: 24 << 20) || outcomes[1].fault == .crashed)
+        #expect(outcomes[1].error == .tooMuchOutput(limit: 24 << 20) || outcomes[1].error == .crashed)
         #expect(outcomes[2].texts == ["3"])
     }
 
@@ -34,8 +34,8 @@ struct JQPoolTests {
         }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(0), try call(1, "2")])
         #expect(outcomes.map(\.texts) == [["2"], nil, nil, ["3"]])
-        #expect(outcomes[1].fault == .crashed)
-        #expect(outcomes[2].fault == .crashed)
+        #expect(outcomes[1].error == .crashed)
+        #expect(outcomes[2].error == .crashed)
     }
 
     @Test("A process that was killed while idle is replaced unnoticed")
@@ -89,7 +89,7 @@ struct JQPoolTests {
         let running = try call()
         let task = Task { await pool.run([running, running]) }
         task.cancel()
-        #expect(await task.value.map(\.fault) == [.cancelled, .cancelled])
+        #expect(await task.value.map(\.error) == [.cancelled, .cancelled])
     }
 
     @Test("Nothing is left after the end: no process that runs, none that nobody has waited for")
@@ -104,6 +104,6 @@ struct JQPoolTests {
         pool.shutdown()
         #expect(pool.processes.isEmpty)
         for process in left { #expect(kill(process, 0) < 0 && errno == ESRCH) }
-        #expect(await pool.run([try call()])[0].fault == .shutDown)
+        #expect(await pool.run([try call()])[0].error == .shutDown)
     }
 }

@@ -46,39 +46,39 @@ struct JQProgramTests {
             ("import \"passwd\" as $a {search: \"/etc\"}; $a", "module"),
         ])
     func refused(program: String, reason: String) async throws {
-        let fault = try #require(try await outcome(program, #"{"a":1}"#).fault)
-        #expect(fault != .crashed)
-        #expect("\(fault)".contains(reason), "\(fault)")
+        let error = try #require(try await outcome(program, #"{"a":1}"#).error)
+        #expect(error != .crashed)
+        #expect("\(error)".contains(reason), "\(error)")
     }
 
     @Test("fail with their own message, on one line")
     func programErrors() async throws {
-        #expect(try await outcome("error(\"a\\nb\")").fault == .programError("a\nb"))
-        #expect(try await outcome("1, error({a: 1})").fault == .programError(#"{"a":1}"#))
-        let fault = try await outcome("error(\"a\\nb\" + \"x\" * 1000)").fault.map { "\($0)" } ?? ""
-        #expect(fault.hasPrefix(#"the program fails: a\u{a}bxxx"#))
-        #expect(fault.unicodeScalars.count <= 300)
+        #expect(try await outcome("error(\"a\\nb\")").error == .programError("a\nb"))
+        #expect(try await outcome("1, error({a: 1})").error == .programError(#"{"a":1}"#))
+        let error = try await outcome("error(\"a\\nb\" + \"x\" * 1000)").error.map { "\($0)" } ?? ""
+        #expect(error.hasPrefix(#"the program fails: a\u{a}bxxx"#))
+        #expect(error.unicodeScalars.count <= 300)
     }
 
     @Test("that do not compile say where")
-    func compileFaults() throws {
-        let faults = try JQCompiler.check([".a", "1 |\n foo", "1) , (2", "{", "$document", "$ENV", "1\u{0}"])
-        #expect(faults[0] == nil)
-        #expect(faults[1] == JQCompileFault(message: "foo/0 is not defined", line: 2))
-        #expect(faults[2]?.line == 1)
-        #expect(faults[2]?.message.contains("quoting") == false)
-        #expect(faults[3]?.message == "syntax error, unexpected $end")
-        #expect(faults[4] == JQCompileFault(message: "$document is not defined", line: 1))
-        #expect(faults[5] == nil)
-        #expect(faults[6] != nil)
+    func compileErrors() throws {
+        let errors = try JQCompiler.check([".a", "1 |\n foo", "1) , (2", "{", "$document", "$ENV", "1\u{0}"])
+        #expect(errors[0] == nil)
+        #expect(errors[1] == JQCompileError(message: "foo/0 is not defined", line: 2))
+        #expect(errors[2]?.line == 1)
+        #expect(errors[2]?.message.contains("quoting") == false)
+        #expect(errors[3]?.message == "syntax error, unexpected $end")
+        #expect(errors[4] == JQCompileError(message: "$document is not defined", line: 1))
+        #expect(errors[5] == nil)
+        #expect(errors[6] != nil)
     }
 
     @Test("that do not compile, or do not exist, fail their own calls")
     func badPrograms() async throws {
         let outcomes = await pool(["1", "{"]).run([try call(0), try call(1), try call(2), try call(0)])
         #expect(outcomes[0].texts == ["1"])
-        #expect("\(outcomes[1].fault.map { "\($0)" } ?? "")".contains("does not compile"))
-        #expect(outcomes[2].fault == .noSuchProgram(2))
+        #expect("\(outcomes[1].error.map { "\($0)" } ?? "")".contains("does not compile"))
+        #expect(outcomes[2].error == .noSuchProgram(2))
         #expect(outcomes[3].texts == ["1"])
     }
 
@@ -86,7 +86,7 @@ struct JQProgramTests {
     func depth() async throws {
         let nested = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
         #expect(try await outcome("1", nested(256)).texts == ["1"])
-        #expect(try await outcome("1", nested(257)).fault == .tooDeep)
-        #expect(try await outcome("reduce range(400) as $i (0; [.])").fault == .unwritableOutput)
+        #expect(try await outcome("1", nested(257)).error == .tooDeep)
+        #expect(try await outcome("reduce range(400) as $i (0; [.])").error == .unwritableOutput)
     }
 }

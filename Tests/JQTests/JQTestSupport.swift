@@ -28,8 +28,8 @@ extension JQOutcome {
         return texts.map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
-    var fault: JQFault? {
-        guard case .failed(let fault) = self else { return nil }
-        return fault
+    var error: JQError? {
+        guard case .failed(let error) = self else { return nil }
+        return error
     }
 }

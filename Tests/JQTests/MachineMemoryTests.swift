@@ -32,7 +32,7 @@ struct MachineMemoryTests {
         let outcomes = await pool.run([
             try call(0, "1"), try call(1, "1"), try call(2, "1"), try call(3, "1"), try call(4, "1"),
         ])
-        #expect(outcomes.prefix(4).allSatisfy { $0.fault != nil })
+        #expect(outcomes.prefix(4).allSatisfy { $0.error != nil })
         #expect(outcomes.last?.texts == ["2"])
     }
 }

@@ -18,9 +18,9 @@ import Testing
     @Test func theLimitPassesAndOneMoreIsRefusedWhereItOpens() throws {
         let limits = JSONLimits(depth: 100)
         #expect(scan(Self.nested(100, "[", "]"), limits: limits).isSuccess)
-        #expect(try fault(of: Self.nested(101, "[", "]"), limits: limits) == JSONFault(.tooDeep(limit: 100), at: 100))
-        #expect(try fault(of: Self.nested(101, "[", ""), limits: limits) == JSONFault(.tooDeep(limit: 100), at: 100))
-        #expect(try fault(of: Self.nested(10_001, "[", "]")).reason == .tooDeep(limit: 10_000))
+        #expect(try error(of: Self.nested(101, "[", "]"), limits: limits) == JSONError(.tooDeep(limit: 100), at: 100))
+        #expect(try error(of: Self.nested(101, "[", ""), limits: limits) == JSONError(.tooDeep(limit: 100), at: 100))
+        #expect(try error(of: Self.nested(10_001, "[", "]")).reason == .tooDeep(limit: 10_000))
     }
 
     @Test func depthCountsOpenContainersOnly() throws {
@@ -54,6 +54,6 @@ import Testing
     @Test func anEditThatNestsTooDeepIsRefused() throws {
         let text = try JSONText(Self.objects(10_000))
         let pointer = JSONPointer(tokens: Array(repeating: "a", count: 10_000))
-        #expect(throws: JSONEditFault.self) { try text.setting(pointer, to: "{}".utf8) }
+        #expect(throws: JSONEditError.self) { try text.setting(pointer, to: "{}".utf8) }
     }
 }

@@ -62,11 +62,11 @@ import Testing
     func refusesAValueThatIsNotJSONOnItsOwn(value: String) throws {
         let text = try JSONText(#"{"a":1,"list":[1,[2]]}"#)
         for pointer in ["/a", "/new", "/list/0", "/list/-", "/list/1/0", ""] {
-            #expect(throws: JSONEditFault.invalidValue(try fault(of: value.utf8))) {
+            #expect(throws: JSONEditError.invalidValue(try error(of: value.utf8))) {
                 try text.setting(pointer, to: value)
             }
         }
-        #expect(throws: JSONEditFault.invalidValue(try fault(of: value.utf8))) {
+        #expect(throws: JSONEditError.invalidValue(try error(of: value.utf8))) {
             try text.inserting(value, at: "/list/0")
         }
     }
@@ -75,39 +75,39 @@ import Testing
         pointer: String
     ) throws {
         let text = try JSONText(#"{"a":1,"list":[1,[2],3]}"#)
-        #expect(throws: JSONEditFault.self) { try text.setting(pointer, to: "1") }
-        #expect(throws: JSONEditFault.self) { try text.removing(pointer) }
+        #expect(throws: JSONEditError.self) { try text.setting(pointer, to: "1") }
+        #expect(throws: JSONEditError.self) { try text.removing(pointer) }
     }
 
     @Test func refusesToRemoveOrInsertWhereThatHasNoMeaning() throws {
         let text = try JSONText(#"{"a":1,"list":[1]}"#)
         for pointer in ["", "/b", "/list/1", "/list/-"] {
-            #expect(throws: JSONEditFault.noSuchPlace(try JSONPointer(pointer))) { try text.removing(pointer) }
+            #expect(throws: JSONEditError.noSuchPlace(try JSONPointer(pointer))) { try text.removing(pointer) }
         }
         for pointer in ["", "/list/2", "/list/x"] {
-            #expect(throws: JSONEditFault.noSuchPlace(try JSONPointer(pointer))) {
+            #expect(throws: JSONEditError.noSuchPlace(try JSONPointer(pointer))) {
                 try text.inserting("1", at: pointer)
             }
         }
-        #expect(throws: JSONEditFault.noSuchPlace(try JSONPointer("/b"))) { try text.inserting("1", at: "/b") }
+        #expect(throws: JSONEditError.noSuchPlace(try JSONPointer("/b"))) { try text.inserting("1", at: "/b") }
     }
 
     @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"b":0,"a":1,"c":0,"a":2}"#])
     func refusesToEditAnObjectThatNamesAMemberTwice(text: String) throws {
-        let fault = JSONEditFault.duplicateMember(name: "a")
-        #expect(throws: fault) { try JSONText(text).setting("/b", to: "1") }
-        #expect(throws: fault) { try JSONText(text).removing("/a") }
-        #expect(throws: fault) { try JSONText(text).merging(#"{"b":1}"#) }
-        #expect(throws: fault) { try JSONText("{\"x\":" + text + "}").merging(#"{"x":{"b":1}}"#) }
+        let error = JSONEditError.duplicateMember(name: "a")
+        #expect(throws: error) { try JSONText(text).setting("/b", to: "1") }
+        #expect(throws: error) { try JSONText(text).removing("/a") }
+        #expect(throws: error) { try JSONText(text).merging(#"{"b":1}"#) }
+        #expect(throws: error) { try JSONText("{\"x\":" + text + "}").merging(#"{"x":{"b":1}}"#) }
     }
 
     /// Was accepted: the last one was edited.
     @Test func refusesAWayThroughAnObjectThatNamesAMemberTwice() throws {
         let text = try JSONText(#"{"a":{"x":[1]},"a":{"x":[2]}}"#)
-        let fault = JSONEditFault.duplicateMember(name: "a")
-        #expect(throws: fault) { try text.setting("/a/x/0", to: "1") }
-        #expect(throws: fault) { try text.inserting("1", at: "/a/x/0") }
-        #expect(throws: fault) { try text.removing("/a/x") }
+        let error = JSONEditError.duplicateMember(name: "a")
+        #expect(throws: error) { try text.setting("/a/x/0", to: "1") }
+        #expect(throws: error) { try text.inserting("1", at: "/a/x/0") }
+        #expect(throws: error) { try text.removing("/a/x") }
     }
 
     @Test func duplicatesElsewhereAreNoHindrance() throws {

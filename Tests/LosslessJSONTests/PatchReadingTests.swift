@@ -20,9 +20,9 @@ import Testing
     ])
     func saysWhichOperationIsMalformed(patch: String, operation: Int?) throws {
         let patch = try json(patch)
-        let fault = try #require(throws: JSONPatchFault.self) { try JSONPatch(patch) }
-        #expect(fault.operation == operation)
-        guard case .malformed = fault.reason else { throw Unexpected("\(fault.reason)") }
+        let error = try #require(throws: JSONPatchError.self) { try JSONPatch(patch) }
+        #expect(error.operation == operation)
+        guard case .malformed = error.reason else { throw Unexpected("\(error.reason)") }
     }
 
     @Test(arguments: [
@@ -40,24 +40,24 @@ import Testing
     ])
     func saysWhatToDo(patch: String, description: String) throws {
         let patch = try json(patch)
-        #expect(try #require(throws: JSONPatchFault.self) { try JSONPatch(patch) }.description == description)
+        #expect(try #require(throws: JSONPatchError.self) { try JSONPatch(patch) }.description == description)
     }
 
     @Test(arguments: [
         (
-            JSONPatchFault.Reason.testFailed(JSONPointer(tokens: ["a/b"])),
+            JSONPatchError.Reason.testFailed(JSONPointer(tokens: ["a/b"])),
             "the document does not have the tested value at '/a~1b'"
         ),
         (.edit(.noSuchPlace(JSONPointer(tokens: ["a"]))), "the document has no place '/a'"),
         (.edit(.noSuchPlace(JSONPointer(tokens: []))), "the whole document can't be removed"),
         (
-            .edit(.invalidValue(JSONFault(.tooDeep(limit: 9), at: 1))),
+            .edit(.invalidValue(JSONError(.tooDeep(limit: 9), at: 1))),
             "the result would be refused: nested deeper than 9 levels"
         ),
         (.moveIntoItself(JSONPointer(tokens: ["a"])), "the value at '/a' can't be moved to a place within itself"),
     ])
-    func saysWhyAPatchWasNotApplied(reason: JSONPatchFault.Reason, description: String) {
-        #expect(JSONPatchFault(reason, at: 7).description == "operation 7: " + description)
+    func saysWhyAPatchWasNotApplied(reason: JSONPatchError.Reason, description: String) {
+        #expect(JSONPatchError(reason, at: 7).description == "operation 7: " + description)
     }
 
     @Test(arguments: [

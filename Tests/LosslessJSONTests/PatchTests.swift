@@ -97,8 +97,8 @@ import Testing
     func aTestOfAnotherValueOrOfNoneFails(pointer: String) throws {
         let patch = try JSONPatch(
             json(#"[{"op":"add","path":"/x","value":1},{"op":"test","path":"\#(pointer)","value":9}]"#))
-        let fault = JSONPatchFault(.testFailed(try JSONPointer(pointer)), at: 1)
-        #expect(throws: fault) { try JSONText(#"{"a":1,"l":[9]}"#).applying(patch) }
+        let error = JSONPatchError(.testFailed(try JSONPointer(pointer)), at: 1)
+        #expect(throws: error) { try JSONText(#"{"a":1,"l":[9]}"#).applying(patch) }
     }
 
     @Test(arguments: [
@@ -120,14 +120,14 @@ import Testing
         (#"{"op":"copy","from":"/none","path":"/b"}"#, "/none"),
     ])
     func refusesPlacesThatAreNot(operation: String, place: String) throws {
-        let fault = JSONPatchFault(.edit(.noSuchPlace(try JSONPointer(place))), at: 0)
-        #expect(throws: fault) { try JSONText(#"{"a":1,"l":[1,2]}"#).patched(with: "[\(operation)]") }
+        let error = JSONPatchError(.edit(.noSuchPlace(try JSONPointer(place))), at: 0)
+        #expect(throws: error) { try JSONText(#"{"a":1,"l":[1,2]}"#).patched(with: "[\(operation)]") }
     }
 
     @Test(arguments: [("", "/a"), ("/a", "/a/b"), ("/a", "/a/b/c"), ("/l/0", "/l/0/-")])
     func refusesToMoveAValueIntoItself(origin: String, path: String) throws {
-        let fault = JSONPatchFault(.moveIntoItself(try JSONPointer(origin)), at: 0)
-        #expect(throws: fault) {
+        let error = JSONPatchError(.moveIntoItself(try JSONPointer(origin)), at: 0)
+        #expect(throws: error) {
             try JSONText(#"{"a":{"b":{}},"l":[[]]}"#).patched(
                 with: #"[{"op":"move","from":"\#(origin)","path":"\#(path)"}]"#)
         }
@@ -146,8 +146,8 @@ import Testing
         #"{"op":"move","from":"/a","path":"/b"}"#,
     ])
     func refusesAWayThroughAnObjectThatNamesAMemberTwice(operation: String) throws {
-        let fault = JSONPatchFault(.edit(.duplicateMember(name: "a")), at: 0)
-        #expect(throws: fault) { try JSONText(#"{"a":1,"b":0,"\u0061":2}"#).patched(with: "[\(operation)]") }
+        let error = JSONPatchError(.edit(.duplicateMember(name: "a")), at: 0)
+        #expect(throws: error) { try JSONText(#"{"a":1,"b":0,"\u0061":2}"#).patched(with: "[\(operation)]") }
     }
 }
 
@@ -166,7 +166,7 @@ import Testing
     @Test func aPatchThatNestsTooDeepIsRefused() throws {
         let deep = try JSONText(String(repeating: "[", count: 9_999) + String(repeating: "]", count: 9_999))
         let patch = JSONPatch(operations: [.add(try JSONPointer("/a/b"), deep)])
-        #expect(throws: JSONPatchFault.self) { try JSONText(#"{"a":{}}"#).applying(patch) }
+        #expect(throws: JSONPatchError.self) { try JSONText(#"{"a":{}}"#).applying(patch) }
     }
 
     /// Forty of them would make a text of a terabyte.
@@ -175,8 +175,8 @@ import Testing
         let copies = (0..<40).map { number in
             JSONPatch.Operation.copy(from: JSONPointer(tokens: []), to: JSONPointer(tokens: ["\(number)"]))
         }
-        let fault = JSONPatchFault(.edit(.invalidValue(JSONFault(.tooLong(limit: 32 << 20), at: 0))), at: 1)
-        #expect(throws: fault) { try text.applying(JSONPatch(operations: copies)) }
+        let error = JSONPatchError(.edit(.invalidValue(JSONError(.tooLong(limit: 32 << 20), at: 0))), at: 1)
+        #expect(throws: error) { try text.applying(JSONPatch(operations: copies)) }
     }
 
     /// Most of it is refused, none of it makes what is not JSON.

@@ -31,12 +31,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("foo", JSONPointerFault.missingSlash("foo")), ("#/foo", .missingSlash("#/foo")), ("/~", .invalidEscape("/~")),
+        ("foo", JSONPointerError.missingSlash("foo")), ("#/foo", .missingSlash("#/foo")), ("/~", .invalidEscape("/~")),
         ("/a~2", .invalidEscape("/a~2")), ("/~~0", .invalidEscape("/~~0")), ("/a~/b", .invalidEscape("/a~/b")),
     ])
-    func refusesWhatIsNoPointer(text: String, fault: JSONPointerFault) {
-        #expect(throws: fault) { try JSONPointer(text) }
-        #expect(fault.description.contains(text))
+    func refusesWhatIsNoPointer(text: String, error: JSONPointerError) {
+        #expect(throws: error) { try JSONPointer(text) }
+        #expect(error.description.contains(text))
     }
 
     @Test(arguments: ["", "/", "//", "/a~1b/~0/é/0", "/~01", "/ /\u{0}"]) func isSpelledAsItWasRead(text: String) throws

@@ -8,24 +8,24 @@ import Testing
         ("", 1, 1),
     ])
     func countsLinesAndColumnsFromOne(text: String, line: Int, column: Int) throws {
-        let position = try fault(of: text.utf8).position(in: Array(text.utf8).span)
+        let position = try error(of: text.utf8).position(in: Array(text.utf8).span)
         #expect(position == (line, column))
     }
 
     @Test(arguments: [
-        (JSONFault(.unexpectedEnd, at: 1), "the text ends inside a value"),
-        (JSONFault(.unexpectedByte(0x7D, expected: .value), at: 1), "expected a value, found '}'"),
-        (JSONFault(.unexpectedByte(0x0A, expected: .colon), at: 1), "expected ':', found byte 0x0A"),
+        (JSONError(.unexpectedEnd, at: 1), "the text ends inside a value"),
+        (JSONError(.unexpectedByte(0x7D, expected: .value), at: 1), "expected a value, found '}'"),
+        (JSONError(.unexpectedByte(0x0A, expected: .colon), at: 1), "expected ':', found byte 0x0A"),
         (
-            JSONFault(.unexpectedByte(0xEF, expected: .endOfText), at: 1),
+            JSONError(.unexpectedByte(0xEF, expected: .endOfText), at: 1),
             "expected the end of the text, found byte 0xEF"
         ),
-        (JSONFault(.controlCharacterInString(9), at: 1), "unescaped control character byte 0x09 in a string"),
-        (JSONFault(.tooDeep(limit: 3), at: 1), "nested deeper than 3 levels"),
-        (JSONFault(.tooLong(limit: 3), at: 1), "longer than 3 bytes"),
+        (JSONError(.controlCharacterInString(9), at: 1), "unescaped control character byte 0x09 in a string"),
+        (JSONError(.tooDeep(limit: 3), at: 1), "nested deeper than 3 levels"),
+        (JSONError(.tooLong(limit: 3), at: 1), "longer than 3 bytes"),
     ])
-    func saysWhatIsWrong(fault: JSONFault, description: String) {
-        #expect(fault.description == description)
+    func saysWhatIsWrong(error: JSONError, description: String) {
+        #expect(error.description == description)
     }
 
     @Test func scansOneValueAfterTheOther() throws {
@@ -50,20 +50,20 @@ import Testing
         _ = try tape.scanValue(in: Array("[1]".utf8).span)
         let count = tape.count
         for text in ["[1,[2,{\"a\":", "{\"a\":[1,2,x]}", "[1] ]"] {
-            #expect(throws: JSONFault.self) { _ = try tape.scanDocument(Array(text.utf8).span) }
+            #expect(throws: JSONError.self) { _ = try tape.scanDocument(Array(text.utf8).span) }
             #expect(tape.count == count)
         }
     }
 
     @Test func aStartBehindTheTextIsItsEnd() throws {
         var tape = JSONTape()
-        #expect(throws: JSONFault(.unexpectedEnd, at: 2)) { try tape.scanValue(in: Array("{}".utf8).span, from: 7) }
+        #expect(throws: JSONError(.unexpectedEnd, at: 2)) { try tape.scanValue(in: Array("{}".utf8).span, from: 7) }
     }
 
     @Test func refusesWhatIsLongerThanTheLimit() throws {
         let limits = JSONLimits(length: 4)
         #expect(scan("1234".utf8, limits: limits).isSuccess)
-        #expect(try fault(of: "12345".utf8, limits: limits) == JSONFault(.tooLong(limit: 4), at: 4))
+        #expect(try error(of: "12345".utf8, limits: limits) == JSONError(.tooLong(limit: 4), at: 4))
     }
 
     @Test func aLengthBeyondTheReachOfTheTapeDoesNotTrap() throws {

@@ -2,7 +2,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Damaged documents and change rows: never a crash, and never accepted where json-c's strict mode finds a fault.
+/// Damaged documents and change rows: never a crash, and never accepted where json-c's strict mode finds an error.
 @Suite struct ScannerFuzzTests {
     private static let seeds = [
         #"{"seq":"3-g1AAAACLeJzLYWBg","id":"task-1","changes":[{"rev":"3-917fa2381192822767f010b95b45325b"}],"#
@@ -26,9 +26,9 @@ import Testing
                 accepted += 1
                 walk(document)
                 #expect(JSONC.acceptsStrictly(text), "\(String(decoding: text, as: UTF8.self))")
-            case .failure(let fault):
-                #expect((0...text.count).contains(fault.offset))
-                #expect((fault.reason == .unexpectedEnd) == (fault.offset == text.count) || fault.offset < text.count)
+            case .failure(let error):
+                #expect((0...text.count).contains(error.offset))
+                #expect((error.reason == .unexpectedEnd) == (error.offset == text.count) || error.offset < text.count)
             }
         }
         #expect(accepted > 500, "most mutations miss the point")

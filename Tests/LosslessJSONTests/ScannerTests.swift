@@ -55,9 +55,9 @@ import Testing
             ("\"a\nb\"", .controlCharacterInString(0x0A), 2),
             ("\"12345678\u{1F}\"", .controlCharacterInString(0x1F), 9),
             ("\"\0\"", .controlCharacterInString(0), 1), ("'a'", unexpected("'", .value), 0),
-        ] as [(String, JSONFault.Reason, Int)])
-    func refusesWhatIsNotJSONWithReasonAndPlace(text: String, reason: JSONFault.Reason, offset: Int) throws {
-        #expect(try fault(of: text.utf8) == JSONFault(reason, at: offset))
+        ] as [(String, JSONError.Reason, Int)])
+    func refusesWhatIsNotJSONWithReasonAndPlace(text: String, reason: JSONError.Reason, offset: Int) throws {
+        #expect(try error(of: text.utf8) == JSONError(reason, at: offset))
     }
 
     @Test(
@@ -72,7 +72,7 @@ import Testing
     func refusesInvalidUTF8(sequence: [UInt8]) throws {
         for padding in [0, 1, 7, 8, 9] {
             let text = Array("\"".utf8) + Array(repeating: 0x61, count: padding) + sequence + Array("12345678\"".utf8)
-            #expect(try fault(of: text) == JSONFault(.invalidUTF8, at: 1 + padding))
+            #expect(try error(of: text) == JSONError(.invalidUTF8, at: 1 + padding))
         }
     }
 
@@ -89,7 +89,7 @@ import Testing
             for place in 0..<17 {
                 var content = [UInt8](repeating: 0x21, count: 20)
                 content[place] = stop
-                #expect(try fault(of: [0x22] + content + [0x22]).offset == 1 + place)
+                #expect(try error(of: [0x22] + content + [0x22]).offset == 1 + place)
             }
         }
     }
@@ -104,11 +104,11 @@ import Testing
         let bytes = Array(text.utf8)
         let end = try #require(bytes.lastIndex { $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "]") })
         for length in 0...end {
-            #expect(try fault(of: bytes[..<length]) == JSONFault(.unexpectedEnd, at: length))
+            #expect(try error(of: bytes[..<length]) == JSONError(.unexpectedEnd, at: length))
         }
     }
 
-    private static func unexpected(_ character: Unicode.Scalar, _ expected: JSONFault.Expectation) -> JSONFault.Reason {
+    private static func unexpected(_ character: Unicode.Scalar, _ expected: JSONError.Expectation) -> JSONError.Reason {
         .unexpectedByte(UInt8(ascii: character), expected: expected)
     }
 }

@@ -6,7 +6,7 @@ import LosslessJSON
 func ruleSet(_ yaml: String) throws -> RuleSet {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: "rules.yaml", bytes: Array(yaml.utf8), shared: shared)
-    guard file.faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: file.faults) }
+    guard file.errors.isEmpty else { throw RuleFilesError(kind: .invalid, errors: file.errors) }
     return RuleSet(file.rules)
 }
 

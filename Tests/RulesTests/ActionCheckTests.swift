@@ -7,7 +7,7 @@ import Testing
     private func messages(_ rule: String) throws -> [String] {
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules:\n  - {\(rule)}\n".utf8), shared: shared)
-        try #require(file.faults.isEmpty, "\(file.faults)")
+        try #require(file.errors.isEmpty, "\(file.errors)")
         return file.rules.flatMap(ActionCheck.warnings).map(\.description)
     }
 

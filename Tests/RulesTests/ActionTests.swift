@@ -16,7 +16,7 @@ import Testing
     func detachTakesOneAttachmentAway(document: String, expected: String) throws {
         for action in ["detach: image", "detach: {name: image}"] {
             let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: [\(action)]").decide(document)
-            #expect(decision.fault == nil)
+            #expect(decision.error == nil)
             #expect(decision.document.string == expected)
             #expect(decision.isChanged == (document != expected))
         }
@@ -39,7 +39,7 @@ import Testing
             """)
         let decision = try set.decide(
             #"{ "kind":"old", "n" : 1.10, "tags":["x"],"a/b":[ 1.00 ],"_attachments":{"old":{},"new":{}}}"#)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(
             decision.document.string
                 == #"{ "kind":"new", "n" : 1.10, "tags":["x",12345678901234567890123],"_attachments":{"new":{}},"c":[ 1.00 ]}"#
@@ -60,7 +60,7 @@ import Testing
             """)
         let decision = try set.decide(#"{"x":1,"z":4}"#)
         #expect(decision.fired == [1])
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(!decision.isChanged)
         #expect(try set.decide(#"{"x":1,"z":3}"#).document.string == #"{"x":1,"z":3,"half":"done","y":2}"#)
     }
@@ -71,8 +71,8 @@ import Testing
     ])
     func anyOtherFaultOfAPatchSetsTheDocumentAside(patch: String, reason: String) throws {
         let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: [patch: \(patch)]").decide(#"{"x":1}"#)
-        #expect(decision.fault?.rule == "a")
-        #expect(decision.fault?.reason.contains(reason) == true, "\(decision.fault?.reason ?? "")")
+        #expect(decision.error?.rule == "a")
+        #expect(decision.error?.reason.contains(reason) == true, "\(decision.error?.reason ?? "")")
         #expect(!decision.isChanged)
     }
 
@@ -89,7 +89,7 @@ import Testing
         ("[1]", "patch: write an object"),
     ])
     func patchesThatCantBeAreFaultsOfTheFile(patch: String, message: String) {
-        let found = faults("version: 1\nrules:\n  - {name: a, when: {}, then: [{patch: \(patch)}]}\n")
+        let found = errors("version: 1\nrules:\n  - {name: a, when: {}, then: [{patch: \(patch)}]}\n")
         #expect(found.count == 1 && found[0].hasPrefix("r.yaml:3:41: ") && found[0].contains(message), "\(found)")
     }
 
@@ -118,7 +118,7 @@ import Testing
             "name: again, when: {type: list}, then: [merge: {seen: true}, put: {document: {_id: log, a: 1}, if_exists: merge, keyspace: db.s.c}]"
         )
         let decision = try set.decide(#"{"_id":"l1","type":"list"}"#)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.puts.map(\.id) == ["summary", "log"])
         #expect(decision.puts.map(\.rule) == [0, 1])
         #expect(decision.puts.map(\.keyspace) == [nil, "db.s.c"])
@@ -138,7 +138,7 @@ import Testing
     ])
     func putsThatCantBeSetTheDocumentAside(put: String, reason: String) throws {
         let decision = try ruleSet(lines: "name: a, when: {}, then: [put: \(put)]").decide(#"{"_id":"l1"}"#)
-        #expect(decision.fault?.reason.hasPrefix(reason) == true, "\(decision)")
+        #expect(decision.error?.reason.hasPrefix(reason) == true, "\(decision)")
         #expect(decision.puts.isEmpty)
     }
 
@@ -169,9 +169,9 @@ import Testing
         #expect(!filtered.makeDecider().mayFire(on: try JSONText(#"{"x":1}"#).root, isDeleted: false))
         #expect(filtered.makeDecider().mayFire(on: try JSONText(#"{"x":1,"only":true}"#).root, isDeleted: false))
         #expect(filtered.hash != rules.hash)
-        let fault = #expect(throws: RuleFilesError.self) {
+        let error = #expect(throws: RuleFilesError.self) {
             try DocumentFilter(#"{"x": {"$in": 1}}"#, name: "--selector")
         }
-        #expect(fault?.description.hasPrefix("--selector:1:15: $in takes a list of values") == true)
+        #expect(error?.description.hasPrefix("--selector:1:15: $in takes a list of values") == true)
     }
 }

@@ -7,7 +7,7 @@ import Testing
         let text = "version: 1\nrules:\n" + rules.map { "- { \($0) }\n" }.joined()
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
-        try #require(file.faults.isEmpty, "\(file.faults)")
+        try #require(file.errors.isEmpty, "\(file.errors)")
         return RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
             .warnings()
     }
@@ -67,9 +67,9 @@ import Testing
         ("fires-agian", "'fires-agian' is not the code of a warning: did you mean 'fires-again'? Codes: never-fires, "),
         ("1", "'a number' is not the code of a warning"),
     ])
-    func unknownCodesAreFaults(code: String, fault: String) {
-        let found = faults("version: 1\nrules: [{name: a, when: {}, then: [], allow: [\(code)]}]\n")
-        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:2:47: " + fault) }, "\(found)")
+    func unknownCodesAreFaults(code: String, error: String) {
+        let found = errors("version: 1\nrules: [{name: a, when: {}, then: [], allow: [\(code)]}]\n")
+        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:2:47: " + error) }, "\(found)")
     }
 
     @Test func acceptedWarningsDoNotChangeWhatIsDecided() throws {

@@ -37,7 +37,7 @@ import Testing
     ])
     func aPlaceholderStandsForTheContent(document: String, expected: String) throws {
         let decision = try set(Self.attach).decide(document)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.isChanged)
         #expect(decision.document.string == expected.replacing("NOTE", with: Self.stub))
         let segments = decision.bodySegments()
@@ -60,13 +60,13 @@ import Testing
 
     @Test(arguments: [#"{"x":1,"_attachments":null}"#, #"{"x":1,"_attachments":"none"}"#])
     func attachmentsThatAreNoObjectAreAFault(document: String) throws {
-        let fault = try set(Self.attach).decide(document).fault
-        #expect(fault?.description == "rule 'a': the document has no place '/_attachments/note'")
+        let error = try set(Self.attach).decide(document).error
+        #expect(error?.description == "rule 'a': the document has no place '/_attachments/note'")
     }
 
     @Test func twoNamesOfAnAttachmentAreAFault() throws {
-        let fault = try set(Self.attach).decide(#"{"x":1,"_attachments":{"b":1,"b":2}}"#).fault
-        #expect(fault?.reason.hasPrefix("two members are named 'b'") == true)
+        let error = try set(Self.attach).decide(#"{"x":1,"_attachments":{"b":1,"b":2}}"#).error
+        #expect(error?.reason.hasPrefix("two members are named 'b'") == true)
     }
 
     @Test func laterRulesSeeTheAttachment() throws {
@@ -93,7 +93,7 @@ import Testing
     @Test func attachmentNamesMayHoldAnyCharacter() throws {
         let set = try set(#"name: a, when: {x: 1}, then: [attach: {name: "a/b~ \"é", file: FILE}]"#)
         let decision = try set.decide(#"{"x":1,"_attachments":{"a":{}}}"#)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.document.string == #"{"x":1,"_attachments":{"a":{},"a/b~ \"é":\#(Self.stub)}}"#)
         #expect(decision.bodySegments().count == 3)
     }

@@ -28,7 +28,7 @@ import Testing
         let set = try ruleSet(
             "version: 1\nrules:\n  - name: a\n    when: {x: 1, task: tea}\n    then:\n      - \(action)\n")
         let decision = try await set.decided(#"{"x":1,"task":"tea"}"#, now: 1_795_168_800)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.fired == [0])
         #expect(decision.document.string == expected)
     }
@@ -55,8 +55,8 @@ import Testing
     func whatCantBeSetsTheDocumentAside(action: String, reason: String) async throws {
         let set = try ruleSet("version: 1\nrules:\n  - name: a\n    when: {x: 1}\n    then:\n      - \(action)\n")
         let decision = try await set.decided(#"{"_id":"d","_rev":"1-a","x":1,"big":12345678901234567890}"#)
-        #expect(decision.fault?.rule == "a")
-        #expect(decision.fault?.reason.contains(reason) == true, "\(decision.fault?.reason ?? "no fault")")
+        #expect(decision.error?.rule == "a")
+        #expect(decision.error?.reason.contains(reason) == true, "\(decision.error?.reason ?? "no error")")
         #expect(!decision.isChanged)
     }
 
@@ -64,7 +64,7 @@ import Testing
         let set = try ruleSet(lines: "name: a, when: {}, then: [merge: {jq: '.task |= ascii_downcase'}]")
         let document = #"{"_id":"d","_rev":"1-a" ,"n":1.10,"task":"TEA","_attachments":{"i":{"stub":true}}}"#
         let decision = try await set.decided(document)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.document.string == document.replacing("TEA", with: "tea"))
     }
 
@@ -83,9 +83,9 @@ import Testing
         let set = try ruleSet(
             lines: "name: a, when: {}, if: '.a.b', then: []", "name: b, when: {}, if: '1, 2', then: []")
         #expect(
-            try await set.decided(#"{"a":1}"#).fault?.description.hasPrefix("rule 'a': if: the program fails: ") == true
+            try await set.decided(#"{"a":1}"#).error?.description.hasPrefix("rule 'a': if: the program fails: ") == true
         )
-        #expect(try await set.decided("{}").fault?.description == "rule 'b': if: the program gives 2 values, not one")
+        #expect(try await set.decided("{}").error?.description == "rule 'b': if: the program gives 2 values, not one")
     }
 
     @Test func matchHoldsTheNamedGroupsOfTheRegularExpressions() async throws {
@@ -112,7 +112,7 @@ import Testing
             lines: "name: up, when: {n: {$lt: 4}}, then: [merge: {jq: '{n: (.n + 1)}'}, merge: {m: {jq: .n}}]")
         let decision = try await set.decided(#"{"n":1}"#)
         #expect(decision.document.string == #"{"n":4,"m":4}"#)
-        #expect(try await set.decided(#"{"n":-9}"#).fault?.reason == "rule loop: up")
+        #expect(try await set.decided(#"{"n":-9}"#).error?.reason == "rule loop: up")
     }
 
     @Test func manyDocumentsAreDecidedSideBySide() async throws {
@@ -122,7 +122,7 @@ import Testing
         let inputs = try (0..<50).map { DecisionInput(try JSONText(#"{"n":\#($0)}"#)) }
         let decisions = await set.makeDecider().decide(on: inputs, now: 0)
         for (n, decision) in decisions.enumerated() {
-            #expect((decision.fault != nil) == (n == 7))
+            #expect((decision.error != nil) == (n == 7))
             #expect(decision.document.string == (n % 4 == 0 ? #"{"n":\#(n),"half":\#(n / 2)}"# : #"{"n":\#(n)}"#))
         }
     }
@@ -133,7 +133,7 @@ import Testing
             "name: b, when: {}, then: [put: {id: {jq: '\"log.\" + ._id'}, document: {of: {jq: ._id}}}]",
             "name: none, when: {}, then: [put: {id: {jq: empty}, document: {}}, detach: {name: {jq: 'null'}}]")
         let decision = try await set.decided(#"{"_id":"l","users":["amy","bob"]}"#)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(
             decision.puts.map(\.document.string) == [
                 #"{"_id":"user.amy","name":"amy"}"#, #"{"_id":"user.bob","name":"bob"}"#,
@@ -151,7 +151,7 @@ import Testing
               - { name: d, when: {}, if: '1) , (2', then: [] }
               - { name: e, when: {}, if: '.a', then: [] }
             """
-        let found = faults(text)
+        let found = errors(text)
         #expect(
             found.map { $0.prefix(while: { $0 != " " }) } == [
                 "r.yaml:3:36:", "r.yaml:4:54:", "r.yaml:5:53:", "r.yaml:6:32:",
@@ -184,14 +184,14 @@ import Testing
         try await withFolder { folder in
             let set = try set(folder)
             let apple = try await set.decided(#"{"file":"apple.txt"}"#)
-            #expect(apple.fault == nil)
+            #expect(apple.error == nil)
             #expect(apple.attachments["note"]?.contentType == "text/plain")
             #expect(apple.attachments["note"]?.content.length == 12)
             let pear = try await set.decided(#"{"file":"sub/pear.png"}"#)
             #expect(pear.attachments["note"]?.contentType == "image/png")
             for nothing in ["{}", #"{"file":null}"#] {
                 let decision = try await set.decided(nothing)
-                #expect(decision.fault == nil && !decision.isChanged)
+                #expect(decision.error == nil && !decision.isChanged)
             }
             let typed = try await self.set(folder, more: ", content_type: {jq: '\"a/\" + \"b\"'}")
                 .decided(#"{"file":"apple.txt"}"#)
@@ -206,7 +206,7 @@ import Testing
     func nothingOutsideTheFolderCanBeReached(file: String) async throws {
         try await withFolder { folder in
             let decision = try await set(folder).decided(#"{"file":"\#(file)"}"#)
-            #expect(decision.fault?.rule == "a")
+            #expect(decision.error?.rule == "a")
             #expect(decision.attachments.isEmpty && !decision.isChanged)
         }
     }

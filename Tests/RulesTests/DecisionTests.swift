@@ -9,7 +9,7 @@ import Testing
         let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: []").decide(#"{"x":1}"#)
         #expect(decision.fired == [0])
         #expect(!decision.isChanged)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.bodySegments() == [Array(#"{"x":1}"#.utf8)])
     }
 
@@ -46,7 +46,7 @@ import Testing
     func whatIsNoDocumentMatchesNothing(text: String) throws {
         let set = try ruleSet(lines: "name: a, when: {}, then: [merge: {a: 1}]")
         let decision = try set.decide(text)
-        #expect(decision.fired == [] && !decision.isChanged && decision.fault == nil)
+        #expect(decision.fired == [] && !decision.isChanged && decision.error == nil)
     }
 
     @Test func rulesThatUndoEachOtherAreALoop() throws {
@@ -54,7 +54,7 @@ import Testing
             lines: "name: up, when: {x: 1}, then: [merge: {x: 2}]", "name: idle, when: {x: 2}, then: []",
             "name: down, when: {x: 2}, then: [merge: {x: 1}]")
         let decision = try set.decide(#"{"x":1}"#)
-        #expect(decision.fault?.description == "rule loop: up ↔ down")
+        #expect(decision.error?.description == "rule loop: up ↔ down")
         #expect(decision.document.string == #"{"x":1}"#)
         #expect(!decision.isChanged)
     }
@@ -69,14 +69,14 @@ import Testing
 
     @Test func fourStepsAndAPassWithoutChangeAreFivePasses() throws {
         #expect(try chain(4).decide(#"{"x":1}"#).document.string == #"{"x":5}"#)
-        #expect(try chain(5).decide(#"{"x":1}"#).fault?.description == "rule loop: s5 ↔ s4")
+        #expect(try chain(5).decide(#"{"x":1}"#).error?.description == "rule loop: s5 ↔ s4")
     }
 
     @Test func aRuleMayUndoItselfWithoutAChange() throws {
         let set = try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {y: 1}, merge: {y: null}]")
         #expect(try set.decide(#"{"x":1,"y":1}"#).document.string == #"{"x":1}"#)
         let decision = try set.decide(#"{"x":1}"#)
-        #expect(decision.fault == nil && !decision.isChanged)
+        #expect(decision.error == nil && !decision.isChanged)
     }
 
     @Test(arguments: [
@@ -87,21 +87,21 @@ import Testing
         let set = try ruleSet(
             lines: "name: count, when: {x: 1}, then: []", "name: edit, when: {x: 1}, then: [merge: {n: 1}]")
         let decision = try set.decide(document)
-        #expect(decision.fault?.rule == "edit")
-        #expect(decision.fault?.reason.hasPrefix("two members are named") == true)
+        #expect(decision.error?.rule == "edit")
+        #expect(decision.error?.reason.hasPrefix("two members are named") == true)
         #expect(decision.fired == [0])
         #expect(decision.document.string == document)
-        #expect(try ruleSet(lines: "name: count, when: {x: 1}, then: []").decide(document).fault == nil)
+        #expect(try ruleSet(lines: "name: count, when: {x: 1}, then: []").decide(document).error == nil)
     }
 
     @Test func anExplosivePatternIsAFaultOfItsRule() throws {
         let set = try ruleSet(lines: "name: slow, when: {a: {$regex: '^(a+)+$'}}, then: []")
         let document = #"{"a":"\#(String(repeating: "a", count: 60))!"}"#
         let decision = try set.decide(document)
-        #expect(decision.fault?.rule == "slow")
-        #expect(decision.fault?.reason.contains("'^(a+)+$' tried 10000000 ways") == true)
+        #expect(decision.error?.rule == "slow")
+        #expect(decision.error?.reason.contains("'^(a+)+$' tried 10000000 ways") == true)
         #expect(set.makeDecider().mayFire(on: try JSONText(document).root, isDeleted: false))
-        #expect(try set.decide(#"{"a":"aaa"}"#).fault == nil)
+        #expect(try set.decide(#"{"a":"aaa"}"#).error == nil)
     }
 
     @Test func aHostileDocumentIsOnlyADocument() throws {

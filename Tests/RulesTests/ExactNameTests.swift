@@ -37,7 +37,7 @@ import Testing
                 }
                 let set = try ruleSet(lines: "name: a, when: {}, then: [\(rules.joined(separator: ", "))]")
                 let decision = try await set.decided(#"{"_id":"a"}"#)
-                #expect(decision.fault == nil)
+                #expect(decision.error == nil)
                 #expect(decision.attachments.count == 2)
                 #expect(text(decision.attachments[ExactString(Self.composed)]) == "one")
                 #expect(text(decision.attachments[ExactString(Self.decomposed)]) == "two")
@@ -64,7 +64,7 @@ import Testing
         let set = try ruleSet("version: 1\nrules: [\(rule)]\n")
         let document = #"{"_id":"a","key":"\#(Self.composed)","next":{"key":"\#(Self.decomposed)"}}"#
         let decision = try await set.decided(document)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.puts.map { Array($0.id.utf8) } == [Self.composed, Self.decomposed].map { Array($0.utf8) })
     }
 
@@ -79,15 +79,15 @@ import Testing
 
     @Test func aNameThatBeginsWithAnUnderscoreAndAnAccentIsRefused() {
         let rule = { (action: String) in "version: 1\nrules: [{name: a, when: {}, then: [\(action)]}]\n" }
-        #expect(faults(rule("{merge: {\"_\u{301}x\": 1}}")).count == 1)
-        #expect(faults(rule("{put: {id: b, document: {\"_\u{301}x\": 1}}}")).count == 1)
-        #expect(faults(rule("{attach: {name: \"_\u{301}x\", file: /etc/hostname}}")).count == 1)
-        #expect(faults(rule("{patch: [{op: add, path: \"/_\u{301}x\", value: 1}]}")).count == 1)
+        #expect(errors(rule("{merge: {\"_\u{301}x\": 1}}")).count == 1)
+        #expect(errors(rule("{put: {id: b, document: {\"_\u{301}x\": 1}}}")).count == 1)
+        #expect(errors(rule("{attach: {name: \"_\u{301}x\", file: /etc/hostname}}")).count == 1)
+        #expect(errors(rule("{patch: [{op: add, path: \"/_\u{301}x\", value: 1}]}")).count == 1)
     }
 
     @Test func jsonRuleFilesMayHaveNamesThatLookTheSame() {
         let when = "{\"\(Self.composed)\":1,\"\(Self.decomposed)\":2}"
         let file = #"{"version":1,"rules":[{"name":"a","when":\#(when),"then":[]}]}"#
-        #expect(faults(file, path: "r.json").isEmpty)
+        #expect(errors(file, path: "r.json").isEmpty)
     }
 }

@@ -16,11 +16,11 @@ import Testing
             lines: "name: greedy, when: {text: {$regex: '\(pattern)'}}, then: []",
             "name: after, when: {}, then: [merge: {seen: true}]")
         let decision = try set.decide(document)
-        #expect(decision.fault?.rule == "greedy")
-        #expect(decision.fault?.reason.contains("MiB of memory") == true)
+        #expect(decision.error?.rule == "greedy")
+        #expect(decision.error?.reason.contains("MiB of memory") == true)
         let selector = #"{"text":{"$regex":"\#(pattern.replacing(#"\"#, with: #"\\"#))"}}"#
         let filter = DocumentMatcher(try DocumentFilter(selector, name: "--selector"))
-        #expect(throws: MatchFault.regexMemory(pattern: pattern)) { try filter.matches(JSONText(document).root) }
+        #expect(throws: MatchError.regexMemory(pattern: pattern)) { try filter.matches(JSONText(document).root) }
     }
 
     /// Each place where such a match begins stays below the limit; there are too many of them.
@@ -34,8 +34,8 @@ import Testing
             lines: "name: slow, when: {text: {$regex: '\(pattern)'}}, then: []",
             "name: after, when: {}, then: [merge: {seen: true}]")
         let decision = try set.decide(#"{"_id":"a","text":"\#(text)"}"#)
-        #expect(decision.fault?.rule == "slow")
-        #expect(decision.fault?.reason.contains("took longer than") == true)
+        #expect(decision.error?.rule == "slow")
+        #expect(decision.error?.reason.contains("took longer than") == true)
     }
 
     @Test func aLongTextThatNeedsTheInterpreterStillMatches() async throws {
@@ -43,7 +43,7 @@ import Testing
         let set = try ruleSet(
             lines: #"name: a, when: {text: {$regex: '^(?<last>\w|\s)*$'}}, then: [merge: {last: {jq: $match.last}}]"#)
         let decision = try await set.decided(#"{"text":"\#(text)"}"#)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.document.root["last"]?.string == " ")
     }
 
@@ -51,13 +51,13 @@ import Testing
         let copies = (0..<40).map { "{op: copy, from: '', path: /c\($0)}" }
         let set = try ruleSet(lines: "name: laughs, when: {}, then: [patch: [\(copies.joined(separator: ", "))]]")
         let decision = try set.decide(#"{"_id":"a","a":{"text":"\#(String(repeating: "x", count: 10_000))"}}"#)
-        #expect(decision.fault?.rule == "laughs")
+        #expect(decision.error?.rule == "laughs")
     }
 
     @Test func aDocumentThatComputedValuesMakeTooLargeIsAFault() async throws {
         let members = (0..<4).map { "m\($0): {jq: '\"x\" * 12000000'}" }.joined(separator: ", ")
         let set = try ruleSet(lines: "name: large, when: {}, then: [merge: {\(members)}]")
         let decision = try await set.decided(#"{"_id":"a"}"#)
-        #expect(decision.fault?.reason.hasPrefix("merge: the document becomes larger than 32 MiB") == true)
+        #expect(decision.error?.reason.hasPrefix("merge: the document becomes larger than 32 MiB") == true)
     }
 }

@@ -13,12 +13,12 @@ import Testing
     }
 
     private func expected(_ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch) -> Verdict {
-        do throws(MatchFault) { return try selector.matches(document, scratch) ? .holds : .fails } catch {
+        do throws(MatchError) { return try selector.matches(document, scratch) ? .holds : .fails } catch {
             return .noAnswer(reason: error.description)
         }
     }
 
-    /// Conditions, and values that many of them hold for; division by 0 makes faults.
+    /// Conditions, and values that many of them hold for; division by 0 makes errors.
     private static let conditions = [
         "1", "{$gt: 1}", "{$exists: true}", "{$exists: false}", "{$ne: x}", "{$in: [1, x]}", "{$nin: [2]}",
         "{$mod: [0, 1]}", "{$mod: [2, 1]}", "{$regex: ^x}", "{$not: {$regex: ^x}}", "{$size: 1}", "{$all: [1]}",

@@ -111,7 +111,7 @@ import Testing
             "when: {}, unless: {a: {$mod: [0, 1]}}", #"{"a":1}"#, false, .undecided,
             "can't be decided: $mod can't divide by 0"
         ),
-        // A clause before the fault decides, and one behind it does not.
+        // A clause before the error decides, and one behind it does not.
         ("when: {b: 1, a: {$mod: [0, 1]}}", #"{"a":1}"#, false, .doesNotFire, "does not fire: `when` does not hold"),
         (
             "when: {a: {$mod: [0, 1]}, b: 1}", #"{"a":1}"#, false, .undecided,

@@ -65,7 +65,7 @@ import Testing
         (head + "rules: []\ntests: [{name: t, given: {}, expect: {documents: {}}}]\n", "'documents' must be a list"),
     ])
     func whatCantBe(text: String, message: String) {
-        let found = faults(text)
+        let found = errors(text)
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
@@ -77,8 +77,8 @@ import Testing
               - {name: c, when: {}, then: [put: {document: {_id: x, _rev: 1-a}}]}
 
             """
-        #expect(faults(Self.head + rules) == [])
-        #expect(faults("version: 1\n" + rules).count == 5)
+        #expect(errors(Self.head + rules) == [])
+        #expect(errors("version: 1\n" + rules).count == 5)
     }
 
     private func withFolder(_ files: [String: String], _ body: (String) async throws -> Void) async throws {
@@ -160,7 +160,7 @@ import Testing
                 given: {_id: d}
                 slurp: {users: [{_id: u}]}
                 expect: {documents: [{_id: u}]}
-              - {name: a fault, given: {_id: d, none: true}, expect: {error: no '_id', documents: []}}
+              - {name: an error, given: {_id: d, none: true}, expect: {error: no '_id', documents: []}}
             """
         let results = try await ruleFileSet(file).runTests(now: 0)
         #expect(results.map { $0.mismatches.map(\.what) } == [[], [], ["documents"], ["documents"], []], "\(results)")

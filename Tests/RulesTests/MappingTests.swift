@@ -33,14 +33,14 @@ import Testing
         #expect(hashes[0] == hashes[1] && Set(hashes).count == 3)
     }
 
-    /// What comes of documents, as JSON texts; the fault's description where there is one.
+    /// What comes of documents, as JSON texts; the error's description where there is one.
     private func map(_ rules: String, slurp: String = "", slurps: [String: [UInt8]] = [:], _ documents: String...)
         async throws -> [[String]]
     {
         let set = try ruleFileSet("version: 1\nkind: mapping\n\(slurp)\nrules:\n\(rules)")
         let mapper = Mapping(try set.ruleSet(slurps: slurps), slurps: slurps).makeMapper()
         return await mapper.map(documents.map { Array($0.utf8) }, now: 1_795_168_800).map { result in
-            result.fault.map { [$0.description] } ?? result.documents.map(\.document.string)
+            result.error.map { [$0.description] } ?? result.documents.map(\.document.string)
         }
     }
 
@@ -203,13 +203,13 @@ import Testing
         ),
         (["users": #"["\ud800"]"#], "--slurp users: the data can't be used"),
     ])
-    func whatIsSlurpedMustBeThereAndFit(slurps: [String: String], fault: String) throws {
+    func whatIsSlurpedMustBeThereAndFit(slurps: [String: String], expected: String) throws {
         let set = try ruleFileSet("version: 1\nkind: mapping\nslurp: [users]\nrules: []\n")
         let error = #expect(throws: RuleFilesError.self) {
             try set.ruleSet(slurps: slurps.mapValues { Array($0.utf8) })
         }
-        #expect(error?.description.contains(fault) == true, "\(error?.description ?? "")")
-        #expect(error?.kind == (fault.contains("users: the data") ? .invalid : .usage))
+        #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
+        #expect(error?.kind == (expected.contains("users: the data") ? .invalid : .usage))
     }
 
     @Test func theHashIsThatOfTheRulesAndOfTheSlurpedData() throws {
@@ -229,7 +229,7 @@ import Testing
 func ruleFileSet(_ yaml: String, path: String = "r.yaml") throws -> RuleFileSet {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
-    let faults = file.faults + shared.programs.compile()
-    guard faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: faults) }
+    let errors = file.errors + shared.programs.compile()
+    guard errors.isEmpty else { throw RuleFilesError(kind: .invalid, errors: errors) }
     return RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
 }

@@ -61,16 +61,16 @@ import Testing
 
     @Test(arguments: [("r.yaml", yaml), ("r.json", json)])
     func mutatedFilesAreReadOrRefused(path: String, text: String) throws {
-        #expect(faults(text, path: path) == [])
+        #expect(errors(text, path: path) == [])
         var random = SplitMix64(seed: 20_261_120)
         let document = try JSONText(#"{"type":"task","n":3,"c":[4,1],"a":{"b":"X"}}"#)
         var loaded = 0
         for round in 0..<Self.rounds {
             let file = RuleFile(path: path, bytes: mutate(text, &random))
             #expect(
-                file.faults.allSatisfy { ($0.position?.line ?? 0) >= 1 && ($0.position?.column ?? 0) >= 1 },
+                file.errors.allSatisfy { ($0.position?.line ?? 0) >= 1 && ($0.position?.column ?? 0) >= 1 },
                 "round \(round)")
-            guard file.faults.isEmpty else { continue }
+            guard file.errors.isEmpty else { continue }
             loaded += 1
             let ruleSet = RuleSet(file.rules)
             let decision = try ruleSet.decide(document)

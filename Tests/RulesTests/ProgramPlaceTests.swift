@@ -19,9 +19,9 @@ import Testing
         ("      - merge:\n          jq: |\n            # first\n            {a: 1}}\n", "9:"),
         ("      - merge:\n          jq: >\n            {a: 1,\n            b: nope}\n", "7:15: not a jq program: line"),
     ])
-    func faultsStandWhereJQFindsThem(action: String, fault: String) {
-        let found = faults("version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n" + action)
-        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:" + fault) }, "\(found)")
+    func faultsStandWhereJQFindsThem(action: String, error: String) {
+        let found = errors("version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n" + action)
+        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:" + error) }, "\(found)")
     }
 
     @Test(
@@ -50,7 +50,7 @@ import Testing
             ("import \"a\" as a; 1", nil, "module not found: a; programs can't import"),
         ] as [(String, Int?, String)])
     func whatJQSaysIsToldInPlainWords(program: String, offset: Int?, message: String) {
-        let found = faults("version: 1\nrules:\n  - name: a\n    when: {}\n    then: []\n    if: |\n      \(program)\n")
+        let found = errors("version: 1\nrules:\n  - name: a\n    when: {}\n    then: []\n    if: |\n      \(program)\n")
         let place = offset.map { "7:\($0 + 7)" } ?? "6:9"
         #expect(found.count == 1)
         #expect(
@@ -60,7 +60,7 @@ import Testing
 
     @Test func theNamesOfAMappingsDataAreKnown() {
         let text = "version: 1\nkind: mapping\nslurp: [users]\nrules: [{name: a, when: {}, if: $user, then: []}]\n"
-        let found = faults(text)
+        let found = errors(text)
         #expect(found.count == 1)
         #expect(
             found.allSatisfy { $0.contains("did you mean $users? known here: $now, $change, $match, $users") },

@@ -19,9 +19,9 @@ struct RecordedExplanationTests {
         var cases = 0
         for recorded in try lines(of: recording + ".cases.jsonl") where recorded.root["error"] == nil {
             let source = try #require(recorded.root["selector"])
-            let faults = SourceFaults(path: "recorded")
-            let node = try #require(JSONSource.read(Array(source.bytes), faults: faults))
-            guard let recordedSelector = SelectorReader.read(node, faults: faults) else { continue }
+            let errors = SourceErrors(path: "recorded")
+            let node = try #require(JSONSource.read(Array(source.bytes), errors: errors))
+            guard let recordedSelector = SelectorReader.read(node, errors: errors) else { continue }
             let printed = print.clause(recordedSelector)
             let readBack = try selector("{ \(printed) }")
             cases += 1

@@ -21,16 +21,16 @@ struct RecordedSelectorTests {
         for recorded in try lines(of: recording + ".cases.jsonl") {
             cases += 1
             let source = try #require(recorded.root["selector"])
-            let faults = SourceFaults(path: "recorded")
-            let node = try #require(JSONSource.read(Array(source.bytes), faults: faults))
+            let errors = SourceErrors(path: "recorded")
+            let node = try #require(JSONSource.read(Array(source.bytes), errors: errors))
             let text = String(decoding: source.bytes, as: UTF8.self)
-            guard let selector = SelectorReader.read(node, faults: faults) else {
+            guard let selector = SelectorReader.read(node, errors: errors) else {
                 let isRefused =
                     recorded.root["error"] != nil
                     || source.members.contains { member in
                         Self.refusedHere.contains { member.name.isString($0.utf8) }
                     }
-                #expect(isRefused, "refused: \(text) \(faults.faults)")
+                #expect(isRefused, "refused: \(text) \(errors.errors)")
                 continue
             }
             #expect(recorded.root["error"] == nil, "accepted: \(text)")

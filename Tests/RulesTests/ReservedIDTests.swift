@@ -20,7 +20,7 @@ import Testing
         ] {
             let decision = try await ruleSet(Self.put(body)).decided(document)
             #expect(decision.puts.isEmpty)
-            #expect(decision.fault?.reason.hasPrefix("put: a computed id can't begin with '_'") == true, "\(body)")
+            #expect(decision.error?.reason.hasPrefix("put: a computed id can't begin with '_'") == true, "\(body)")
         }
     }
 
@@ -34,10 +34,10 @@ import Testing
         ("id: {jq: .x}, document: {}, allow_design: true", "2:85: 'allow_design' is for an id that is written out"),
         ("id: x, document: {}, allow_design: 1", "2:78: 'allow_design' must be true or false"),
     ])
-    func idsInTheFileAreCheckedWhenItIsLoaded(body: String, fault: String) {
-        let found = faults(Self.put(body))
-        #expect(found.contains { $0.hasPrefix("r.yaml:" + fault) }, "\(found)")
-        #expect(faults(Self.put(body, head: "version: 1\nkind: mapping\n")).isEmpty == false)
+    func idsInTheFileAreCheckedWhenItIsLoaded(body: String, error: String) {
+        let found = errors(Self.put(body))
+        #expect(found.contains { $0.hasPrefix("r.yaml:" + error) }, "\(found)")
+        #expect(errors(Self.put(body, head: "version: 1\nkind: mapping\n")).isEmpty == false)
     }
 
     @Test func aDesignDocumentThatIsWrittenOutMayBePut() throws {
@@ -51,18 +51,18 @@ import Testing
         let text = "version: 1\nkind: mapping\nrules: [{name: a, when: {}, then: [\(actions)]}]\n"
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "m.yaml", bytes: Array(text.utf8), shared: shared)
-        let found = file.faults + shared.programs.compile()
-        guard found.isEmpty else { throw RuleFilesError(kind: .invalid, faults: found) }
+        let found = file.errors + shared.programs.compile()
+        guard found.isEmpty else { throw RuleFilesError(kind: .invalid, errors: found) }
         return RuleSet(file.rules, kind: .mapping, programs: shared.programs.texts)
     }
 
     @Test func aMappingMakesNoDesignDocumentButKeepsOne() async throws {
         let set = try Self.mapping("{merge: {_id: {jq: .key}}}")
-        let fault = try await set.decided(#"{"key":"_design/x"}"#).fault
-        #expect(fault?.reason.contains("can't make ids that begin with '_'") == true)
+        let error = try await set.decided(#"{"key":"_design/x"}"#).error
+        #expect(error?.reason.contains("can't make ids that begin with '_'") == true)
         let put = try Self.mapping("{put: {id: {jq: .key}, document: {x: 1}}}, {delete: }")
-        #expect(try await put.decided(#"{"key":"_design/x"}"#).fault != nil)
+        #expect(try await put.decided(#"{"key":"_design/x"}"#).error != nil)
         let kept = try await Self.mapping("{merge: {x: 1}}").decided(#"{"_id":"_design/x"}"#)
-        #expect(kept.fault == nil && kept.mapped.map(\.id) == ["_design/x"])
+        #expect(kept.error == nil && kept.mapped.map(\.id) == ["_design/x"])
     }
 }

@@ -17,7 +17,7 @@ import Testing
                     + "without end, a rule loop") == true, "\(found)")
         #expect(
             try ruleSet(lines: Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 1))
-                .decide(#"{"x":1}"#).fault != nil)
+                .decide(#"{"x":1}"#).error != nil)
     }
 
     @Test func loopsOfFourAndOverSeveralMembersAreFound() throws {
@@ -114,7 +114,7 @@ import Testing
         ("{name: a, when: &w {x: 1}, then: [{merge: {<<: *w}}]}", "merge keys ('<<') are YAML 1.1"),
     ])
     func hintsNameWhatIsMeant(rule: String, hint: String) {
-        let found = faults("version: 1\nrules: [\(rule)]\n")
+        let found = errors("version: 1\nrules: [\(rule)]\n")
         #expect(found.contains { $0.contains(hint) }, "\(found)")
     }
 

@@ -41,7 +41,7 @@ import Testing
 
     private func checked(_ rule: String) throws -> CheckedRule {
         let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules: [{name: a, \(rule)}]".utf8))
-        let rule = try #require(file.rules.first, "\(rule) \(file.faults)")
+        let rule = try #require(file.rules.first, "\(rule) \(file.errors)")
         return CheckedRule(rule, RuleOutlook(of: rule))
     }
 

@@ -133,7 +133,7 @@ import Testing
         ),
     ])
     func saysWhatIsWrongWhereAndWhatToDo(text: String, message: String) {
-        let found = faults(text)
+        let found = errors(text)
         #expect(found.contains { $0.hasPrefix("r.yaml:" + message) }, "\(found)")
         #expect(found.allSatisfy { $0.contains("'") || $0.contains(";") })
     }
@@ -146,18 +146,18 @@ import Testing
               - {nam: b, when: {}, then: [{merge: []}]}
             extra: 1
             """
-        let lines = faults(text).map { String($0.dropFirst(7).prefix { $0 != ":" }) }
+        let lines = errors(text).map { String($0.dropFirst(7).prefix { $0 != ":" }) }
         #expect(lines.sorted() == ["1", "3", "4", "4", "4", "5"])
     }
 
     @Test func invalidUTF8HasItsLine() {
         let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules: []\n# ".utf8) + [0xFF])
-        #expect(file.faults.map(\.description) == ["r.yaml:3:1: invalid UTF-8; save the file as UTF-8"])
+        #expect(file.errors.map(\.description) == ["r.yaml:3:1: invalid UTF-8; save the file as UTF-8"])
     }
 
     @Test func aByteOrderMarkIsSkipped() {
         for path in ["r.yaml", "r.json"] {
-            #expect(faults("\u{FEFF}{\"version\": 1, \"rules\": []}", path: path) == [])
+            #expect(errors("\u{FEFF}{\"version\": 1, \"rules\": []}", path: path) == [])
         }
     }
 

@@ -57,10 +57,10 @@ import Testing
                 text = "{\"$and\":[\(text),\(object(&random, condition))]}"
             }
             // Objects that happen to name a member twice are no selectors.
-            let faults = SourceFaults(path: "s")
-            let node = JSONSource.read(Array(text.utf8), faults: faults)
-            let selector = node.flatMap { SelectorReader.read($0, faults: faults) }
-            if selector != nil, faults.faults.isEmpty { selectors.append(text) }
+            let errors = SourceErrors(path: "s")
+            let node = JSONSource.read(Array(text.utf8), errors: errors)
+            let selector = node.flatMap { SelectorReader.read($0, errors: errors) }
+            if selector != nil, errors.errors.isEmpty { selectors.append(text) }
         }
         return selectors
     }

@@ -25,7 +25,7 @@ import Testing
     private func results(_ test: String) async throws -> [RuleTestResult] {
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array((Self.rules + test).utf8), shared: shared)
-        try #require(file.faults.isEmpty, "\(file.faults)")
+        try #require(file.errors.isEmpty, "\(file.errors)")
         return await RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
             .runTests(now: 0)
     }
@@ -91,7 +91,7 @@ import Testing
         ("[{name: a, given: {}, expect: {attachments: {i: {length: x}}}}]", "'length' must be a number of bytes"),
     ])
     func testsThatCantBeReadAreFaults(tests: String, message: String) {
-        let found = faults("version: 1\nrules: []\ntests: \(tests)\n")
+        let found = errors("version: 1\nrules: []\ntests: \(tests)\n")
         #expect(found.contains { $0.contains(message.replacing("1:14", with: "3:9")) }, "\(found)")
     }
 }

@@ -7,8 +7,8 @@ import Testing
 func ruleSet(_ yaml: String, path: String = "rules.yaml") throws -> RuleSet {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
-    let faults = file.faults + shared.programs.compile()
-    guard faults.isEmpty else { throw RuleFilesError(kind: .invalid, faults: faults) }
+    let errors = file.errors + shared.programs.compile()
+    guard errors.isEmpty else { throw RuleFilesError(kind: .invalid, errors: errors) }
     return RuleSet(file.rules, programs: shared.programs.texts)
 }
 
@@ -18,17 +18,17 @@ func ruleSet(lines: String...) throws -> RuleSet {
 }
 
 /// What is wrong with a rule file, as it would be printed.
-func faults(_ text: String, path: String = "r.yaml") -> [String] {
+func errors(_ text: String, path: String = "r.yaml") -> [String] {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: path, bytes: Array(text.utf8), shared: shared)
-    return (file.faults + shared.programs.compile()).map(\.description)
+    return (file.errors + shared.programs.compile()).map(\.description)
 }
 
 /// A selector, as YAML or JSON.
 func selector(_ text: String) throws -> Selector {
-    let faults = SourceFaults(path: "selector")
-    let node = YAMLSource.read(text, faults: faults)
-    return try #require(node.flatMap { SelectorReader.read($0, faults: faults) }, "\(faults.faults)")
+    let errors = SourceErrors(path: "selector")
+    let node = YAMLSource.read(text, errors: errors)
+    return try #require(node.flatMap { SelectorReader.read($0, errors: errors) }, "\(errors.errors)")
 }
 
 extension JSONText {

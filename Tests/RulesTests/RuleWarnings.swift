@@ -14,7 +14,7 @@ func warnings(_ rules: [String]) throws -> [String] {
         + rules.map { "- { \($0) }\n" }.joined()
         .replacing("FILE", with: "'\(file)'").replacing("FOLDER", with: "'\(folder)'")
     let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8))
-    try #require(file.faults.isEmpty, "\(file.faults)")
+    try #require(file.errors.isEmpty, "\(file.errors)")
     return RuleChecker(file.rules.map { ($0, RuleOutlook(of: $0)) }).warnings.map(\.description)
 }
 

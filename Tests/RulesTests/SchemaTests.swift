@@ -20,8 +20,8 @@ import Testing
 
     /// The keys that the reader says it knows, when it is given one that it does not.
     private static func known(_ file: String) throws -> Set<String> {
-        let fault = try #require(faults(file).first { $0.contains("Known here: ") }, "\(faults(file))")
-        let list = try #require(fault.components(separatedBy: "Known here: ").last)
+        let error = try #require(errors(file).first { $0.contains("Known here: ") }, "\(errors(file))")
+        let list = try #require(error.components(separatedBy: "Known here: ").last)
         return Set(list.components(separatedBy: ", "))
     }
 
@@ -74,7 +74,7 @@ import Testing
         let on = try Self.schema().root["definitions"]?["rule"]?["properties"]?["on"]
         let changes = try #require(on?["items"]?["enum"]).elements.compactMap { $0.string }
         #expect(changes.count == 2)
-        #expect(faults(Self.rule("when: {}, on: [\(changes.joined(separator: ", "))], then: []")) == [])
+        #expect(errors(Self.rule("when: {}, on: [\(changes.joined(separator: ", "))], then: []")) == [])
     }
 
     @Test func itListsWhatPutMayDoWithADocumentThatExists() throws {
@@ -83,7 +83,7 @@ import Testing
         #expect(choices.count == 3)
         for choice in choices {
             let put = "{put: {id: x, document: {}, if_exists: \(choice)}}"
-            #expect(faults(Self.rule("when: {}, then: [\(put)]")) == [])
+            #expect(errors(Self.rule("when: {}, then: [\(put)]")) == [])
         }
     }
 }

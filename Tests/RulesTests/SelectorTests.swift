@@ -108,7 +108,7 @@ import Testing
     @Test func anExplosivePatternIsAFaultAndNotFalse() throws {
         let selector = try selector("{a: {$regex: '^(a+)+$'}}")
         let document = try JSONText(#"{"a":"\#(String(repeating: "a", count: 60))!"}"#)
-        #expect(throws: MatchFault.regexLimit(pattern: "^(a+)+$")) {
+        #expect(throws: MatchError.regexLimit(pattern: "^(a+)+$")) {
             try selector.matches(document.root, MatchScratch())
         }
     }
@@ -116,7 +116,7 @@ import Testing
     @Test func divisionByZeroIsAFaultOnceAnIntegerIsThere() throws {
         let selector = try selector("{a: {$mod: [0, 1]}}")
         #expect(try selector.matches(JSONText("{}").root, MatchScratch()) == false)
-        #expect(throws: MatchFault.divisionByZero) {
+        #expect(throws: MatchError.divisionByZero) {
             try selector.matches(JSONText(#"{"a":1}"#).root, MatchScratch())
         }
     }
@@ -172,19 +172,19 @@ import Testing
         ("[]", "1:1: a selector must be an object"),
     ])
     func isRefused(text: String, message: String) throws {
-        let faults = SourceFaults(path: "s")
-        let node = try #require(YAMLSource.read(text, faults: faults))
-        #expect(SelectorReader.read(node, faults: faults) == nil)
-        #expect(faults.faults.count == 1)
-        let fault = try #require(faults.faults.first?.description)
-        #expect(fault.hasPrefix("s:" + message), "\(fault)")
+        let errors = SourceErrors(path: "s")
+        let node = try #require(YAMLSource.read(text, errors: errors))
+        #expect(SelectorReader.read(node, errors: errors) == nil)
+        #expect(errors.errors.count == 1)
+        let error = try #require(errors.errors.first?.description)
+        #expect(error.hasPrefix("s:" + message), "\(error)")
     }
 
     @Test func allFaultsOfASelectorAreReported() {
-        let faults = SourceFaults(path: "s")
-        let node = YAMLSource.read("{a: {$in: 1, $size: x}, $or: [{b: {$foo: 1}}]}", faults: faults)
-        #expect(node.flatMap { SelectorReader.read($0, faults: faults) } == nil)
-        #expect(faults.faults.count == 3)
+        let errors = SourceErrors(path: "s")
+        let node = YAMLSource.read("{a: {$in: 1, $size: x}, $or: [{b: {$foo: 1}}]}", errors: errors)
+        #expect(node.flatMap { SelectorReader.read($0, errors: errors) } == nil)
+        #expect(errors.errors.count == 3)
     }
 
     /// Compiled patterns run on a stack of fixed size; what does not fit there is matched all the same.

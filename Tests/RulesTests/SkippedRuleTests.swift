@@ -23,14 +23,14 @@ import Testing
         let document = #"{"_id":"a","text":"\#(String(repeating: "a", count: 40))","list":[],"number":4}"#
         let set = try ruleSet(lines: "name: bad, on_error: skip, \(rule)", stamp)
         let decision = try await set.decided(document)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.skipped.map(\.rule) == ["bad"])
         #expect(decision.skipped.first?.reason.isEmpty == false)
         #expect(decision.fired.map { set.names[$0] } == ["stamp"])
         #expect(decision.document.string == document.dropLast() + #","seen":true}"#)
         #expect(decision.puts.isEmpty)
         let strict = try ruleSet(lines: "name: bad, \(rule)", stamp)
-        #expect(try await strict.decided(document).fault?.rule == "bad")
+        #expect(try await strict.decided(document).error?.rule == "bad")
     }
 
     @Test func aRuleThatFailsInALaterPassHasNotFiredInAnEarlierOne() async throws {
@@ -56,11 +56,11 @@ import Testing
         let down = "when: {x: 2}, then: [merge: {x: 1}]"
         let set = try ruleSet(lines: up, "name: down, on_error: skip, \(down)", stamp)
         let decision = try set.decide(#"{"x":1}"#)
-        #expect(decision.fault == nil)
+        #expect(decision.error == nil)
         #expect(decision.skipped == [Decision.Skip(rule: "down", reason: "rule loop: up ↔ down")])
         #expect(decision.document.string == #"{"x":2,"seen":true}"#)
         let strict = try ruleSet(lines: up, "name: down, \(down)", "name: idle, on_error: skip, when: {}, then: []")
-        #expect(try strict.decide(#"{"x":1}"#).fault?.description == "rule loop: up ↔ down")
+        #expect(try strict.decide(#"{"x":1}"#).error?.description == "rule loop: up ↔ down")
     }
 
     @Test func anEditOfADocumentWithDuplicateMembersIsSkipped() throws {
@@ -68,7 +68,7 @@ import Testing
             lines: "name: edit, on_error: skip, when: {}, then: [merge: {seen: true}]",
             "name: other, when: {}, then: [put: {id: b, document: {x: 1}}]")
         let decision = try set.decide(#"{"_id":"a","x":1,"x":2}"#)
-        #expect(decision.skipped.map(\.rule) == ["edit"] && decision.fault == nil)
+        #expect(decision.skipped.map(\.rule) == ["edit"] && decision.error == nil)
         #expect(!decision.isChanged && decision.puts.count == 1)
     }
 
@@ -106,7 +106,7 @@ import Testing
             """
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
-        #expect(file.faults == [])
+        #expect(file.errors == [])
         let files = RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
         #expect(await files.runTests(now: 0).map(\.hasPassed) == [passes])
     }

@@ -41,7 +41,7 @@ import Testing
         ),
     ])
     func aMissingSpaceIsTold(text: String, place: String, remedy: String) {
-        let found = faults(text)
+        let found = errors(text)
         #expect(found.contains { $0.hasPrefix("r.yaml:" + place) && $0.contains(remedy) }, "\(found)")
     }
 
@@ -52,7 +52,7 @@ import Testing
         (head + "      - merge:\n      \t    a: 1\n", "7:7"),
     ])
     func aTabIsTold(text: String, place: String) {
-        let found = faults(text)
+        let found = errors(text)
         #expect(found.count == 1)
         #expect(
             found.allSatisfy {
@@ -67,7 +67,7 @@ import Testing
         ("      - merge:\n          x: {jq: .a}\n          y: {jq: .a[\"b c\"]}", "8:19"),
     ])
     func aProgramWithoutQuotesIsTold(action: String, place: String) {
-        let found = faults(Self.head + action)
+        let found = errors(Self.head + action)
         #expect(found.count == 1)
         #expect(
             found.allSatisfy {
@@ -77,11 +77,11 @@ import Testing
 
     @Test func aConditionWithoutQuotesIsTold() {
         let rule = "version: 1\nrules:\n  - name: a\n    when: {}\n    if: %\n    then: []\n"
-        let plain = faults(rule.replacing("%", with: ".a[0] == \"x: y\""))
+        let plain = errors(rule.replacing("%", with: ".a[0] == \"x: y\""))
         #expect(
             plain.count == 1 && plain[0].hasPrefix("r.yaml:5:9: ") && plain[0].hasSuffix("in quotes: if: '…'"),
             "\(plain)")
-        let quoted = faults(rule.replacing("%", with: "\"a\" == .b"))
+        let quoted = errors(rule.replacing("%", with: "\"a\" == .b"))
         #expect(
             quoted.count == 1 && quoted[0].hasPrefix("r.yaml:5:9: ")
                 && quoted[0].contains("put all of it in single quotes"), "\(quoted)")
@@ -124,12 +124,12 @@ import Testing
               - {name: d, when: {}, then: [{attach: {name: _i, file: /no/such, content_type: x}}]}
               - {name: c, when: {}, then: []}
             """
-        let found = faults(text)
+        let found = errors(text)
         let expected = [
             "3:31: $in takes", "4:26: '$foo' is not", "4:46: not a jq program",
             "4:56: 'mrege'", "4:77: patch: give", "4:89: patch: ", "5:48: gateways refuse", "5:58: '/no/such'",
             "5:82: 'x' is not a content type",
         ]
-        for fault in expected { #expect(found.contains { $0.hasPrefix("r.yaml:" + fault) }, "\(fault): \(found)") }
+        for error in expected { #expect(found.contains { $0.hasPrefix("r.yaml:" + error) }, "\(error): \(found)") }
     }
 }

@@ -4,10 +4,10 @@ import Testing
 @testable import Rules
 
 @Suite struct SourceTests {
-    private func yaml(_ text: String) -> (json: String?, faults: [String]) {
-        let faults = SourceFaults(path: "f")
-        let node = YAMLSource.read(text, faults: faults)
-        return (node.map { String(decoding: $0.json, as: UTF8.self) }, faults.faults.map(\.description))
+    private func yaml(_ text: String) -> (json: String?, errors: [String]) {
+        let errors = SourceErrors(path: "f")
+        let node = YAMLSource.read(text, errors: errors)
+        return (node.map { String(decoding: $0.json, as: UTF8.self) }, errors.errors.map(\.description))
     }
 
     @Test(arguments: [
@@ -24,7 +24,7 @@ import Testing
     ])
     func resolvesScalarsByTheCoreSchema(text: String, json: String) {
         let result = yaml("v: " + text)
-        #expect(result.json == #"{"v":\#(json)}"#, "\(result.faults)")
+        #expect(result.json == #"{"v":\#(json)}"#, "\(result.errors)")
     }
 
     @Test(arguments: [
@@ -59,15 +59,15 @@ import Testing
         let result = yaml(text)
         // What a key that is there twice says the first time can be read all the same.
         #expect(result.json == nil || message.contains("is there twice"))
-        #expect(result.faults.count == 1)
-        #expect(result.faults.first?.hasPrefix(message) == true, "\(result.faults)")
+        #expect(result.errors.count == 1)
+        #expect(result.errors.first?.hasPrefix(message) == true, "\(result.errors)")
     }
 
     @Test func aliasesAreWhatTheyStandForAndMergeKeysAreRefused() {
         #expect(yaml("a: &x {k: 1}\nb: *x\n'<<': *x").json == #"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#)
         let merged = yaml("a: &x {k: 1}\n<<: *x")
         #expect(merged.json == nil)
-        #expect(merged.faults.map { $0.prefix(11) } == ["f:2:1: merg"], "\(merged.faults)")
+        #expect(merged.errors.map { $0.prefix(11) } == ["f:2:1: merg"], "\(merged.errors)")
     }
 
     @Test func anAliasBombIsAnError() {
@@ -76,24 +76,24 @@ import Testing
             let aliases = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ",")
             text += "a\(level): &a\(level) [\(aliases)]\n"
         }
-        let faults = yaml(text).faults
-        #expect(faults.count == 1)
-        #expect(faults.first?.contains("with its aliases written out, the file has more than 200000 values") == true)
+        let errors = yaml(text).errors
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains("with its aliases written out, the file has more than 200000 values") == true)
     }
 
     @Test(arguments: [257, 900, 5_000, 200_000])
     func depthIsLimited(depth: Int) {
         let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
-        #expect(yaml(nested).faults.count == 1)
-        let faults = SourceFaults(path: "f")
-        #expect(JSONSource.read(Array(nested.utf8), faults: faults) == nil)
-        #expect(faults.faults.count == 1)
+        #expect(yaml(nested).errors.count == 1)
+        let errors = SourceErrors(path: "f")
+        #expect(JSONSource.read(Array(nested.utf8), errors: errors) == nil)
+        #expect(errors.errors.count == 1)
     }
 
     @Test func positionsCountScalarsFromOne() throws {
         let text = "{\n  \"é\": \"ü\", \"list\": [1,\n   {\"k\": null}]\n}"
-        for read in [{ YAMLSource.read(text, faults: $0) }, { JSONSource.read(Array(text.utf8), faults: $0) }] {
-            let root = try #require(read(SourceFaults(path: "f")))
+        for read in [{ YAMLSource.read(text, errors: $0) }, { JSONSource.read(Array(text.utf8), errors: $0) }] {
+            let root = try #require(read(SourceErrors(path: "f")))
             guard case .object(let members) = root.content, case .list(let elements) = members[1].value.content else {
                 Issue.record("not an object")
                 continue
@@ -116,15 +116,15 @@ import Testing
         ("{} x", "f:1:4: not JSON"),
     ])
     func refusesJSON(text: String, message: String) {
-        let faults = SourceFaults(path: "f")
-        #expect(JSONSource.read(Array(text.utf8), faults: faults) == nil || message.contains("is there twice"))
-        #expect(faults.faults.count == 1)
-        #expect(faults.faults.first?.description.hasPrefix(message) == true, "\(faults.faults)")
+        let errors = SourceErrors(path: "f")
+        #expect(JSONSource.read(Array(text.utf8), errors: errors) == nil || message.contains("is there twice"))
+        #expect(errors.errors.count == 1)
+        #expect(errors.errors.first?.description.hasPrefix(message) == true, "\(errors.errors)")
     }
 
     @Test func jsonKeepsItsNumbersAndCharacters() throws {
         let text = #"{"n":[1.10,12345678901234567890123,1E+2,-0],"s":"\u00e9\ud83d\ude00\n","b":[true,false,null]}"#
-        let node = try #require(JSONSource.read(Array(text.utf8), faults: SourceFaults(path: "f")))
+        let node = try #require(JSONSource.read(Array(text.utf8), errors: SourceErrors(path: "f")))
         #expect(
             String(decoding: node.json, as: UTF8.self)
                 == "{\"n\":[1.10,12345678901234567890123,1E+2,-0],\"s\":\"é😀\\n\",\"b\":[true,false,null]}")

@@ -36,7 +36,7 @@ import TodoData
         let mapping = try await Mapping.load(paths: ["\(Self.maps)/\(name).yaml"], slurps: slurps)
         let results = await mapping.makeMapper().map(documents, now: 0)
         try #require(results.count == documents.count)
-        for result in results { #expect(result.fault == nil) }
+        for result in results { #expect(result.error == nil) }
         return results.flatMap(\.documents)
     }
 

@@ -148,23 +148,23 @@ import Testing
 
     /// Cut behind each byte of the end.
     @Test func whatIsMissingOfTheFrameIsToldOf() throws {
-        func fault(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {
+        func error(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {
             var lines = ExportLines(isCompressed: isCompressed)
             try lines.read(Array(text)) { _ in }
             return try lines.finish { _ in }
         }
         let array = Array("[\n{},\n{}\n]\n".utf8)
-        #expect(try fault(array) == nil)
-        #expect(try fault(array.dropLast()) == nil)
+        #expect(try error(array) == nil)
+        #expect(try error(array.dropLast()) == nil)
         for count in 2..<array.count - 2 {
-            #expect(try fault(array.prefix(count))?.contains("]") == true, "\(count)")
+            #expect(try error(array.prefix(count))?.contains("]") == true, "\(count)")
         }
-        #expect(try fault("{}\n{}".utf8) == nil)
+        #expect(try error("{}\n{}".utf8) == nil)
         let compressed = Gzip.compress(Array("{}\n{}\n".utf8))
-        #expect(try fault(compressed, isCompressed: true) == nil)
-        #expect(try fault(compressed + compressed, isCompressed: true) == nil)
+        #expect(try error(compressed, isCompressed: true) == nil)
+        #expect(try error(compressed + compressed, isCompressed: true) == nil)
         for count in 0..<compressed.count {
-            #expect(try fault(compressed.prefix(count), isCompressed: true)?.contains("gzip") == true, "\(count)")
+            #expect(try error(compressed.prefix(count), isCompressed: true)?.contains("gzip") == true, "\(count)")
         }
     }
 

@@ -63,10 +63,10 @@ package actor RunProgress {
         return admitted
     }
 
-    /// - Throws: ``RunFailure`` with `.tooManyErrors` if the limit was exceeded.
+    /// - Throws: ``RunError`` with `.tooManyErrors` if the limit was exceeded.
     package func check(_ limit: ErrorLimit?) throws {
         guard let limit, isBeyond(limit) else { return }
-        throw RunFailure(limit, counters.failures)
+        throw RunError(limit, counters.failures)
     }
 
     /// Stays true: the dead letters refused then must end the run, even if the percentage has fallen since.

@@ -33,7 +33,7 @@ package struct CurrentDocumentReader: Sendable {
     /// - Parameters:
     ///   - includesBodies: If false, documents that are found have the body `{}`.
     ///   - limit: The largest answer for several documents, in bytes.
-    /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`.
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package mutating func read(
         _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = answerLimitForSeveral
     ) async throws -> [DocumentLookup] {

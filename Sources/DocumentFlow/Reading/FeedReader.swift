@@ -68,7 +68,7 @@ package struct FeedReader: Sendable {
     ///
     /// Returns at ``end``. Cancelling aborts a waiting longpoll at once; a delivery in progress is completed first.
     ///
-    /// - Throws: ``RunFailure``, `CancellationError`, and whatever `deliver` throws.
+    /// - Throws: ``RunError``, `CancellationError`, and whatever `deliver` throws.
     package func read(from start: SequenceID, deliver: Delivery) async throws {
         var progress = Progress(
             position: start,
@@ -97,7 +97,7 @@ package struct FeedReader: Sendable {
                 if progress.hasRows, progress.pace.stalls == 0 { progress.retrier.succeed() }
                 // The database exists, but this collection does not.
                 if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
-                    throw RunFailure(.databaseMissing, error.description)
+                    throw RunError(.databaseMissing, error.description)
                 }
                 if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
                     logger.debug("something ended an idle request; asking again", metadata: ["reason": "\(error)"])

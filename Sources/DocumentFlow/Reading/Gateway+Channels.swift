@@ -5,9 +5,9 @@ extension Gateway {
     /// server.
     ///
     /// - Throws: `.badConfiguration`.
-    package func check(channels: [String]?) throws(RunFailure) {
+    package func check(channels: [String]?) throws(RunError) {
         guard channels == nil || dialect.hasChannels else {
-            throw RunFailure(.badConfiguration, "--channels: \(url) is no Sync Gateway and has no channels")
+            throw RunError(.badConfiguration, "--channels: \(url) is no Sync Gateway and has no channels")
         }
     }
 }

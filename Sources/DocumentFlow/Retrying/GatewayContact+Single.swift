@@ -9,7 +9,7 @@ extension GatewayContact {
     ///   - arrivals: How many requests of this kind have succeeded; the caller counts them.
     ///   - isForGood: Errors that a retry would not change.
     /// - Returns: The answer, or why there is none.
-    /// - Throws: `RunFailure`, `CancellationError`.
+    /// - Throws: `RunError`, `CancellationError`.
     package func single<Answer: Sendable>(
         _ gateway: Gateway, arrivals: Arrivals, _ message: Logger.Message, _ metadata: Logger.Metadata,
         unless isForGood: (GatewayError) -> Bool = { _ in false },

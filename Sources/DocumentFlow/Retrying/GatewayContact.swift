@@ -32,14 +32,14 @@ package struct GatewayContact: Sendable {
 
     /// The first request of a run: shows whether there is a gateway and whether it lets this user in.
     ///
-    /// - Throws: ``RunFailure``, `CancellationError`.
+    /// - Throws: ``RunError``, `CancellationError`.
     package func first<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
         try await ask(RetryPolicy(settings), question)
     }
 
     /// A further request, to a gateway that has answered before.
     ///
-    /// - Throws: ``RunFailure``, `CancellationError`.
+    /// - Throws: ``RunError``, `CancellationError`.
     package func again<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
         try await ask(RetryPolicy(settings, hasSucceeded: true), question)
     }
@@ -81,7 +81,7 @@ package struct GatewayContact: Sendable {
     /// Whether the gateway answers and its database is online. If not, waits until it is and returns false. Waiting for
     /// a `Retry-After` does not count as an outage.
     ///
-    /// - Throws: ``RunFailure`` if that takes too long, or if it no longer lets this user in; `CancellationError`.
+    /// - Throws: ``RunError`` if that takes too long, or if it no longer lets this user in; `CancellationError`.
     package func isThere(_ gateway: Gateway) async throws -> Bool {
         @Sendable func look() async throws {
             let info = try await gateway.databaseInfo()
@@ -105,10 +105,10 @@ package struct GatewayContact: Sendable {
 
     /// Throws for errors after which a retry is pointless.
     ///
-    /// - Throws: `CancellationError`, or ``RunFailure`` with `.outOfResources`.
+    /// - Throws: `CancellationError`, or ``RunError`` with `.outOfResources`.
     package func endIfHopeless(_ error: GatewayError) throws {
         if error.code == .cancelled { throw CancellationError() }
-        if error.code == .outOfResources { throw RunFailure(.outOfResources, error.description) }
+        if error.code == .outOfResources { throw RunError(.outOfResources, error.description) }
     }
 
     /// Logs the error, counts a retry and waits `duration`, before the caller sends the request again.

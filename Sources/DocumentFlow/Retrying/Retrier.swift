@@ -31,7 +31,7 @@ package struct Retrier: Sendable {
     ///   - message: What failed, for the log. The error and the wait are added.
     ///   - metadata: More facts for the log; a `reason` replaces the error.
     ///   - stopsAll: The run can do nothing else until the request succeeds.
-    /// - Throws: ``RunFailure`` if the policy gives up, `CancellationError`, ``RunIsStopping``.
+    /// - Throws: ``RunError`` if the policy gives up, `CancellationError`, ``RunIsStopping``.
     package mutating func wait(
         after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata = [:],
         level: Logger.Level = .warning, stopsAll: Bool = false

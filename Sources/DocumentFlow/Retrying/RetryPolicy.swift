@@ -23,7 +23,7 @@ package struct RetryPolicy: Sendable {
     /// What to do after a failure.
     package enum Verdict: Sendable {
         case retry(after: Duration)
-        case end(RunFailure)
+        case end(RunError)
     }
 
     /// How long a daemon tolerates 401 after a successful login. The file and the gateway change one after the other,
@@ -58,7 +58,7 @@ package struct RetryPolicy: Sendable {
     }
 
     /// How a run ends after an error that no retry can change.
-    private static func end(_ error: GatewayError) -> RunFailure.Code {
+    private static func end(_ error: GatewayError) -> RunError.Code {
         switch error.code {
         case .outOfResources, .sourceFailed: .outOfResources
         case _ where error.cause == .badSequence || error.status == 400: .sequenceRefused
@@ -80,29 +80,29 @@ package struct RetryPolicy: Sendable {
         // Sync Gateway's answer when the database is gone, which it is for a while when it is created anew.
         case .unauthorized where hasSucceeded && settings.isDaemon && error.cause == .unknownDatabaseOrLogin: break
         case .forbidden where hasSucceeded && settings.isDaemon && sameCodeInARow < 3: break
-        case .unauthorized, .forbidden: return .end(RunFailure(.notAllowed, error.description))
+        case .unauthorized, .forbidden: return .end(RunError(.notAllowed, error.description))
         case .notFound where !(hasSucceeded && (settings.isDaemon || sameCodeInARow < 3)):
-            return .end(RunFailure(.databaseMissing, error.description))
+            return .end(RunError(.databaseMissing, error.description))
         case .notFound: break
         case .malformedAnswer where !hasSucceeded && sameCodeInARow >= 3:
-            return .end(RunFailure(.notAGateway, error.description))
-        case .tlsFailed where !hasSucceeded: return .end(RunFailure(.unreachable, error.description))
+            return .end(RunError(.notAGateway, error.description))
+        case .tlsFailed where !hasSucceeded: return .end(RunError(.unreachable, error.description))
         case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
-            return .end(RunFailure(.unreachable, "\(error); to wait for it, add --retry-for 5m"))
+            return .end(RunError(.unreachable, "\(error); to wait for it, add --retry-for 5m"))
         case .tlsFailed: break
-        case .invalidRequest: return .end(RunFailure(.badConfiguration, error.description))
+        case .invalidRequest: return .end(RunError(.badConfiguration, error.description))
         // Requests succeeded before: a stray status must not end a daemon.
         case _ where !error.isRetryable && !(settings.isDaemon && hasSucceeded && error.cause != .badSequence):
-            return .end(RunFailure(Self.end(error), error.description))
+            return .end(RunError(Self.end(error), error.description))
         default: break
         }
         let left = settings.retryFor - since.duration(to: now)
         if !settings.isDaemon, left <= .zero {
-            return .end(RunFailure(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
+            return .end(RunError(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
         }
         if !settings.isDaemon, let asked = error.retryAfter, asked >= left {
             let reason = "gave up: the gateway asks to wait \(asked.text), longer than --retry-for allows: \(error)"
-            return .end(RunFailure(.gaveUp, reason))
+            return .end(RunError(.gaveUp, reason))
         }
         let shortest = error.code == .unauthorized ? Self.waitAfterRefusal : nil
         let wait = backoff.next(atLeast: error.retryAfter ?? shortest)

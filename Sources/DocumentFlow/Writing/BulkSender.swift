@@ -49,7 +49,7 @@ package struct BulkSender {
     /// Writes documents and reports the outcome of each exactly once, in parts as answers arrive.
     ///
     /// - Parameter answered: Takes writes and their outcomes.
-    /// - Throws: ``RunFailure`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes
     ///   that were not reported by then may or may not have been made.
     package mutating func send(
         _ documents: ArraySlice<BulkDocument>, answered: (Range<Int>, [BulkOutcome]) async throws -> Void
@@ -122,7 +122,7 @@ package struct BulkSender {
             if question == .doWritesPass, advice == .reject { failures.noteFirewalled() }
         }
         guard advice == .wait else { return advice }
-        do { try await wait(after: error) } catch let failure as RunFailure {
+        do { try await wait(after: error) } catch let failure as RunError {
             // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
             guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),
@@ -145,7 +145,7 @@ package struct BulkSender {
 
     /// Waits before undecided documents are written again; longer each time in a row.
     ///
-    /// - Throws: ``RunFailure`` once a one-shot job has waited long enough: a full disk does not heal by itself.
+    /// - Throws: ``RunError`` once a one-shot job has waited long enough: a full disk does not heal by itself.
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
         let reasons = outcomes.compactMap { outcome -> String? in
             switch outcome {

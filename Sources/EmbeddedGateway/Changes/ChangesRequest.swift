@@ -21,13 +21,13 @@ struct ChangesRequest: Sendable {
     var timeout: Duration? = .milliseconds(300_000)
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1; the query has precedence over the body of a POST.
-    init(_ request: Request, _ visitor: Visitor) throws(GatewayFault) {
+    init(_ request: Request, _ visitor: Visitor) throws(RequestError) {
         let query = request.query
         var settings: ChangesSettings?
         switch request.method {
         case "GET": break
         case "POST": settings = try ChangesSettings(request.body)
-        case "HEAD": throw GatewayFault(400, "")
+        case "HEAD": throw RequestError(400, "")
         default: throw .methodNotAllowed("GET, HEAD, POST")
         }
         let text = { (name: String) in query[name] ?? settings?[name]?.string }
@@ -38,7 +38,7 @@ struct ChangesRequest: Sendable {
         try settings?.checkTypes()
         let name = text("feed") ?? ""
         guard let feed = name.isEmpty ? .normal : Feed(rawValue: name) else {
-            throw GatewayFault(400, "Unknown feed type")
+            throw RequestError(400, "Unknown feed type")
         }
         self.feed = feed
         if !position.isEmpty { sinceText = FeedPosition.unquoted(position) }
@@ -62,22 +62,22 @@ struct ChangesRequest: Sendable {
         return value.string ?? String(decoding: value.bytes, as: UTF8.self)
     }
 
-    private mutating func setFilter(_ filter: String?, ids: String?, listed: JSONValue?) throws(GatewayFault) {
+    private mutating func setFilter(_ filter: String?, ids: String?, listed: JSONValue?) throws(RequestError) {
         switch filter {
         case nil, "", "sync_gateway/bychannel": return
         case "_doc_ids":
             guard feed == .normal else {
-                throw GatewayFault(400, "Filter '_doc_ids' is only valid for feed=normal replications")
+                throw RequestError(400, "Filter '_doc_ids' is only valid for feed=normal replications")
             }
             let named = ids.map { $0.split(separator: ",").map(String.init) }
             selection.ids = named ?? listed?.elements.compactMap(\.string) ?? []
-        default: throw GatewayFault(400, "Unknown filter; try sync_gateway/bychannel or _doc_ids")
+        default: throw RequestError(400, "Unknown filter; try sync_gateway/bychannel or _doc_ids")
         }
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: channels that the user does not have are ignored.
-    private mutating func setChannels(_ names: String?) throws(GatewayFault) {
-        guard let names, !names.isEmpty else { throw GatewayFault(400, "Missing 'channels' filter parameter") }
+    private mutating func setChannels(_ names: String?) throws(RequestError) {
+        guard let names, !names.isEmpty else { throw RequestError(400, "Missing 'channels' filter parameter") }
         selection.channels = Set(names.split(separator: ",").map(String.init))
     }
 

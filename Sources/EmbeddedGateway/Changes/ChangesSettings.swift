@@ -22,27 +22,27 @@ struct ChangesSettings {
         root[name].flatMap { $0.kind == .null ? nil : $0 }
     }
 
-    /// - Throws: ``GatewayFault`` 400.
-    init(_ body: [UInt8]) throws(GatewayFault) {
+    /// - Throws: ``RequestError`` 400.
+    init(_ body: [UInt8]) throws(RequestError) {
         do { root = try JSONText(body).root } catch {
-            throw GatewayFault(400, "Invalid JSON: \"\(GoJSON.unmarshalError(error))\"")
+            throw RequestError(400, "Invalid JSON: \"\(GoJSON.unmarshalError(error))\"")
         }
         guard root.kind == .object || root.kind == .null else {
-            throw Self.fault("\(GoJSON.name(of: root)) into Go value of type struct")
+            throw Self.error("\(GoJSON.name(of: root)) into Go value of type struct")
         }
     }
 
     /// Checks the type of each member. Parse `since` first, because its error takes precedence.
     ///
-    /// - Throws: ``GatewayFault`` 400.
-    func checkTypes() throws(GatewayFault) {
+    /// - Throws: ``RequestError`` 400.
+    func checkTypes() throws(RequestError) {
         for member in root.members where member.value.kind != .null {
             guard let name = member.name.string, let type = Self.types[name] else { continue }
             try Self.check(member.value, name, type)
         }
     }
 
-    private static func check(_ value: JSONValue, _ name: String, _ type: GoType) throws(GatewayFault) {
+    private static func check(_ value: JSONValue, _ name: String, _ type: GoType) throws(RequestError) {
         switch (type, value.kind) {
         case (.string, .string), (.bool, .true), (.bool, .false): return
         case (.strings, .array):
@@ -50,14 +50,14 @@ struct ChangesSettings {
         case (.int, .number), (.uint64, .number):
             let number = value.integer
             guard let number, type == .int || number >= 0 else {
-                throw fault("number \(value.text(most: 100)) into Go struct field .\(name) of type \(type.rawValue)")
+                throw error("number \(value.text(most: 100)) into Go struct field .\(name) of type \(type.rawValue)")
             }
-        default: throw fault("\(GoJSON.name(of: value)) into Go struct field .\(name) of type \(type.rawValue)")
+        default: throw error("\(GoJSON.name(of: value)) into Go struct field .\(name) of type \(type.rawValue)")
         }
     }
 
-    private static func fault(_ problem: String) -> GatewayFault {
-        GatewayFault(400, "Invalid JSON: \"json: cannot unmarshal \(problem)\"")
+    private static func error(_ problem: String) -> RequestError {
+        RequestError(400, "Invalid JSON: \"json: cannot unmarshal \(problem)\"")
     }
 }
 

@@ -33,7 +33,7 @@ struct FeedPosition: Sendable, Equatable, Comparable {
     /// skips a sequence and so never sends such a position, but starts there, so that nothing is lost.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
-    init(_ given: String) throws(GatewayFault) {
+    init(_ given: String) throws(RequestError) {
         let text = Self.unquoted(given)
         guard !text.isEmpty else {
             self = .start
@@ -41,13 +41,13 @@ struct FeedPosition: Sendable, Equatable, Comparable {
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 3, let first = Self.number(parts[0]) else {
-            throw GatewayFault(400, "Invalid sequence: \"\(given)\"")
+            throw RequestError(400, "Invalid sequence: \"\(given)\"")
         }
         var rest: [Int?] = []
         for part in parts.dropFirst() {
             let isLeftOut = part.isEmpty && rest.isEmpty && parts.count == 3
             guard let number = Self.number(part) ?? (isLeftOut ? 0 : nil) else {
-                throw GatewayFault(500, "Internal error: strconv.ParseUint: parsing \"\(part)\": invalid syntax")
+                throw RequestError(500, "Internal error: strconv.ParseUint: parsing \"\(part)\": invalid syntax")
             }
             rest.append(isLeftOut ? nil : number)
         }

@@ -3,7 +3,7 @@ internal import NIOConcurrencyHelpers
 extension Answer {
     /// An answer with a known length. Sent whole if it is short or already in memory, otherwise piece by piece.
     ///
-    /// - Throws: ``GatewayFault`` 404 if a content was removed since the body was made.
+    /// - Throws: ``RequestError`` 404 if a content was removed since the body was made.
     init(fields: [HTTPField], _ body: BodyParts, from store: Store) throws {
         self.init(status: 200, fields: fields)
         var pieces = BodyPieces(body, from: store)
@@ -33,7 +33,7 @@ extension BodyPieces {
             while let piece = try next() { whole += piece }
             return whole
         } catch is ConnectionCut {
-            throw GatewayFault.missing
+            throw RequestError.missing
         }
     }
 

@@ -25,14 +25,14 @@ enum AttachmentEntries {
 
     private static func entry(
         _ attachment: IncomingAttachment, _ parent: JSONValue?, _ generation: Int
-    ) throws(GatewayFault) -> [UInt8] {
+    ) throws(RequestError) -> [UInt8] {
         switch attachment.content {
         case .bytes(let bytes, let digest):
             return stub(attachment, digest: digest, length: bytes.count, generation: generation)
         case .stub(let entry, let hasDigest):
             if let kept = parent?.member(attachment.name.utf8) { return Array(kept.bytes) }
             guard parent != nil || hasDigest else {
-                throw GatewayFault(400, "Missing digest in stub attachment \"\(attachment.name)\"")
+                throw RequestError(400, "Missing digest in stub attachment \"\(attachment.name)\"")
             }
             return entry
         }

@@ -21,7 +21,7 @@ struct IncomingAttachment: Sendable {
     /// - Note: Source: recorded, Sync Gateway 4.1.1 accepts 20 MiB and answers 413 for one byte more.
     static let limit = 20 << 20
 
-    init(name: String, bytes: [UInt8], contentType: String?) throws(GatewayFault) {
+    init(name: String, bytes: [UInt8], contentType: String?) throws(RequestError) {
         guard bytes.count <= Self.limit else { throw .attachmentTooLarge }
         self.name = name
         self.contentType = contentType
@@ -37,7 +37,7 @@ struct IncomingAttachment: Sendable {
         content = .stub(entry: Array(#"{"stub":true}"#.utf8), hasDigest: false)
     }
 
-    private init(name: String, entry: JSONValue, following: [UInt8]?) throws(GatewayFault) {
+    private init(name: String, entry: JSONValue, following: [UInt8]?) throws(RequestError) {
         self.name = name
         contentType = entry["content_type"]?.string
         encoding = entry["encoding"]?.string
@@ -48,7 +48,7 @@ struct IncomingAttachment: Sendable {
         } else if entry["stub"]?.bool == true {
             content = .stub(entry: CanonicalJSON.text(entry), hasDigest: entry["digest"]?.string != nil)
         } else {
-            throw GatewayFault(400, "Missing data of attachment \"\(name)\"")
+            throw RequestError(400, "Missing data of attachment \"\(name)\"")
         }
     }
 
@@ -59,7 +59,7 @@ struct IncomingAttachment: Sendable {
     /// - Parameter following: The contents from separate parts of a multipart body, by name in UTF-8.
     static func read(
         _ value: JSONValue?, following: [[UInt8]: [UInt8]]
-    ) throws(GatewayFault) -> [IncomingAttachment] {
+    ) throws(RequestError) -> [IncomingAttachment] {
         guard let value else { return [] }
         var entries: [[UInt8]: IncomingAttachment] = [:]
         for member in value.members {
@@ -70,16 +70,16 @@ struct IncomingAttachment: Sendable {
         return entries.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    private static func data(_ entry: JSONValue) throws(GatewayFault) -> [UInt8]? {
+    private static func data(_ entry: JSONValue) throws(RequestError) -> [UInt8]? {
         guard let data = entry["data"], data.kind != .null else { return nil }
         guard data.kind == .string else {
-            throw GatewayFault(400, "invalid attachment data (type \(goType(of: data)))")
+            throw RequestError(400, "invalid attachment data (type \(goType(of: data)))")
         }
         do throws(Base64Error) {
             if data.isEscaped { return try Base64.decode(data.utf8 ?? []) }
             return try data.withRawContent(Base64.decode)
         } catch {
-            throw GatewayFault(500, "Internal error: illegal base64 data at input byte \(error.offset)")
+            throw RequestError(500, "Internal error: illegal base64 data at input byte \(error.offset)")
         }
     }
 

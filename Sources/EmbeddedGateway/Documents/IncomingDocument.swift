@@ -28,8 +28,8 @@ struct IncomingDocument: Sendable {
     private static let bodyLimit = 20 << 20 - 1024
 
     /// - Parameter following: Attachment contents from separate parts of a multipart body, by name.
-    /// - Throws: ``GatewayFault`` 400, 404, 413 or 500, with the real gateway's reasons.
-    init(_ object: JSONValue, following: [[UInt8]: [UInt8]] = [:]) throws(GatewayFault) {
+    /// - Throws: ``RequestError`` 400, 404, 413 or 500, with the real gateway's reasons.
+    init(_ object: JSONValue, following: [[UInt8]: [UInt8]] = [:]) throws(RequestError) {
         try Self.refuseReserved(object)
         id = object["_id"]?.string
         revision = object["_rev"]?.string
@@ -76,11 +76,11 @@ struct IncomingDocument: Sendable {
             attachments: attachments, channels: DocumentChannels.read(object))
     }
 
-    private static func refuseReserved(_ object: JSONValue) throws(GatewayFault) {
+    private static func refuseReserved(_ object: JSONValue) throws(RequestError) {
         if object["_sync"] != nil {
-            throw GatewayFault(400, "document-top level property '_sync' is a reserved internal property")
+            throw RequestError(400, "document-top level property '_sync' is a reserved internal property")
         }
-        if object["_removed"]?.bool == true { throw GatewayFault(404, "Document revision is not accessible") }
+        if object["_removed"]?.bool == true { throw RequestError(404, "Document revision is not accessible") }
     }
 }
 

@@ -14,10 +14,10 @@ struct MultipartReader {
     private var at: Int?
 
     /// - Parameter contentType: With a `boundary`.
-    /// - Throws: ``GatewayFault`` 500 if there is none, as in the real gateway.
-    init(_ body: [UInt8], contentType: String) throws(GatewayFault) {
+    /// - Throws: ``RequestError`` 500 if there is none, as in the real gateway.
+    init(_ body: [UInt8], contentType: String) throws(RequestError) {
         guard let boundary = Self.boundary(contentType), !boundary.isEmpty else {
-            throw GatewayFault(500, "Internal error: multipart: boundary is empty")
+            throw RequestError(500, "Internal error: multipart: boundary is empty")
         }
         self.body = body
         delimiter = Array("--\(boundary)".utf8)
@@ -28,8 +28,8 @@ struct MultipartReader {
 
     /// The next part; nil after the last one.
     ///
-    /// - Throws: ``GatewayFault`` 500 if the body ends before its last boundary.
-    mutating func next() throws(GatewayFault) -> Part? {
+    /// - Throws: ``RequestError`` 500 if the body ends before its last boundary.
+    mutating func next() throws(RequestError) -> Part? {
         guard let start = at else { throw Self.cut }
         if body[start...].starts(with: "--".utf8) { return nil }
         guard let head = Self.find([0x0A], in: body, from: start)?.upperBound,
@@ -39,7 +39,7 @@ struct MultipartReader {
         return Self.part(body[head..<max(head, end.lowerBound)])
     }
 
-    private static let cut = GatewayFault(500, "Internal error: multipart: NextPart: EOF")
+    private static let cut = RequestError(500, "Internal error: multipart: NextPart: EOF")
 
     /// - Parameter text: Fields and content, perhaps with the carriage return before the next boundary.
     private static func part(_ text: ArraySlice<UInt8>) -> Part {

@@ -221,10 +221,10 @@ extension FaultPlanFile {
     }
 
     func error(_ reason: String, at value: JSONValue) -> FaultPlanMistake {
-        Self.error(reason, at: JSONFault(.unexpectedEnd, at: value.range.lowerBound), in: text)
+        Self.error(reason, at: JSONError(.unexpectedEnd, at: value.range.lowerBound), in: text)
     }
 
-    private static func error(_ reason: String, at place: JSONFault, in text: [UInt8]) -> FaultPlanMistake {
+    private static func error(_ reason: String, at place: JSONError, in text: [UInt8]) -> FaultPlanMistake {
         let (line, column) = place.position(in: text.span)
         return FaultPlanMistake(offset: place.offset, line: line, column: column, reason: reason)
     }

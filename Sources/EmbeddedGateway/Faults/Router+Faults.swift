@@ -37,7 +37,7 @@ extension Router {
         if faults.isOffline {
             // Only information about the database is still available.
             guard RequestKind(path) == .database, ["GET", "HEAD"].contains(request.method) else {
-                return Answer(GatewayFault(503, "DB is currently under maintenance"))
+                return Answer(RequestError(503, "DB is currently under maintenance"))
             }
             return databaseInformation(sequence: 0, state: "Offline")
         }
@@ -56,10 +56,10 @@ extension Router {
 
     private func expireSession(of request: Request) -> Answer {
         guard let id = request.cookie(Sessions.cookieName) else {
-            return Answer(GatewayFault(401, "Invalid login", headers: [.basicRealm]))
+            return Answer(RequestError(401, "Invalid login", headers: [.basicRealm]))
         }
         accounts.sessions.end(id)
-        return Answer(GatewayFault(401, "Session Invalid"))
+        return Answer(RequestError(401, "Session Invalid"))
     }
 
     private func heartbeats(_ request: Request, every pause: Duration) throws -> Answer {
@@ -87,7 +87,7 @@ extension Router {
 
 extension StatusFault {
     fileprivate var answer: Answer {
-        var answer = Answer(GatewayFault(code, "this answer was injected"))
+        var answer = Answer(RequestError(code, "this answer was injected"))
         if let body {
             answer = Answer(
                 status: code, fields: [HTTPField("Content-Type", contentType)], body: .whole(Array(body.utf8)))

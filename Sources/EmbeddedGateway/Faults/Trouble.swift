@@ -85,9 +85,9 @@ struct RefusedDocuments: Sendable {
     }
 
     /// Why the next document is refused; nil if it is not.
-    mutating func next() -> GatewayFault? {
+    mutating func next() -> RequestError? {
         let isRefused = random.share() < refusal.share
         let status = refusal.statuses[random.number(in: 0...refusal.statuses.count - 1)]
-        return isRefused ? GatewayFault(status, refusal.reason) : nil
+        return isRefused ? RequestError(status, refusal.reason) : nil
     }
 }

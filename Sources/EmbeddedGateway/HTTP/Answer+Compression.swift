@@ -54,30 +54,30 @@ extension Request {
 
     /// The request with its body decompressed.
     ///
-    /// - Throws: ``GatewayFault`` with the real gateway's reasons, and 413 if the body would be too large.
-    func decompressed() throws(GatewayFault) -> Request {
+    /// - Throws: ``RequestError`` with the real gateway's reasons, and 413 if the body would be too large.
+    func decompressed() throws(RequestError) -> Request {
         guard let encoding = field("Content-Encoding"), !encoding.isEmpty, ["PUT", "POST"].contains(method) else {
             return self
         }
         guard encoding == "gzip" else {
-            throw GatewayFault(415, "Unsupported Content-Encoding; use gzip")
+            throw RequestError(415, "Unsupported Content-Encoding; use gzip")
         }
         // The real gateway reads a whole gzip header before it checks it.
-        guard body.count >= 10 else { throw GatewayFault(decompressing: .cutHeader) }
+        guard body.count >= 10 else { throw RequestError(decompressing: .cutHeader) }
         do {
             let plain = try Gzip.decompress(body, limit: HTTPServer.bodyLimit)
             return Request(method, target, fields: fields.filter { !$0.isNamed("Content-Encoding") }, body: plain)
         } catch {
-            throw GatewayFault(decompressing: error)
+            throw RequestError(decompressing: error)
         }
     }
 
 }
 
-extension GatewayFault {
+extension RequestError {
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
-    init(decompressing fault: GzipFault) {
-        switch fault {
+    init(decompressing error: GzipError) {
+        switch error {
         case .cutHeader: self.init(500, "Internal error: unexpected EOF")
         case .noHeader: self.init(500, "Internal error: gzip: invalid header")
         case .cut: self.init(400, "Bad JSON: unexpected EOF")

@@ -29,15 +29,15 @@ struct Answer: Sendable {
         Answer(status: status, fields: [.json] + fields, body: .whole(bytes))
     }
 
-    /// An answer with the error body of a fault.
-    init(_ fault: GatewayFault) {
+    /// An answer with the error body of an error.
+    init(_ error: RequestError) {
         var body = JSONWriter()
         body.object { body in
-            body.member("error", string: fault.name)
+            body.member("error", string: error.name)
             body.name("reason")
-            body.escapedString(fault.reason)
+            body.escapedString(error.reason)
         }
-        self = .json(body.bytes, status: fault.status, fields: fault.headers)
+        self = .json(body.bytes, status: error.status, fields: error.headers)
     }
 
     init(status: Int, fields: [HTTPField] = [], body: Body = .none, kept: KeptBytes = KeptBytes()) {

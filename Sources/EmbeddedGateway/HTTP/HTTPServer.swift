@@ -82,8 +82,8 @@ final class HTTPServer: Sendable {
             var parts = inbound.makeAsyncIterator()
             do {
                 try await answerAll(&parts, outbound, timeouts, waiting, bodies, respond)
-            } catch let fault as HTTPParserError {
-                try await refuse(fault, outbound)
+            } catch let error as HTTPParserError {
+                try await refuse(error, outbound)
             } catch is ConnectionCut {}
             // Returning from this closure closes the connection and drops unsent data. So finish our side first, then
             // read whatever the client still sends until it closes.
@@ -109,9 +109,9 @@ final class HTTPServer: Sendable {
                 await waiting.room()
                 answer = await respond(request)
             } catch is HTTPExchange.BodyTooLarge {
-                answer = Answer(GatewayFault.documentTooLarge)
+                answer = Answer(RequestError.documentTooLarge)
             } catch is IncomingBodies.NoRoom {
-                answer = Answer(GatewayFault.tooManyBodies)
+                answer = Answer(RequestError.tooManyBodies)
             }
             try Task.checkCancellation()
             try await exchange.send(answer)
@@ -130,9 +130,9 @@ final class HTTPServer: Sendable {
         return head
     }
 
-    private static func refuse(_ fault: HTTPParserError, _ outbound: HTTPExchange.Outbound) async throws {
+    private static func refuse(_ error: HTTPParserError, _ outbound: HTTPExchange.Outbound) async throws {
         let head = HTTPResponseHead(
-            version: .http1_1, status: fault == .headerOverflow ? .requestHeaderFieldsTooLarge : .badRequest,
+            version: .http1_1, status: error == .headerOverflow ? .requestHeaderFieldsTooLarge : .badRequest,
             headers: ["Content-Length": "0", "Connection": "close"])
         try await outbound.write(contentsOf: [.head(head), .end(nil)])
     }

@@ -68,7 +68,7 @@ struct OpenRevisions: Sendable {
     }
 
     private func found(_ name: String) throws -> OutgoingDocument? {
-        do { return try router.store.outgoing(router.stored(id, revision: name), options) } catch is GatewayFault {
+        do { return try router.store.outgoing(router.stored(id, revision: name), options) } catch is RequestError {
             return nil
         }
     }

@@ -3,29 +3,29 @@ internal import LosslessJSON
 extension Request {
     /// The body as a JSON object.
     ///
-    /// - Throws: ``GatewayFault`` 400 or 415, with the real gateway's reasons.
-    func object() throws(GatewayFault) -> JSONValue {
+    /// - Throws: ``RequestError`` 400 or 415, with the real gateway's reasons.
+    func object() throws(RequestError) -> JSONValue {
         if let type = field("Content-Type")?.prefix(while: { $0 != ";" }), type.lowercased() != "application/json" {
-            throw GatewayFault(415, "Invalid content type \(type)")
+            throw RequestError(415, "Invalid content type \(type)")
         }
         return try Self.object(body)
     }
 
     /// The body as a document, with its attachments if it is multipart.
-    func document() throws(GatewayFault) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
+    func document() throws(RequestError) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
         guard let type = field("Content-Type"), type.lowercased().hasPrefix("multipart/related") else {
             return (try object(), [:])
         }
         return try MultipartDocument.read(body, contentType: type, object: Self.object)
     }
 
-    private static func object(_ text: [UInt8]) throws(GatewayFault) -> JSONValue {
+    private static func object(_ text: [UInt8]) throws(RequestError) -> JSONValue {
         let value: JSONValue
         do { value = try JSONText(text).root } catch {
-            throw GatewayFault(400, "Bad JSON: \(GoJSON.decoderError(error, in: text))")
+            throw RequestError(400, "Bad JSON: \(GoJSON.decoderError(error, in: text))")
         }
         guard value.kind == .object else {
-            throw GatewayFault(
+            throw RequestError(
                 400, "Bad JSON: json: cannot unmarshal \(GoJSON.name(of: value)) into Go value of type db.Body")
         }
         return value
@@ -35,23 +35,23 @@ extension Request {
 /// The messages of Go's `encoding/json`, for the reasons of 400 answers.
 enum GoJSON {
     /// The message of its `Decoder`, for documents.
-    static func decoderError(_ fault: JSONFault, in text: [UInt8]) -> String {
+    static func decoderError(_ error: JSONError, in text: [UInt8]) -> String {
         if text.isEmpty { return "EOF" }
-        return fault.reason == .unexpectedEnd ? "unexpected EOF" : syntaxError(fault)
+        return error.reason == .unexpectedEnd ? "unexpected EOF" : syntaxError(error)
     }
 
     /// The message of `Unmarshal`, for `_changes`.
-    static func unmarshalError(_ fault: JSONFault) -> String {
-        fault.reason == .unexpectedEnd ? "unexpected end of JSON input" : syntaxError(fault)
+    static func unmarshalError(_ error: JSONError) -> String {
+        error.reason == .unexpectedEnd ? "unexpected end of JSON input" : syntaxError(error)
     }
 
-    private static func syntaxError(_ fault: JSONFault) -> String {
-        guard case .unexpectedByte(let byte, let expected) = fault.reason else { return fault.description }
+    private static func syntaxError(_ error: JSONError) -> String {
+        guard case .unexpectedByte(let byte, let expected) = error.reason else { return error.description }
         let character = Character(Unicode.Scalar(byte))
         return "invalid character '\(character)' \(place(expected))"
     }
 
-    private static func place(_ expected: JSONFault.Expectation) -> String {
+    private static func place(_ expected: JSONError.Expectation) -> String {
         switch expected {
         case .value, .valueOrEndOfArray, .completeRow: "looking for beginning of value"
         case .memberName, .memberNameOrEnd: "looking for beginning of object key string"

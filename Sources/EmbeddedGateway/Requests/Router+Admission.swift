@@ -2,25 +2,25 @@ internal import Encodings
 
 extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database is 401 without `Www-Authenticate`.
-    func checkDatabase(_ request: Request, _ keyspace: String) throws(GatewayFault) {
+    func checkDatabase(_ request: Request, _ keyspace: String) throws(RequestError) {
         guard keyspace.prefix(while: { $0 != "." }) != database else { return }
         guard request.method != "PUT" else {
-            throw GatewayFault(403, "Creating a DB over the public API is unsupported")
+            throw RequestError(403, "Creating a DB over the public API is unsupported")
         }
-        throw GatewayFault(401, request.credentials == nil ? "Login required" : "Invalid login")
+        throw RequestError(401, request.credentials == nil ? "Login required" : "Invalid login")
     }
 
     /// Requests about the database must not name a collection.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
-    func checkName(_ name: String) throws(GatewayFault) {
-        guard name == database else { throw GatewayFault(400, "invalid database name \"\(name)\"") }
+    func checkName(_ name: String) throws(RequestError) {
+        guard name == database else { throw RequestError(400, "invalid database name \"\(name)\"") }
     }
 
     /// The router for the collection that a keyspace names: `DB`, `DB.COLLECTION` or `DB.SCOPE.COLLECTION`.
     ///
-    /// - Throws: ``GatewayFault`` 404.
-    func entering(_ keyspace: String) throws(GatewayFault) -> Router {
+    /// - Throws: ``RequestError`` 404.
+    func entering(_ keyspace: String) throws(RequestError) -> Router {
         let parts = keyspace.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
         let name =
             switch parts.count {
@@ -28,7 +28,7 @@ extension Router {
             case 1: "_default.\(parts[1])"
             default: parts.joined(separator: ".")
             }
-        guard let collection = collections[name] else { throw GatewayFault(404, "keyspace \(keyspace) not found") }
+        guard let collection = collections[name] else { throw RequestError(404, "keyspace \(keyspace) not found") }
         var router = self
         router.store = collection
         router.visitor = visitor.entering(name)
@@ -38,21 +38,21 @@ extension Router {
     /// Identifies the user: by name and password, by cookie, or as GUEST.
     ///
     /// - Parameter requiresLogin: Whether an anonymous request is refused.
-    /// - Throws: ``GatewayFault`` 401.
+    /// - Throws: ``RequestError`` 401.
     /// - Note: Source: recorded, Sync Gateway 4.1.1; `setUserForPublicAuth` for the order.
-    func admitted(_ request: Request, requiresLogin: Bool) throws(GatewayFault) -> Visitor {
+    func admitted(_ request: Request, requiresLogin: Bool) throws(RequestError) -> Visitor {
         if let (name, password) = request.credentials, !name.isEmpty {
             guard let visitor = accounts.visitor(name, password: password) else {
-                throw GatewayFault(401, "Invalid login", headers: [.basicRealm])
+                throw RequestError(401, "Invalid login", headers: [.basicRealm])
             }
             return visitor
         }
         if let id = request.cookie(Sessions.cookieName) {
             if let visitor = visitor(session: id) { return visitor }
-            if requiresLogin { throw GatewayFault(401, "Session Invalid") }
+            if requiresLogin { throw RequestError(401, "Session Invalid") }
         }
         if let guest = accounts.guest { return guest }
-        guard !requiresLogin else { throw GatewayFault(401, "Login required", headers: [.basicRealm]) }
+        guard !requiresLogin else { throw RequestError(401, "Login required", headers: [.basicRealm]) }
         return .nobody
     }
 

@@ -16,13 +16,13 @@ extension Router {
         case "GET", "HEAD":
             guard let keys = query["keys"] else { return streamed(range, limit) }
             guard let list = try? JSONText(keys).root, list.kind == .array else {
-                throw GatewayFault(400, "Bad keys")
+                throw RequestError(400, "Bad keys")
             }
             return streamed(try Self.ids(list), range, limit)
         case "POST":
-            guard let keys = try request.object()["keys"] else { throw GatewayFault(400, "Bad/missing keys") }
+            guard let keys = try request.object()["keys"] else { throw RequestError(400, "Bad/missing keys") }
             return streamed(try Self.ids(keys), range, limit)
-        default: throw GatewayFault.methodNotAllowed("GET, HEAD, POST")
+        default: throw RequestError.methodNotAllowed("GET, HEAD, POST")
         }
     }
 
@@ -66,11 +66,11 @@ extension Router {
             })
     }
 
-    private static func ids(_ list: JSONValue) throws(GatewayFault) -> [String] {
-        guard list.kind == .array else { throw GatewayFault(400, "Bad/missing keys") }
+    private static func ids(_ list: JSONValue) throws(RequestError) -> [String] {
+        guard list.kind == .array else { throw RequestError(400, "Bad/missing keys") }
         var ids: [String] = []
         for element in list.elements {
-            guard let id = element.string else { throw GatewayFault(400, "Bad/missing keys") }
+            guard let id = element.string else { throw RequestError(400, "Bad/missing keys") }
             ids.append(id)
         }
         return ids

@@ -10,22 +10,22 @@ extension Router {
         case "GET", "HEAD": return try await getAttachment(request, id, name)
         case "PUT": return try await editAttachments(request, id, name, adding: true)
         case "DELETE": return try await editAttachments(request, id, name, adding: false)
-        default: throw GatewayFault.methodNotAllowed("DELETE, GET, HEAD, PUT")
+        default: throw RequestError.methodNotAllowed("DELETE, GET, HEAD, PUT")
         }
     }
 
     private func getAttachment(_ request: Request, _ id: String, _ name: String) async throws -> Answer {
         let document = try stored(id, revision: request.query["rev"])
         guard let entries = document.attachments, let entry = try JSONText(entries).root.member(name.utf8) else {
-            throw GatewayFault(404, "missing attachment \(name)")
+            throw RequestError(404, "missing attachment \(name)")
         }
         guard let digest = entry["digest"]?.string,
             let length = try store.attachmentLength(digest, of: id)
         else {
-            throw GatewayFault.missing
+            throw RequestError.missing
         }
         if request.query.flag("meta") { return .json(Self.notes(on: entry, digest, of: id)) }
-        let range = try request.field("Range").flatMap { text throws(GatewayFault) in
+        let range = try request.field("Range").flatMap { text throws(RequestError) in
             try Self.range(text, of: length)
         }
         var answer = Answer(status: range == nil ? 200 : 206, fields: [HTTPField("Accept-Ranges", "bytes")])
@@ -81,12 +81,12 @@ extension Router {
         let named = request.namedRevision
         let current = try await edited(id, revision: named)
         if current != nil, named == nil {
-            throw GatewayFault(409, "Cannot modify attachments without a specific rev ID")
+            throw RequestError(409, "Cannot modify attachments without a specific rev ID")
         }
         var attachments = try current?.attachments.map { try JSONText($0).root.members.compactMap(\.name.string) } ?? []
         // Compared as bytes, because Swift's `==` ignores differences in Unicode normalisation.
         let isNamed = { (other: String) in other.utf8.elementsEqual(name.utf8) }
-        guard adding || attachments.contains(where: isNamed) else { throw GatewayFault.missing }
+        guard adding || attachments.contains(where: isNamed) else { throw RequestError.missing }
         attachments.removeAll(where: isNamed)
         var entries = attachments.map(IncomingAttachment.init(keeping:))
         if adding {
@@ -103,13 +103,13 @@ extension Router {
     /// The document whose attachments change; nil if it does not exist yet.
     private func edited(_ id: String, revision: String?) async throws -> StoredDocument? {
         let document: StoredDocument
-        do { document = try stored(id, revision: revision) } catch let fault as GatewayFault
-            where fault.status == 404
+        do { document = try stored(id, revision: revision) } catch let error as RequestError
+            where error.status == 404
         {
             return nil
         }
         guard visitor.sees(document.channels) else {
-            throw GatewayFault(404, "Document revision is not accessible")
+            throw RequestError(404, "Document revision is not accessible")
         }
         return document
     }
@@ -130,7 +130,7 @@ extension Router {
             return
         }
         guard range.count > Self.pieceLength else {
-            guard let content = try store.attachmentContent(digest, range) else { throw GatewayFault.missing }
+            guard let content = try store.attachmentContent(digest, range) else { throw RequestError.missing }
             answer.body = .whole(content)
             return
         }
@@ -149,9 +149,9 @@ extension Router {
     ///
     /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: an invalid range, several
     ///   ranges and a range of everything get the whole content.
-    private static func range(_ text: String, of length: Int) throws(GatewayFault) -> Range<Int>? {
+    private static func range(_ text: String, of length: Int) throws(RequestError) -> Range<Int>? {
         guard let bounds = bounds(text, of: length) else { return nil }
-        guard bounds.start < length, bounds.start < bounds.end else { throw GatewayFault(416, "") }
+        guard bounds.start < length, bounds.start < bounds.end else { throw RequestError(416, "") }
         return bounds.end - bounds.start < length ? bounds.start..<bounds.end : nil
     }
 

@@ -6,16 +6,16 @@ extension Router {
     ///
     /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1; its `handleBulkDocs` for `_local` documents.
     func bulkDocuments(_ request: Request) async throws -> Answer {
-        guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
+        guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
         let body = try request.object()
         guard let documents = body["docs"], documents.kind == .array else {
-            throw GatewayFault(400, "missing 'docs' property")
+            throw RequestError(400, "missing 'docs' property")
         }
         let isNew = body["new_edits"]?.bool != false
         var refusedDocuments = refusedDocuments
         var localDocuments: [JSONValue] = []
         let lines = try documents.elements.compactMap { object -> BulkLine? in
-            guard object.kind == .object else { throw GatewayFault(400, "Document body must be JSON") }
+            guard object.kind == .object else { throw RequestError(400, "Document body must be JSON") }
             guard object["_id"]?.string?.hasPrefix("_local/") != true else {
                 localDocuments.append(object)
                 return nil
@@ -28,7 +28,7 @@ extension Router {
     }
 
     private static func rows(
-        _ lines: [BulkLine], _ outcomes: [Result<WrittenRevision, GatewayFault>], _ localOutcomes: [LocalOutcome]
+        _ lines: [BulkLine], _ outcomes: [Result<WrittenRevision, RequestError>], _ localOutcomes: [LocalOutcome]
     ) -> [UInt8] {
         var outcomes = outcomes.makeIterator()
         var body = JSONWriter(minimumCapacity: lines.count * 80)
@@ -36,13 +36,13 @@ extension Router {
             for line in lines {
                 switch line.edit.flatMap({ _ in outcomes.next() ?? .failure(.unknownURL) }) {
                 case .success(let written): body.bulkRow(line.id, written)
-                case .failure(let fault): body.bulkRow(line.id, fault)
+                case .failure(let error): body.bulkRow(line.id, error)
                 }
             }
             for (id, outcome) in localOutcomes {
                 switch outcome {
                 case .success(let written): body.bulkRow(id, written)
-                case .failure(let fault): body.bulkRow(id, fault)
+                case .failure(let error): body.bulkRow(id, error)
                 }
             }
         }
@@ -53,12 +53,12 @@ extension Router {
 /// One document of a `_bulk_docs` request: ready to be written, or already refused.
 private struct BulkLine {
     let id: String
-    let edit: Result<DocumentEdit, GatewayFault>
+    let edit: Result<DocumentEdit, RequestError>
 
-    init(_ object: JSONValue, isNew: Bool, refused: GatewayFault?) {
+    init(_ object: JSONValue, isNew: Bool, refused: RequestError?) {
         let id = object["_id"]?.string ?? DocumentID.make()
         self.id = id
-        edit = Result { () throws(GatewayFault) in
+        edit = Result { () throws(RequestError) in
             if let refused { throw refused }
             return try DocumentEdit(id: id, IncomingDocument(object), isNew: isNew)
         }
@@ -74,12 +74,12 @@ extension JSONWriter {
         }
     }
 
-    fileprivate mutating func bulkRow(_ id: String, _ fault: GatewayFault) {
+    fileprivate mutating func bulkRow(_ id: String, _ error: RequestError) {
         object { row in
-            row.member("error", string: fault.rowName)
+            row.member("error", string: error.rowName)
             if !id.isEmpty { row.member("id", escaped: id) }
-            row.member("reason", escaped: fault.reason)
-            row.member("status", integer: fault.status)
+            row.member("reason", escaped: error.reason)
+            row.member("status", integer: error.status)
         }
     }
 }

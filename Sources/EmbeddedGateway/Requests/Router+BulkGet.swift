@@ -5,12 +5,12 @@ extension Router {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no JSON form of the answer.
     func bulkGet(_ request: Request) async throws -> Answer {
-        guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
+        guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
         let body = try request.object()
         guard let documents = body["docs"], documents.kind == .array else {
-            throw GatewayFault(400, "missing 'docs' property")
+            throw RequestError(400, "missing 'docs' property")
         }
-        guard request.accepts("multipart/") else { throw GatewayFault(406, "Response is multipart") }
+        guard request.accepts("multipart/") else { throw RequestError(406, "Response is multipart") }
         let query = request.query
         let compressesParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
         let parts = MultipartWriter(compressesJSON: compressesParts)
@@ -33,24 +33,24 @@ extension Router {
         let revision = wish["rev"].flatMap { $0.kind == .null ? nil : $0 }
         do {
             guard DocumentID.isValid(id), revision == nil || revision?.kind == .string else {
-                throw GatewayFault(400, "Invalid doc/rev ID in _bulk_get")
+                throw RequestError(400, "Invalid doc/rev ID in _bulk_get")
             }
             let options = try DocumentOptions(query, wish)
             let document = try stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
             try store.outgoing(document, options).write(to: &parts)
-        } catch let fault as GatewayFault {
-            parts.error(Self.row(id, revision: revision?.string, fault))
+        } catch let error as RequestError {
+            parts.error(Self.row(id, revision: revision?.string, error))
         }
     }
 
-    private static func row(_ id: String, revision: String?, _ fault: GatewayFault) -> [UInt8] {
+    private static func row(_ id: String, revision: String?, _ error: RequestError) -> [UInt8] {
         var row = JSONWriter()
         row.object { row in
-            row.member("error", string: fault.rowName)
+            row.member("error", string: error.rowName)
             row.member("id", escaped: id)
-            row.member("reason", escaped: fault.reason)
+            row.member("reason", escaped: error.reason)
             if let revision { row.member("rev", escaped: revision) }
-            row.member("status", integer: fault.status)
+            row.member("status", integer: error.status)
         }
         return row.bytes
     }
@@ -58,7 +58,7 @@ extension Router {
 
 extension DocumentOptions {
     /// The options of one entry of `docs`, which override those of the query.
-    fileprivate init(_ query: Query, _ wish: JSONValue) throws(GatewayFault) {
+    fileprivate init(_ query: Query, _ wish: JSONValue) throws(RequestError) {
         try self.init(query)
         let known = wish["atts_since"]?.elements.compactMap(\.string)
         if historyLimit > 0 {

@@ -7,7 +7,7 @@ extension Router {
         case "GET", "HEAD": return try await getDocument(request, id)
         case "PUT": return try await putDocument(request, id)
         case "DELETE": return try await deleteDocument(request, id)
-        default: throw GatewayFault.methodNotAllowed("DELETE, GET, HEAD, PUT")
+        default: throw RequestError.methodNotAllowed("DELETE, GET, HEAD, PUT")
         }
     }
 
@@ -15,7 +15,7 @@ extension Router {
         let query = request.query
         if let revisions = query["open_revs"], !revisions.isEmpty {
             guard query["rev"] == nil else {
-                throw GatewayFault(400, "cannot specify both 'rev' and 'open_revs' query parameters")
+                throw RequestError(400, "cannot specify both 'rev' and 'open_revs' query parameters")
             }
             return try await openRevisions(request, id, revisions)
         }
@@ -28,29 +28,29 @@ extension Router {
             let (type, body) = outgoing.multipart()
             return try Answer(fields: [type, tag], body, from: store)
         }
-        guard takesJSON else { throw GatewayFault(406, "only application/json available", headers: [tag]) }
+        guard takesJSON else { throw RequestError(406, "only application/json available", headers: [tag]) }
         return try Answer(fields: [.json, tag], outgoing.text, from: store)
     }
 
     /// The winning revision, or the requested one.
     ///
-    /// - Throws: ``GatewayFault`` 404, also for a tombstone unless its revision is given; 403 if the user may not read
+    /// - Throws: ``RequestError`` 404, also for a tombstone unless its revision is given; 403 if the user may not read
     ///   it.
     func stored(_ id: String, revision: String?) throws -> StoredDocument {
         if let revision {
-            guard let document = try store.revision(revision, of: id) else { throw GatewayFault.missing }
+            guard let document = try store.revision(revision, of: id) else { throw RequestError.missing }
             return visitor.sees(document.channels) ? document : document.redacted
         }
-        guard let document = try store.winner(of: id) else { throw GatewayFault.missing }
-        guard visitor.sees(document.channels) else { throw GatewayFault(403, "forbidden") }
-        if document.isDeleted { throw GatewayFault.deleted }
+        guard let document = try store.winner(of: id) else { throw RequestError.missing }
+        guard visitor.sees(document.channels) else { throw RequestError(403, "forbidden") }
+        if document.isDeleted { throw RequestError.deleted }
         return document
     }
 
     private func putDocument(_ request: Request, _ id: String) async throws -> Answer {
         let (object, following) = try request.document()
         if let inside = object["_id"]?.string, inside != id {
-            throw GatewayFault(
+            throw RequestError(
                 400, "The document ID provided in the body does not match the document ID in the path")
         }
         var document = try IncomingDocument(object, following: following)

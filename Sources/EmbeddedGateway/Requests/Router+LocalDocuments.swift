@@ -5,26 +5,26 @@ extension Router {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func localDocument(_ request: Request, _ name: String) async throws -> Answer {
-        guard !name.isEmpty else { throw GatewayFault.unknownURL }
+        guard !name.isEmpty else { throw RequestError.unknownURL }
         switch request.method {
         case "GET", "HEAD": return try await getLocalDocument(name)
         case "PUT": return try await putLocalDocument(request, name)
         case "DELETE":
             try await store.deleteLocalDocument(name, replacing: request.query["rev"])
             return Answer(status: 200, body: .whole([]))
-        default: throw GatewayFault.methodNotAllowed("DELETE, GET, HEAD, PUT")
+        default: throw RequestError.methodNotAllowed("DELETE, GET, HEAD, PUT")
         }
     }
 
     private func getLocalDocument(_ name: String) async throws -> Answer {
-        guard let (revision, body) = try store.localDocument(name) else { throw GatewayFault.missing }
+        guard let (revision, body) = try store.localDocument(name) else { throw RequestError.missing }
         let document = StoredDocument(
             id: "_local/\(name)", revision: "0-\(revision)", isDeleted: false, body: body)
         return .json(document.text())
     }
 
     /// The outcome for one `_local` document of a batch, with its whole id.
-    typealias LocalOutcome = (id: String, outcome: Result<WrittenRevision, GatewayFault>)
+    typealias LocalOutcome = (id: String, outcome: Result<WrittenRevision, RequestError>)
 
     func writeLocalDocuments(_ documents: [JSONValue]) async throws -> [LocalOutcome] {
         var outcomes: [LocalOutcome] = []
@@ -37,7 +37,7 @@ extension Router {
                 let written = WrittenRevision(
                     id: RevisionID(generation: 0, digest: String(revision)), version: nil)
                 outcomes.append((id, .success(written)))
-            } catch let fault as GatewayFault { outcomes.append((id, .failure(fault))) }
+            } catch let error as RequestError { outcomes.append((id, .failure(error))) }
         }
         return outcomes
     }

@@ -15,19 +15,19 @@ extension Router {
 
     private func names(_ revisions: String, of id: String) throws -> [String] {
         if revisions == "all" {
-            guard let leaves = try store.leaves(of: id) else { throw GatewayFault.missing }
+            guard let leaves = try store.leaves(of: id) else { throw RequestError.missing }
             return leaves
         }
         guard let list = try? JSONText(revisions).root, list.kind == .array,
             list.elements.allSatisfy({ $0.kind == .string })
-        else { throw GatewayFault(400, "bad open_revs") }
+        else { throw RequestError(400, "bad open_revs") }
         return list.elements.compactMap(\.string)
     }
 }
 
 extension DocumentOptions {
-    /// - Throws: ``GatewayFault`` 400 if a parameter is not a JSON list.
-    init(_ query: Query) throws(GatewayFault) {
+    /// - Throws: ``RequestError`` 400 if a parameter is not a JSON list.
+    init(_ query: Query) throws(RequestError) {
         let known = try Self.list(query, "atts_since")
         if query.flag("revs") {
             historyLimit = query["revs_limit"].flatMap { Int($0) }.map { max(0, $0) } ?? .max
@@ -36,10 +36,10 @@ extension DocumentOptions {
         if query.flag("attachments") { attachmentsSince = known ?? [] }
     }
 
-    private static func list(_ query: Query, _ name: String) throws(GatewayFault) -> [String]? {
+    private static func list(_ query: Query, _ name: String) throws(RequestError) -> [String]? {
         guard let text = query[name] else { return nil }
         guard let list = try? JSONText(text).root, list.kind == .array else {
-            throw GatewayFault(400, "\(name) URL param is not a JSON string array")
+            throw RequestError(400, "\(name) URL param is not a JSON string array")
         }
         return list.elements.compactMap(\.string)
     }

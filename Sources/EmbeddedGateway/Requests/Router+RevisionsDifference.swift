@@ -5,12 +5,12 @@ extension Router {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1, and its `RevDiff` for `possible_ancestors`.
     func revisionsDifference(_ request: Request) async throws -> Answer {
-        guard request.method == "POST" else { throw GatewayFault.methodNotAllowed("POST") }
+        guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
         var text = Array("{".utf8)
         for member in try request.object().members {
             guard let id = member.name.string else { continue }
             guard member.value.kind == .array, member.value.elements.allSatisfy({ $0.kind == .string }) else {
-                throw GatewayFault(400, "Bad JSON: a list of revisions is expected for each document")
+                throw RequestError(400, "Bad JSON: a list of revisions is expected for each document")
             }
             let asked = member.value.elements.compactMap(\.string)
             let difference = RevisionsDifference(asked, try store.tree(of: id))

@@ -10,21 +10,21 @@ extension Router {
         case "GET", "HEAD": return description(of: visitor)
         case "POST": return try logIn(request)
         case "DELETE": return try logOut(request)
-        default: throw GatewayFault.methodNotAllowed("DELETE, GET, HEAD, POST")
+        default: throw RequestError.methodNotAllowed("DELETE, GET, HEAD, POST")
         }
     }
 
     /// With the name and password in the body, or as the user of the request's header fields.
     private func logIn(_ request: Request) throws -> Answer {
         let user = try named(request) ?? (visitor.name == nil ? nil : visitor)
-        guard let user, let name = user.name else { throw GatewayFault(401, "Invalid login") }
+        guard let user, let name = user.name else { throw RequestError(401, "Invalid login") }
         let (id, expires) = accounts.sessions.begin(for: name)
         var answer = description(of: user)
         answer.fields.append(.sessionCookie(id, path: "/\(database)", expires: expires))
         return answer
     }
 
-    private func named(_ request: Request) throws(GatewayFault) -> Visitor? {
+    private func named(_ request: Request) throws(RequestError) -> Visitor? {
         let object: JSONValue
         do { object = try request.object() } catch {
             if visitor.name != nil { return nil }
@@ -34,8 +34,8 @@ extension Router {
         return accounts.visitor(name, password: object["password"]?.string ?? "")
     }
 
-    private func logOut(_ request: Request) throws(GatewayFault) -> Answer {
-        guard let id = request.cookie(Sessions.cookieName) else { throw GatewayFault(404, "no session") }
+    private func logOut(_ request: Request) throws(RequestError) -> Answer {
+        guard let id = request.cookie(Sessions.cookieName) else { throw RequestError(404, "no session") }
         accounts.sessions.end(id)
         let gone = "\(Sessions.cookieName)=; Expires=\(HTTPDate(seconds: accounts.sessions.time).text)"
         return Answer(status: 200, fields: [HTTPField("Set-Cookie", gone)], body: .whole([]))

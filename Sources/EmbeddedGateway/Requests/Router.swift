@@ -38,18 +38,18 @@ struct Router: Sendable {
 
     /// The answer that `make` returns, or the one for the error that it throws.
     func recovered(_ request: Request, _ make: () async throws -> Answer) async -> Answer {
-        do { return try await make() } catch let fault as GatewayFault { return Answer(fault) } catch {
+        do { return try await make() } catch let fault as RequestError { return Answer(fault) } catch {
             // When a client disconnects its transaction is cancelled; nobody reads this answer.
-            if Task.isCancelled { return Answer(GatewayFault(503, "the request was cancelled")) }
+            if Task.isCancelled { return Answer(RequestError(503, "the request was cancelled")) }
             logger.error("request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
-            return Answer(GatewayFault(500, "Internal error: the request could not be carried out"))
+            return Answer(RequestError(500, "Internal error: the request could not be carried out"))
         }
     }
 
     private func route(_ request: Request) async throws -> Answer {
-        guard let path = request.path else { throw GatewayFault(400, "invalid URL escape") }
+        guard let path = request.path else { throw RequestError(400, "invalid URL escape") }
         // SQLite's texts end at NUL, so no name may contain one.
-        guard !path.contains(where: { $0.utf8.contains(0) }) else { throw GatewayFault.invalidDocumentID }
+        guard !path.contains(where: { $0.utf8.contains(0) }) else { throw RequestError.invalidDocumentID }
         if path == [""] { return try root(request) }
         try checkDatabase(request, path[0])
         var router = self
@@ -81,7 +81,7 @@ struct Router: Sendable {
     }
 
     private func root(_ request: Request) throws -> Answer {
-        guard ["GET", "HEAD"].contains(request.method) else { throw GatewayFault.methodNotAllowed("GET, HEAD") }
+        guard ["GET", "HEAD"].contains(request.method) else { throw RequestError.methodNotAllowed("GET, HEAD") }
         return started.answer()
     }
 
@@ -89,8 +89,8 @@ struct Router: Sendable {
         switch request.method {
         case "GET", "HEAD": return try await databaseInformation()
         case "POST": return try await postDocument(request)
-        case "PUT": throw GatewayFault(412, "Database already exists")
-        default: throw GatewayFault.methodNotAllowed("GET, HEAD, POST, PUT")
+        case "PUT": throw RequestError(412, "Database already exists")
+        default: throw RequestError.methodNotAllowed("GET, HEAD, POST, PUT")
         }
     }
 
@@ -103,11 +103,11 @@ struct Router: Sendable {
         case ("_revs_diff", 1): return try await revisionsDifference(request)
         case ("_all_docs", 1): return try await allDocuments(request)
         case ("_local", 2...): return try await localDocument(request, path.dropFirst().joined(separator: "/"))
-        case (let name, _) where name.hasPrefix("_") || name.isEmpty: throw GatewayFault.unknownURL
+        case (let name, _) where name.hasPrefix("_") || name.isEmpty: throw RequestError.unknownURL
         case (let id, 1): return try await document(request, id)
         default:
             let name = path.dropFirst().joined(separator: "/")
-            guard !name.isEmpty else { throw GatewayFault.unknownURL }
+            guard !name.isEmpty else { throw RequestError.unknownURL }
             return try await attachment(request, path[0], name)
         }
     }

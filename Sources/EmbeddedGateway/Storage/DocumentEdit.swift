@@ -16,14 +16,14 @@ struct DocumentEdit: Sendable {
 
 extension Store {
     /// Writes documents in one transaction, in order. Each has its own outcome; a refused one does not stop the others.
-    func write(_ edits: [DocumentEdit]) async throws -> [Result<WrittenRevision, GatewayFault>] {
+    func write(_ edits: [DocumentEdit]) async throws -> [Result<WrittenRevision, RequestError>] {
         let (outcomes, sequence, era) = try await database.write { [rules, collection, signal] db in
             var writer = try DocumentWriter(db, rules, collection: collection)
-            var outcomes: [Result<WrittenRevision, GatewayFault>] = []
+            var outcomes: [Result<WrittenRevision, RequestError>] = []
             outcomes.reserveCapacity(edits.count)
             for edit in edits {
-                do { outcomes.append(.success(try writer.write(edit))) } catch let fault as GatewayFault {
-                    outcomes.append(.failure(fault))
+                do { outcomes.append(.success(try writer.write(edit))) } catch let error as RequestError {
+                    outcomes.append(.failure(error))
                 }
             }
             return (outcomes, try writer.finish(), signal.era)
@@ -37,12 +37,12 @@ extension Store {
 
 extension DocumentEdit {
     /// - Parameter isNew: Whether the gateway generates the revision id.
-    /// - Throws: ``GatewayFault`` 400 for an invalid id or revision.
-    init(id: String, _ document: IncomingDocument, isNew: Bool) throws(GatewayFault) {
+    /// - Throws: ``RequestError`` 400 for an invalid id or revision.
+    init(id: String, _ document: IncomingDocument, isNew: Bool) throws(RequestError) {
         guard DocumentID.isValid(id) else { throw .invalidDocumentID }
         let named = document.revision.flatMap { RevisionID($0) }
         if isNew, let text = document.revision, named == nil, !DocumentVersions.isVersion(text) {
-            throw GatewayFault(400, "Invalid version type for OCC value: \"\(text)\"")
+            throw RequestError(400, "Invalid version type for OCC value: \"\(text)\"")
         }
         self.id = id
         self.document = document
@@ -51,7 +51,7 @@ extension DocumentEdit {
             return
         }
         guard let history = document.history ?? named.map({ [$0] }) else {
-            throw GatewayFault(400, "Bad _revisions")
+            throw RequestError(400, "Bad _revisions")
         }
         kind = .replicated(history)
     }

@@ -34,7 +34,7 @@ struct DocumentWriter {
         return sequence
     }
 
-    /// - Throws: ``GatewayFault`` if the document is refused; then nothing of it is written.
+    /// - Throws: ``RequestError`` if the document is refused; then nothing of it is written.
     mutating func write(_ edit: DocumentEdit) throws -> WrittenRevision {
         let current = try CurrentDocument.find(edit.id, in: collection, db)
         switch edit.kind {
@@ -56,17 +56,17 @@ struct DocumentWriter {
     ///   only if conflicts are allowed.
     private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
         guard let current else {
-            guard document.revision == nil else { throw GatewayFault.revisionConflict }
+            guard document.revision == nil else { throw RequestError.revisionConflict }
             return nil
         }
         if current.isDeleted, document.revision == nil { return current.winner }
-        guard let named = document.revision ?? document.version else { throw GatewayFault.documentExists }
+        guard let named = document.revision ?? document.version else { throw RequestError.documentExists }
         if named == current.winner.id.description || named == current.version { return current.winner }
-        guard current.leafCount > 1 else { throw GatewayFault.revisionConflict }
+        guard current.leafCount > 1 else { throw RequestError.revisionConflict }
         let tree = try RevisionTree(of: current.key, db)
         guard let leaf = tree[named], tree.isLeaf(leaf),
             rules.allowsConflicts || (document.isDeleted && !leaf.isDeleted)
-        else { throw GatewayFault.revisionConflict }
+        else { throw RequestError.revisionConflict }
         return try ParentRevision(leaf, db)
     }
 
@@ -84,7 +84,7 @@ struct DocumentWriter {
         guard known > 0 else { return WrittenRevision(id: history[0], version: nil) }
         let joint = known < history.endIndex ? tree[history[known].description] : nil
         guard try isAllowed(edit.document, after: history.dropFirst().first, joint, in: tree, current) else {
-            throw GatewayFault.revisionConflict
+            throw RequestError.revisionConflict
         }
         let ancestor = try joint.map { try ParentRevision($0, db) }
         let attachments = try entries(edit, history[0], ancestor)

@@ -19,7 +19,7 @@ final class FileLock: Sendable {
         defer { free(resolved) }
         let name = (resolved.map { String(cString: $0) } ?? path) + "-lock"
         let descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw SystemFault(errno) }
+        guard descriptor >= 0 else { throw SystemError(errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw Held()
@@ -43,7 +43,7 @@ final class FileLock: Sendable {
 }
 
 /// A system call failed.
-struct SystemFault: Error, CustomStringConvertible {
+struct SystemError: Error, CustomStringConvertible {
     private let code: Int32
 
     init(_ code: Int32) { self.code = code }

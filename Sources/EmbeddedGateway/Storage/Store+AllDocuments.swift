@@ -83,7 +83,7 @@ extension Store {
                 if range.visitor.sees(channels) {
                     page.append(row, channels, range, isFirst: isFirst)
                 } else {
-                    page.append(id, GatewayFault(403, "forbidden"), isFirst: isFirst)
+                    page.append(id, RequestError(403, "forbidden"), isFirst: isFirst)
                 }
             }
             return page
@@ -127,10 +127,10 @@ extension DocumentsPage {
         lastID = row[0]
     }
 
-    fileprivate mutating func append(_ id: String, _ fault: GatewayFault, isFirst: Bool) {
+    fileprivate mutating func append(_ id: String, _ error: RequestError, isFirst: Bool) {
         text += (isFirst ? #"{"key":"# : #",{"key":"#).utf8
         text += JSONWriter.escaped(id)
-        text += #","error":"\#(fault.rowName)","status":\#(fault.status)}"#.utf8
+        text += #","error":"\#(error.rowName)","status":\#(error.status)}"#.utf8
         text.append(UInt8(ascii: "\n"))
         count += 1
         lastID = id

@@ -8,11 +8,11 @@ extension Store {
     }
 
     /// - Returns: The new revision.
-    /// - Throws: ``GatewayFault`` 409 if `revision` is not the current one.
+    /// - Throws: ``RequestError`` 409 if `revision` is not the current one.
     func writeLocalDocument(_ name: String, replacing revision: String?, body: [UInt8]) async throws -> Int {
         try await database.write { db in
             let current = try localDocument(name, db)?.revision
-            guard revision == current.map({ "0-\($0)" }) else { throw GatewayFault.localConflict }
+            guard revision == current.map({ "0-\($0)" }) else { throw RequestError.localConflict }
             let next = (current ?? 0) + 1
             try db.execute(
                 sql: """
@@ -23,11 +23,11 @@ extension Store {
         }
     }
 
-    /// - Throws: ``GatewayFault`` 404 or 409.
+    /// - Throws: ``RequestError`` 404 or 409.
     func deleteLocalDocument(_ name: String, replacing revision: String?) async throws {
         try await database.write { db in
-            guard let current = try localDocument(name, db)?.revision else { throw GatewayFault.missing }
-            guard revision == "0-\(current)" else { throw GatewayFault.localConflict }
+            guard let current = try localDocument(name, db)?.revision else { throw RequestError.missing }
+            guard revision == "0-\(current)" else { throw RequestError.localConflict }
             try db.execute(
                 sql: "DELETE FROM local_documents WHERE collection = ? AND name = ?", arguments: [collection, name])
         }

@@ -28,7 +28,7 @@ extension Store {
 
     /// Loads what the options ask for.
     ///
-    /// - Throws: ``GatewayFault`` 404 if a requested attachment's content is missing.
+    /// - Throws: ``RequestError`` 404 if a requested attachment's content is missing.
     func outgoing(_ document: StoredDocument, _ options: DocumentOptions) throws -> OutgoingDocument {
         var result = OutgoingDocument(document: document)
         let needsHistory = options.historyLimit > 0 || options.attachmentsSince?.isEmpty == false
@@ -62,7 +62,7 @@ extension Store {
         return try entries.members.compactMap { member in
             guard let name = member.name.string else { return nil }
             let wanted = digest(member.value)
-            if let wanted, contents[wanted] == nil { throw GatewayFault.missing }
+            if let wanted, contents[wanted] == nil { throw RequestError.missing }
             return OutgoingAttachment(name: name, entry: member.value, content: wanted.flatMap { contents[$0] })
         }
     }

@@ -48,15 +48,15 @@ extension EmbeddedGateway {
         /// - Parameters:
         ///   - text: The file's bytes.
         ///   - database: The database to look for.
-        /// - Throws: ``UsersFault`` with the line and the column.
+        /// - Throws: ``UsersError`` with the line and the column.
         /// - Note: Source: Sync Gateway's configuration, `databases.$db.users`, `.roles`, `.guest`, `.scopes`.
-        package static func parse(_ text: [UInt8], database: String) throws(UsersFault) -> Users {
+        package static func parse(_ text: [UInt8], database: String) throws(UsersError) -> Users {
             try UsersFile(text).users(of: database)
         }
     }
 
     /// A mistake in a users file.
-    package struct UsersFault: Error, Equatable, CustomStringConvertible {
+    package struct UsersError: Error, Equatable, CustomStringConvertible {
         /// From 1.
         package let line: Int
         /// From 1, in Unicode scalars.

@@ -12,13 +12,13 @@ extension UsersFile {
                 try refuseFunctions(collection.value)
                 let name = "\(scope.name.string ?? "").\(collection.name.string ?? "")"
                 guard EmbeddedGateway.isCollectionName(name) else {
-                    throw fault(
+                    throw error(
                         "scopes and collections have names of 1 to 30 letters, digits, _, % and -", at: collection.name)
                 }
                 names.append(name)
             }
         }
-        guard !names.isEmpty else { throw fault("\"scopes\" must hold at least one collection", at: scopes) }
+        guard !names.isEmpty else { throw error("\"scopes\" must hold at least one collection", at: scopes) }
         return names
     }
 

@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Parses a users file into ``EmbeddedGateway/Users``.
 struct UsersFile {
     typealias Users = EmbeddedGateway.Users
-    typealias Fault = EmbeddedGateway.UsersFault
+    typealias Fault = EmbeddedGateway.UsersError
 
     private let text: [UInt8]
     private let root: JSONValue
@@ -11,16 +11,16 @@ struct UsersFile {
     init(_ text: [UInt8]) throws(Fault) {
         self.text = text
         do { root = try JSONText(text, limits: .files).root } catch {
-            throw Self.fault(error.description, at: error, in: text)
+            throw Self.error(error.description, at: error, in: text)
         }
     }
 
     func users(of database: String) throws(Fault) -> Users {
         guard let databases = root["databases"], databases.kind == .object else {
-            throw fault("\"databases\" is missing, an object with one member for each database", at: root)
+            throw error("\"databases\" is missing, an object with one member for each database", at: root)
         }
         guard let settings = databases[database] else {
-            throw fault("the database \"\(database)\" is missing", at: databases)
+            throw error("the database \"\(database)\" is missing", at: databases)
         }
         try expectObject(settings, "a database")
         try refuseFunctions(settings)
@@ -49,7 +49,7 @@ struct UsersFile {
     func refuseFunctions(_ settings: JSONValue) throws(Fault) {
         for name in ["sync", "import_filter"] {
             guard let value = settings[name] else { continue }
-            throw fault(
+            throw error(
                 "\"\(name)\" functions are not supported: "
                     + "documents go to the channels that their member \"channels\" names",
                 at: value)
@@ -67,10 +67,10 @@ struct UsersFile {
         account.channels = try channels(value)
         account.roles = try names(value, "admin_roles")
         if let unknown = account.roles.subtracting(knownRoles).min(), let list = value["admin_roles"] {
-            throw fault("the role \"\(unknown)\" is not among \"roles\"", at: list)
+            throw error("the role \"\(unknown)\" is not among \"roles\"", at: list)
         }
         if let disabled = value["disabled"] {
-            guard let flag = disabled.bool else { throw fault("\"disabled\" must be true or false", at: disabled) }
+            guard let flag = disabled.bool else { throw error("\"disabled\" must be true or false", at: disabled) }
             account.isDisabled = flag
         }
         if let password = value["password"], !isGuest { account.password = try hash(password) }
@@ -78,19 +78,19 @@ struct UsersFile {
     }
 
     private func hash(_ value: JSONValue) throws(Fault) -> PasswordHash {
-        guard let password = value.string else { throw fault("\"password\" must be a string", at: value) }
-        guard password.utf8.count >= 3 else { throw fault("passwords must have at least 3 characters", at: value) }
+        guard let password = value.string else { throw error("\"password\" must be a string", at: value) }
+        guard password.utf8.count >= 3 else { throw error("passwords must have at least 3 characters", at: value) }
         return PasswordHash(password)
     }
 
     /// A list of names; empty if the member is missing.
     func names(_ value: JSONValue, _ member: String) throws(Fault) -> Set<String> {
         guard let list = value[member], list.kind != .null else { return [] }
-        guard list.kind == .array else { throw fault("\"\(member)\" must be a list of names", at: list) }
+        guard list.kind == .array else { throw error("\"\(member)\" must be a list of names", at: list) }
         var names: Set<String> = []
         for element in list.elements {
             guard let name = element.string, !name.isEmpty, !name.contains(",") else {
-                throw fault("\"\(member)\" must hold names without commas", at: element)
+                throw error("\"\(member)\" must hold names without commas", at: element)
             }
             names.insert(name)
         }
@@ -106,27 +106,27 @@ struct UsersFile {
     private func checkName(_ name: JSONValue) throws(Fault) {
         let text = name.string ?? ""
         guard !text.isEmpty, text.utf8.count <= 128, !text.contains(where: { ":/,`".contains($0) }) else {
-            throw fault("names have 1 to 128 characters, without : / , and `", at: name)
+            throw error("names have 1 to 128 characters, without : / , and `", at: name)
         }
     }
 
     func expectObject(_ value: JSONValue, _ what: String) throws(Fault) {
-        guard value.kind == .object else { throw fault("\(what) must be an object", at: value) }
+        guard value.kind == .object else { throw error("\(what) must be an object", at: value) }
     }
 
     func refuseUnknown(_ value: JSONValue, _ known: Set<String>) throws(Fault) {
         try expectObject(value, "a role or user")
         for member in value.members {
             guard let name = member.name.string, !known.contains(name) else { continue }
-            throw fault("unknown member \"\(name)\"", at: member.name)
+            throw error("unknown member \"\(name)\"", at: member.name)
         }
     }
 
-    func fault(_ reason: String, at value: JSONValue) -> Fault {
-        Self.fault(reason, at: JSONFault(.unexpectedEnd, at: value.range.lowerBound), in: text)
+    func error(_ reason: String, at value: JSONValue) -> Fault {
+        Self.error(reason, at: JSONError(.unexpectedEnd, at: value.range.lowerBound), in: text)
     }
 
-    private static func fault(_ reason: String, at place: JSONFault, in text: [UInt8]) -> Fault {
+    private static func error(_ reason: String, at place: JSONError, in text: [UInt8]) -> Fault {
         let (line, column) = place.position(in: text.span)
         return Fault(line: line, column: column, reason: reason)
     }

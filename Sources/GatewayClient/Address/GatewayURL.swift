@@ -11,13 +11,13 @@ public struct GatewayURL: Hashable, Sendable {
 
     /// Scheme and host become lower case; slashes at the end are dropped.
     ///
-    /// - Throws: ``GatewayURLFault`` with a message for the person who wrote the address.
-    public init(_ text: String) throws(GatewayURLFault) {
+    /// - Throws: ``GatewayURLError`` with a message for the person who wrote the address.
+    public init(_ text: String) throws(GatewayURLError) {
         guard let schemeEnd = text.range(of: "://") else {
             throw .init("'\(Self.redacted(text))' is not a URL; write http://HOST:PORT/DATABASE")
         }
         let scheme = text[..<schemeEnd.lowerBound].lowercased()
-        guard scheme == "http" || scheme == "https" else { throw Self.fault(scheme: scheme) }
+        guard scheme == "http" || scheme == "https" else { throw Self.error(scheme: scheme) }
         let rest = text[schemeEnd.upperBound...]
         guard !rest.contains(where: { $0 == "?" || $0 == "#" || $0.isWhitespace }) else {
             throw .init("a gateway's URL has no query, no fragment and no spaces")
@@ -85,7 +85,7 @@ public struct GatewayURL: Hashable, Sendable {
             || numbers.first == "127" && numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
     }
 
-    private static func fault(scheme: String) -> GatewayURLFault {
+    private static func error(scheme: String) -> GatewayURLError {
         switch scheme {
         case "ws", "wss":
             .init(
@@ -95,7 +95,7 @@ public struct GatewayURL: Hashable, Sendable {
         }
     }
 
-    private static func credentials(in userInfo: Substring) throws(GatewayURLFault) -> GatewayCredentials? {
+    private static func credentials(in userInfo: Substring) throws(GatewayURLError) -> GatewayCredentials? {
         guard !userInfo.isEmpty else { return nil }
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count > 1 else {
@@ -126,7 +126,7 @@ extension GatewayURL: CustomStringConvertible {
 }
 
 /// Why a text is not the address of a keyspace.
-public struct GatewayURLFault: Error, Equatable, Sendable, CustomStringConvertible {
+public struct GatewayURLError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong and what to write instead. Contains no user info.
     public let description: String
 

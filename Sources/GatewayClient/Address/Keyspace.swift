@@ -10,8 +10,8 @@ public struct Keyspace: Hashable, Sendable, CustomStringConvertible {
     /// Takes a percent-encoded path segment: one to three non-empty parts with "." between them, the first not
     /// beginning with "_".
     ///
-    /// - Throws: ``GatewayURLFault`` for anything else.
-    public init(_ pathSegment: String) throws(GatewayURLFault) {
+    /// - Throws: ``GatewayURLError`` for anything else.
+    public init(_ pathSegment: String) throws(GatewayURLError) {
         let parts = pathSegment.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }), !pathSegment.hasPrefix("_") else {
             throw .init("'\(pathSegment)' is not a keyspace: write DATABASE, or DATABASE.SCOPE.COLLECTION")

@@ -42,7 +42,7 @@ extension Gateway {
             throw GatewayError(.invalidRequest, "the document '\(id)' must be a JSON object")
         }
         let dialect = try await findDialect()
-        if let fault = Self.fault(of: attachments, dialect) { throw GatewayError(.invalidRequest, fault) }
+        if let error = Self.error(of: attachments, dialect) { throw GatewayError(.invalidRequest, error) }
         let parts = RelatedParts(
             document, attachments, digests: dialect.attachmentDigest, boundary: Self.boundary())
         guard let source = parts.source() else {
@@ -63,7 +63,7 @@ extension Gateway {
         return RevisionID(revision)
     }
 
-    private static func fault(of attachments: [AttachmentUpload], _ dialect: GatewayDialect) -> String? {
+    private static func error(of attachments: [AttachmentUpload], _ dialect: GatewayDialect) -> String? {
         guard Set(attachments.map { Array($0.name.utf8) }).count == attachments.count else {
             return "two attachments have the same name"
         }

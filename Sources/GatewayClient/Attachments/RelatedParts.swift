@@ -89,10 +89,10 @@ struct RelatedParts: Sendable {
                 if let bytes = try await source.next() {
                     left -= bytes.count
                     // Bytes beyond the announced length must not run into the next part.
-                    guard left >= 0 else { throw LengthFault(name: parts.uploads[index].name) }
+                    guard left >= 0 else { throw LengthError(name: parts.uploads[index].name) }
                     return bytes
                 }
-                guard left == 0 else { throw LengthFault(name: parts.uploads[index].name) }
+                guard left == 0 else { throw LengthError(name: parts.uploads[index].name) }
                 (isInAttachment, index) = (false, index + 1)
             }
             defer { index = .max }
@@ -100,7 +100,7 @@ struct RelatedParts: Sendable {
         }
     }
 
-    private struct LengthFault: Error, CustomStringConvertible {
+    private struct LengthError: Error, CustomStringConvertible {
         let name: String
         var description: String { "the attachment '\(name)' does not have the announced length" }
     }

@@ -16,9 +16,9 @@ public struct Change: Sendable {
         case revoked
         /// A document without its body: bodies were not requested, it has changed again, or it could not be read.
         case withoutBody
-        /// The document's body, or another part of the row, is not JSON. The fault's offset counts from the start of
+        /// The document's body, or another part of the row, is not JSON. The error's offset counts from the start of
         /// the row.
-        case malformed(JSONFault)
+        case malformed(JSONError)
         /// Sync Gateway failed (`err`): the rows after this one are missing. Request again from the row before.
         case failure
     }
@@ -31,7 +31,7 @@ public struct Change: Sendable {
         if fields.flags.contains(.failed) { return .failure }
         if fields.flags.contains(.revoked) { return .revoked }
         if fields.flags.contains(.removed) { return .removed }
-        if let damage { return .malformed(damage.fault) }
+        if let damage { return .malformed(damage.error) }
         if isPrincipal { return .principal }
         if fields.flags.contains(.deleted) { return .tombstone }
         return fields.document < 0 ? .withoutBody : .document

@@ -28,11 +28,11 @@ struct ChangeLinesParser {
 
     /// All rows whose line is complete; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if a line is not a row; its offset counts from the end of the last batch.
-    mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
+    /// - Throws: ``JSONError`` if a line is not a row; its offset counts from the end of the last batch.
+    mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
         guard let end = buffer[searched...].lastIndex(of: UInt8(ascii: "\n")) else {
             searched = buffer.count
-            guard searched <= Self.lineLimit else { throw JSONFault(.tooLong(limit: Self.lineLimit), at: 0) }
+            guard searched <= Self.lineLimit else { throw JSONError(.tooLong(limit: Self.lineLimit), at: 0) }
             return nil
         }
         var lines = Array(buffer[(end + 1)...])
@@ -42,7 +42,7 @@ struct ChangeLinesParser {
         return try batch(of: lines)
     }
 
-    private mutating func batch(of lines: [UInt8]) throws(JSONFault) -> ChangesBatch? {
+    private mutating func batch(of lines: [UInt8]) throws(JSONError) -> ChangesBatch? {
         var builder = BatchBuilder<Change.Fields>(expectedBytes: lines.count)
         var at = skipWhitespace(lines.span, from: 0)
         var answered: SequenceID?
@@ -59,16 +59,16 @@ struct ChangeLinesParser {
     }
 
     /// The end of the object, which must fill the line apart from white space.
-    private static func end(ofObjectIn lines: [UInt8], _ line: Range<Int>) throws(JSONFault) -> Int {
+    private static func end(ofObjectIn lines: [UInt8], _ line: Range<Int>) throws(JSONError) -> Int {
         let text = lines.span.extracting(0..<line.upperBound)
         guard text[line.lowerBound] == UInt8(ascii: "{") else {
-            throw JSONFault(.unexpectedByte(text[line.lowerBound], expected: .value), at: line.lowerBound)
+            throw JSONError(.unexpectedByte(text[line.lowerBound], expected: .value), at: line.lowerBound)
         }
         var frame = JSONFrame(start: line.lowerBound)
-        guard let end = frame.findEnd(in: text) else { throw JSONFault(.unexpectedEnd, at: line.upperBound) }
+        guard let end = frame.findEnd(in: text) else { throw JSONError(.unexpectedEnd, at: line.upperBound) }
         let next = skipWhitespace(text, from: end)
         guard next == line.upperBound else {
-            throw JSONFault(.unexpectedByte(text[next], expected: .endOfText), at: next)
+            throw JSONError(.unexpectedByte(text[next], expected: .endOfText), at: next)
         }
         return end
     }

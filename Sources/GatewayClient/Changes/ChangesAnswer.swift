@@ -43,7 +43,7 @@ public struct ChangesAnswer {
     public mutating func next() async throws(GatewayError) -> ChangesBatch? {
         var blanks = BlankTimer(limit: longestBlank)
         while true {
-            do throws(JSONFault) {
+            do throws(JSONError) {
                 if let batch = try parser.nextBatch() {
                     note(batch)
                     return batch

@@ -44,9 +44,9 @@ struct ChangesParser {
 
     /// All complete rows that have arrived since the last batch; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if this is not an answer of `_changes`; its offset counts from the end of the last
+    /// - Throws: ``JSONError`` if this is not an answer of `_changes`; its offset counts from the end of the last
     ///   batch. The parser can't be used afterwards.
-    mutating func nextBatch() throws(JSONFault) -> ChangesBatch? {
+    mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
         switch form {
         case .answer(var parser):
             form = .lines(ChangeLinesParser())

@@ -28,7 +28,7 @@ public struct DocumentsAnswer {
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
         var blanks = BlankTimer(limit: longestBlank)
         while true {
-            do throws(JSONFault) {
+            do throws(JSONError) {
                 if let rows = try parser.nextBatch() {
                     return DocumentBatch(rows, includesDocuments: includesDocuments)
                 }

@@ -13,9 +13,9 @@ public struct ListedDocument: Sendable {
         /// A document whose body was requested but not sent, and why: this user may not see it, the gateway could not
         /// read it, or it has been deleted meanwhile.
         case unreadable(reason: String)
-        /// The document's body, or another part of the row, is not JSON. The fault's offset counts from the start of
+        /// The document's body, or another part of the row, is not JSON. The error's offset counts from the start of
         /// the row.
-        case malformed(JSONFault)
+        case malformed(JSONError)
     }
 
     let batch: DocumentBatch
@@ -23,7 +23,7 @@ public struct ListedDocument: Sendable {
 
     /// Computed on each access. May search the body for `_deleted`.
     public var kind: Kind {
-        if let damage { return .malformed(damage.fault) }
+        if let damage { return .malformed(damage.error) }
         if let error = value(fields.error) {
             let error = error.string ?? "error"
             return error == "not_found" ? .missing : .unreadable(reason: value(fields.reason)?.string ?? error)

@@ -48,16 +48,16 @@ public struct BulkGetAnswer {
     private mutating func nextItem() throws(GatewayError) -> BulkGetItem? {
         if let item = items.popFirst() { return item }
         guard parts == nil else {
-            do throws(BulkGetParts.Fault) { return try parts?.next() } catch { throw malformed(error) }
+            do throws(BulkGetParts.PartError) { return try parts?.next() } catch { throw malformed(error) }
         }
-        do throws(JSONFault) {
+        do throws(JSONError) {
             items = try rows.nextBatch()?.items()[...] ?? []
             return items.popFirst()
         } catch { throw malformed(error) }
     }
 
-    private func malformed(_ fault: any Error) -> GatewayError {
-        GatewayError(.malformedAnswer, "\(url): the answer of _bulk_get is not a list of revisions: \(fault)")
+    private func malformed(_ error: any Error) -> GatewayError {
+        GatewayError(.malformedAnswer, "\(url): the answer of _bulk_get is not a list of revisions: \(error)")
     }
 }
 

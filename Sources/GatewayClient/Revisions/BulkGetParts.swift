@@ -8,8 +8,8 @@ struct BulkGetParts {
     /// In bytes. No document that a gateway stores is longer, inline attachments included.
     static let partLimit = 256 << 20
 
-    enum Fault: Error {
-        case multipart(MultipartReader.Fault)
+    enum PartError: Error {
+        case multipart(MultipartReader.FormatError)
         case nestedPartCutShort
     }
 
@@ -28,7 +28,7 @@ struct BulkGetParts {
 
     mutating func append(_ chunk: [UInt8]) { outer.append(chunk) }
 
-    mutating func next() throws(Fault) -> BulkGetItem? {
+    mutating func next() throws(PartError) -> BulkGetItem? {
         while true {
             if let item = try nextInner() { return item }
             guard let piece = try Self.next(of: &outer) else { return nil }
@@ -47,11 +47,11 @@ struct BulkGetParts {
         }
     }
 
-    private mutating func nextInner() throws(Fault) -> BulkGetItem? {
+    private mutating func nextInner() throws(PartError) -> BulkGetItem? {
         guard inner != nil else { return nil }
         while true {
             let piece: MultipartReader.Piece?
-            do throws(MultipartReader.Fault) { piece = try inner?.next() } catch { throw .multipart(error) }
+            do throws(MultipartReader.FormatError) { piece = try inner?.next() } catch { throw .multipart(error) }
             switch piece {
             case .part(let headers)?: begin(headers)
             case .data(let data)?: gather(data)
@@ -61,8 +61,8 @@ struct BulkGetParts {
         }
     }
 
-    private static func next(of reader: inout MultipartReader) throws(Fault) -> MultipartReader.Piece? {
-        do throws(MultipartReader.Fault) { return try reader.next() } catch { throw .multipart(error) }
+    private static func next(of reader: inout MultipartReader) throws(PartError) -> MultipartReader.Piece? {
+        do throws(MultipartReader.FormatError) { return try reader.next() } catch { throw .multipart(error) }
     }
 
     private mutating func begin(_ headers: HTTPHeaders) {
@@ -90,7 +90,7 @@ struct BulkGetParts {
         guard inner == nil || !hasRevision else { return .attachment(attachment(content)) }
         hasRevision = true
         let text: JSONText
-        do throws(JSONFault) { text = try JSONText(content) } catch {
+        do throws(JSONError) { text = try JSONText(content) } catch {
             let reason = "it is not JSON: \(error), at byte \(error.offset)"
             return .malformed(BulkGetDamage(id: documentID, reason: reason))
         }

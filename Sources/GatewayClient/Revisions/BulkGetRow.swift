@@ -33,7 +33,7 @@ extension GatheredRows<BulkGetRow> {
         for row in rows {
             let id = value(row.id)?.string.map { DocumentID($0) }
             if let damage = damage(of: row) {
-                let reason = "it is not JSON: \(damage.fault), at byte \(damage.fault.offset) of its row"
+                let reason = "it is not JSON: \(damage.error), at byte \(damage.error.offset) of its row"
                 items.append(.malformed(BulkGetDamage(id: id ?? damage.id, reason: reason)))
                 continue
             }

@@ -13,7 +13,7 @@ struct MultipartReader {
         case partEnd
     }
 
-    enum Fault: Error, Equatable {
+    enum FormatError: Error, Equatable {
         case headerTooLong
     }
 
@@ -53,7 +53,7 @@ struct MultipartReader {
     }
 
     /// The next piece that has arrived; nil if there is none.
-    mutating func next() throws(Fault) -> Piece? {
+    mutating func next() throws(FormatError) -> Piece? {
         while true {
             switch state {
             case .preamble:
@@ -123,7 +123,7 @@ struct MultipartReader {
         return isInPart ? .data(Array(buffer[start..<position])) : nil
     }
 
-    private mutating func readHeader() throws(Fault) -> HTTPHeaders? {
+    private mutating func readHeader() throws(FormatError) -> HTTPHeaders? {
         let mark: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
         let (end, isFound) = Self.find(mark, in: buffer, from: position)
         guard end - position <= Self.headerLimit else { throw .headerTooLong }

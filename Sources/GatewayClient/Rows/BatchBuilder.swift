@@ -16,7 +16,7 @@ struct BatchBuilder<Fields: RowFields> {
     }
 
     /// Reads a row that may be incomplete. Returns the offset after it.
-    mutating func appendRow(in bytes: [UInt8], from start: Int) throws(JSONFault) -> Int {
+    mutating func appendRow(in bytes: [UInt8], from start: Int) throws(JSONError) -> Int {
         let root = tape.count
         let end = try tape.scanValue(in: bytes.span, from: start)
         var fields = Fields(start: Int32(start), end: Int32(end))
@@ -28,21 +28,21 @@ struct BatchBuilder<Fields: RowFields> {
     }
 
     /// Reads a complete row. If something in it is not JSON, keeps the row without the members that can't be read.
-    mutating func appendFramedRow(in bytes: [UInt8], _ range: Range<Int>) throws(JSONFault) {
-        do throws(JSONFault) {
+    mutating func appendFramedRow(in bytes: [UInt8], _ range: Range<Int>) throws(JSONError) {
+        do throws(JSONError) {
             _ = try appendRow(in: bytes, from: range.lowerBound)
         } catch {
-            try appendDamagedRow(in: bytes, range, fault: error)
+            try appendDamagedRow(in: bytes, range, error: error)
         }
     }
 
     private mutating func appendDamagedRow(
-        in bytes: [UInt8], _ range: Range<Int>, fault: JSONFault
-    ) throws(JSONFault) {
+        in bytes: [UInt8], _ range: Range<Int>, error: JSONError
+    ) throws(JSONError) {
         // The text ends with the row's closing bracket: whatever is wrong in the row, nothing after it is read.
         let text = bytes.span.extracting(0..<range.upperBound)
-        func byte(at offset: Int) throws(JSONFault) -> UInt8 {
-            guard offset < range.upperBound else { throw fault }
+        func byte(at offset: Int) throws(JSONError) -> UInt8 {
+            guard offset < range.upperBound else { throw error }
             return bytes[offset]
         }
         var fields = Fields(start: Int32(range.lowerBound), end: Int32(range.upperBound))
@@ -51,23 +51,23 @@ struct BatchBuilder<Fields: RowFields> {
         while try byte(at: at) != UInt8(ascii: "}") {
             let name = tape.count
             at = skipWhitespace(text, from: try tape.scanValue(in: text, from: at))
-            guard try byte(at: at) == UInt8(ascii: ":") else { throw fault }
+            guard try byte(at: at) == UInt8(ascii: ":") else { throw error }
             at = skipWhitespace(text, from: at + 1)
             let value = tape.count
             if let end = try? tape.scanValue(in: text, from: at) {
                 fields.note(name, value, on: tape, in: bytes)
                 at = end
             } else {
-                guard let end = Self.damagedEnd(in: text, from: at) else { throw fault }
+                guard let end = Self.damagedEnd(in: text, from: at) else { throw error }
                 let id = isIdentity(name, in: bytes) ? Self.repairedID(bytes[at..<end]) : nil
                 damage = RowDamage(
-                    fault: JSONFault(fault.reason, at: fault.offset - range.lowerBound), id: id ?? damage?.id)
+                    error: JSONError(error.reason, at: error.offset - range.lowerBound), id: id ?? damage?.id)
                 at = end
             }
             at = skipWhitespace(text, from: at)
             if try byte(at: at) == UInt8(ascii: ",") { at = skipWhitespace(text, from: at + 1) }
         }
-        guard let damage else { throw fault }
+        guard let damage else { throw error }
         fields.markMalformed()
         damages[fields.start] = damage
         try append(fields, in: bytes)
@@ -80,11 +80,11 @@ struct BatchBuilder<Fields: RowFields> {
         return frame.findEnd(in: text)
     }
 
-    /// - Throws: ``JSONFault`` if a required member is missing: without a sequence, a feed can't be continued.
-    private mutating func append(_ fields: Fields, in bytes: [UInt8]) throws(JSONFault) {
+    /// - Throws: ``JSONError`` if a required member is missing: without a sequence, a feed can't be continued.
+    private mutating func append(_ fields: Fields, in bytes: [UInt8]) throws(JSONError) {
         guard fields.isComplete else {
             let start = Int(fields.start)
-            throw JSONFault(.unexpectedByte(bytes[start], expected: .completeRow), at: start)
+            throw JSONError(.unexpectedByte(bytes[start], expected: .completeRow), at: start)
         }
         rows.append(fields)
     }

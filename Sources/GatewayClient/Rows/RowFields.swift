@@ -24,7 +24,7 @@ protocol RowFields: Sendable {
 /// What is wrong with a row that contains invalid JSON.
 struct RowDamage: Sendable {
     /// Its offset counts from the start of the row.
-    let fault: JSONFault
+    let error: JSONError
     /// The id with replacement characters, if the id itself is damaged.
     let id: DocumentID?
 }

@@ -29,7 +29,7 @@ struct RowsParser<Fields: RowFields> {
     private(set) var keptValue: JSONText?
 
     /// What is wrong after the rows that were returned last.
-    private var fault: JSONFault?
+    private var rowError: JSONError?
 
     /// Whether the closing bracket has arrived: then nothing is missing.
     var isComplete: Bool { state == .end }
@@ -45,18 +45,18 @@ struct RowsParser<Fields: RowFields> {
 
     /// All complete rows that have arrived since the last batch; nil if there are none.
     ///
-    /// - Throws: ``JSONFault`` if this is not such an answer; its offset counts from the end of the last batch.
-    mutating func nextBatch() throws(JSONFault) -> GatheredRows<Fields>? {
-        if let fault { throw fault }
-        guard buffer.count <= Self.rowLimit else { throw JSONFault(.tooLong(limit: Self.rowLimit), at: 0) }
+    /// - Throws: ``JSONError`` if this is not such an answer; its offset counts from the end of the last batch.
+    mutating func nextBatch() throws(JSONError) -> GatheredRows<Fields>? {
+        if let rowError { throw rowError }
+        guard buffer.count <= Self.rowLimit else { throw JSONError(.tooLong(limit: Self.rowLimit), at: 0) }
         let bytes = buffer
         // A long row arrives in many pieces: until its end is there, nothing is copied or allocated.
         if frame != nil, frame?.findEnd(in: bytes.span) == nil { return nil }
         var builder = BatchBuilder<Fields>(expectedBytes: bytes.count)
-        do throws(JSONFault) { while try step(bytes, &builder) {} } catch {
-            // The rows before the fault are valid.
+        do throws(JSONError) { while try step(bytes, &builder) {} } catch {
+            // The rows before the error are valid.
             guard !builder.rows.isEmpty else { throw error }
-            fault = JSONFault(error.reason, at: max(0, error.offset - position))
+            rowError = JSONError(error.reason, at: max(0, error.offset - position))
         }
         // Drops what a batch has taken, and white space between rows: heartbeats must not pile up.
         if position > 0 { buffer = Array(bytes[position...]) }
@@ -66,26 +66,26 @@ struct RowsParser<Fields: RowFields> {
     }
 
     /// Reads one element of the grammar. False if not all of its bytes have arrived.
-    private mutating func step(_ bytes: [UInt8], _ builder: inout BatchBuilder<Fields>) throws(JSONFault) -> Bool {
+    private mutating func step(_ bytes: [UInt8], _ builder: inout BatchBuilder<Fields>) throws(JSONError) -> Bool {
         let at = skipWhitespace(bytes.span, from: position)
         position = at
         guard at < bytes.count else { return false }
         let byte = bytes[at]
         switch (state, byte) {
         case (.start, UInt8(ascii: "{")): return advance(to: .memberNameOrEnd, at: at + 1)
-        case (.start, _): throw JSONFault(.unexpectedByte(byte, expected: .value), at: at)
+        case (.start, _): throw JSONError(.unexpectedByte(byte, expected: .value), at: at)
         case (.memberNameOrEnd, UInt8(ascii: "}")), (.afterMember, UInt8(ascii: "}")):
-            guard hasRows else { throw JSONFault(.unexpectedByte(byte, expected: .memberName), at: at) }
+            guard hasRows else { throw JSONError(.unexpectedByte(byte, expected: .memberName), at: at) }
             return advance(to: .end, at: at + 1)
         case (.afterMember, UInt8(ascii: ",")): return advance(to: .memberName, at: at + 1)
-        case (.afterMember, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfObject), at: at)
+        case (.afterMember, _): throw JSONError(.unexpectedByte(byte, expected: .commaOrEndOfObject), at: at)
         case (.memberNameOrEnd, _), (.memberName, _): return try readMember(of: bytes, from: at)
         case (.rowOrEnd, UInt8(ascii: "]")), (.afterRow, UInt8(ascii: "]")):
             return advance(to: .afterMember, at: at + 1)
         case (.afterRow, UInt8(ascii: ",")): return advance(to: .row, at: at + 1)
-        case (.afterRow, _): throw JSONFault(.unexpectedByte(byte, expected: .commaOrEndOfArray), at: at)
+        case (.afterRow, _): throw JSONError(.unexpectedByte(byte, expected: .commaOrEndOfArray), at: at)
         case (.rowOrEnd, _), (.row, _): return try readRow(of: bytes, from: at, into: &builder)
-        case (.end, _): throw JSONFault(.unexpectedByte(byte, expected: .endOfText), at: at)
+        case (.end, _): throw JSONError(.unexpectedByte(byte, expected: .endOfText), at: at)
         }
     }
 
@@ -97,35 +97,35 @@ struct RowsParser<Fields: RowFields> {
 
     /// Reads a member of the answer itself: the start of the rows, or another member with its value and the byte after
     /// it.
-    private mutating func readMember(of bytes: [UInt8], from start: Int) throws(JSONFault) -> Bool {
+    private mutating func readMember(of bytes: [UInt8], from start: Int) throws(JSONError) -> Bool {
         // Nothing is read beyond the limit: a member that never ends must not be scanned again and again.
         let limit = start + Self.memberLimit
         let text = bytes.span.extracting(0..<min(bytes.count, limit))
-        do throws(JSONFault) {
+        do throws(JSONError) {
             if try readMember(in: text, of: bytes, from: start) { return true }
         } catch {
             guard error.reason == .unexpectedEnd else { throw error }
         }
-        guard bytes.count < limit else { throw JSONFault(.tooLong(limit: Self.memberLimit), at: start) }
+        guard bytes.count < limit else { throw JSONError(.tooLong(limit: Self.memberLimit), at: start) }
         return false
     }
 
     /// - Throws: `.unexpectedEnd` if the member continues beyond `text`.
     private mutating func readMember(
         in text: Span<UInt8>, of bytes: [UInt8], from start: Int
-    ) throws(JSONFault) -> Bool {
+    ) throws(JSONError) -> Bool {
         var tape = JSONTape()
         let nameEnd = try tape.scanValue(in: text, from: start)
         let colon = skipWhitespace(text, from: nameEnd)
         guard colon < text.count else { return false }
         guard text[colon] == UInt8(ascii: ":") else {
-            throw JSONFault(.unexpectedByte(text[colon], expected: .colon), at: colon)
+            throw JSONError(.unexpectedByte(text[colon], expected: .colon), at: colon)
         }
         let valueStart = skipWhitespace(text, from: colon + 1)
         guard valueStart < text.count else { return false }
         if tape.isString(0, Fields.rowsName, in: bytes) {
             guard text[valueStart] == UInt8(ascii: "[") else {
-                throw JSONFault(.unexpectedByte(text[valueStart], expected: .value), at: valueStart)
+                throw JSONError(.unexpectedByte(text[valueStart], expected: .value), at: valueStart)
             }
             hasRows = true
             return advance(to: .rowOrEnd, at: valueStart + 1)
@@ -142,9 +142,9 @@ struct RowsParser<Fields: RowFields> {
 
     private mutating func readRow(
         of bytes: [UInt8], from start: Int, into builder: inout BatchBuilder<Fields>
-    ) throws(JSONFault) -> Bool {
+    ) throws(JSONError) -> Bool {
         if frame == nil {
-            do throws(JSONFault) {
+            do throws(JSONError) {
                 return advance(to: .afterRow, at: try builder.appendRow(in: bytes, from: start))
             } catch {
                 guard bytes[start] == UInt8(ascii: "{") else { throw error }

@@ -50,15 +50,15 @@ actor CurlEngine {
         // Nothing runs between this check and the entry in `transfers`; a later cancellation finds it there.
         if Task.isCancelled { return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent")) }
         if let end { return .failure(end) }
-        if let fault = request.lengthFault { return .failure(HTTPTransportError(.invalidRequest, fault)) }
+        if let error = request.lengthError { return .failure(HTTPTransportError(.invalidRequest, error)) }
         guard let url = request.parsedURL() else {
             return .failure(HTTPTransportError(.badURL, "not an http or https URL without user info"))
         }
-        if let fault = request.fault {
+        if let error = request.error {
             let place = url.place
             curl_url_cleanup(url)
             let message = "a method, header or credential that cannot be sent"
-            return .failure(HTTPTransportError(fault, message, host: place.host, port: place.port))
+            return .failure(HTTPTransportError(error, message, host: place.host, port: place.port))
         }
         guard let easy = resources.easyHandle() else {
             curl_url_cleanup(url)

@@ -101,7 +101,7 @@ extension HTTPRequest {
     private static let headLimit = 1000 << 10
 
     /// A message if URL and header, credentials included, are too long to send; nil if they are not.
-    var lengthFault: String? {
+    var lengthError: String? {
         let limit = Self.headLimit
         let header = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         let credentials = credentials.map(\.headerBytes) ?? 0
@@ -112,7 +112,7 @@ extension HTTPRequest {
     }
 
     /// The error for a request that can't be sent, or would send more than intended; nil if all is well.
-    var fault: HTTPTransportError.Code? {
+    var error: HTTPTransportError.Code? {
         guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }),
             body.count.map({ $0 >= 0 }) ?? true
         else {

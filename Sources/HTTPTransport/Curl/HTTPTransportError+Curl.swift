@@ -6,7 +6,7 @@ extension HTTPTransportError {
     init(_ result: CURLcode, of transfer: CurlTransfer) {
         let place = transfer.place
         let code =
-            transfer.ownError ?? transfer.headLineFault(result)
+            transfer.ownError ?? transfer.headLineError(result)
             ?? Code(result, words: transfer.errorMessage, verifyResult: transfer.verifyResult)
         self.init(
             code, Self.message(code, result, of: transfer), host: place.host, port: place.port,
@@ -80,7 +80,7 @@ extension HTTPTransportError.TLSProblem {
 extension CurlTransfer {
     /// libcurl 7.88 accepts header lines of up to 100 KiB and calls a longer one "Out of memory" (`DYN_H1_…`). Where it
     /// limits all lines together, exceeding that is a receive error.
-    fileprivate func headLineFault(_ result: CURLcode) -> HTTPTransportError.Code? {
+    fileprivate func headLineError(_ result: CURLcode) -> HTTPTransportError.Code? {
         guard !head.isComplete else { return nil }
         let isTooLarge = result == CURLE_RECV_ERROR && errorMessage.contains("Too large response headers")
         return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil

@@ -73,11 +73,11 @@ struct ChangeFilter {
                 preceding = nil
                 continue
             }
-            if case .malformed(let fault) = change.kind {
+            if case .malformed(let error) = change.kind {
                 result.deadLetters.append(
                     DeadLetter(
                         sequence: change.sequence, id: change.id, revision: change.revision,
-                        reason: "the document is not JSON: \(fault), at byte \(fault.offset) of its row"))
+                        reason: "the document is not JSON: \(error), at byte \(error.offset) of its row"))
             }
             preceding = change
         }
@@ -113,11 +113,11 @@ struct ChangeFilter {
                 guard isWanted(body, document.id, document.revision, isDeleted: false) else { continue }
                 result.matches.append(
                     Match(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
-            case .malformed(let fault):
+            case .malformed(let error):
                 result.deadLetters.append(
                     DeadLetter(
                         sequence: nil, id: document.id, revision: document.revision,
-                        reason: "the document is not JSON: \(fault), at byte \(fault.offset) of its row"))
+                        reason: "the document is not JSON: \(error), at byte \(error.offset) of its row"))
             case .unreadable(let reason):
                 result.deadLetters.append(
                     DeadLetter(

@@ -31,7 +31,7 @@ extension BulkWriter {
         if let preview = settings.preview {
             return Decided(again: try await show(await admitted(plans), to: preview, &context))
         }
-        plans = try await withoutFaults(plans)
+        plans = try await withoutErrors(plans)
         plans = try await withoutUndone(plans, &context)
         plans = try await withoutLongChains(plans, &context)
         plans = try await withoutBusy(plans)
@@ -46,11 +46,11 @@ extension BulkWriter {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
         let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
-        // If a program stopped because the run stops, the document is not at fault.
+        // If a program stopped because the run stops, the document is not at error.
         try Task.checkCancellation()
         var idle: [Planner.Plan] = []
         for plan in decided {
-            if plan.decision.fault?.isTemporary == true {
+            if plan.decision.error?.isTemporary == true {
                 undecided.append(plan.candidate)
             } else if plan.needsAction || settings.changeLimit != nil {
                 plans.append(plan)
@@ -93,7 +93,7 @@ extension BulkWriter {
         var fired: [[Int]] = []
         for index in plans.indices where !plans[index].candidate.isCounted {
             let decision = plans[index].decision
-            guard !decision.fired.isEmpty || decision.fault != nil || !decision.skipped.isEmpty else { continue }
+            guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
             plans[index].candidate.isCounted = true
             fired.append(decision.fired)
         }
@@ -137,7 +137,7 @@ extension BulkWriter {
         var idle: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {
             if plan.decision.isChanged || plan.decision.puts.isEmpty || wanted.contains(index)
-                || plan.decision.fault != nil
+                || plan.decision.error != nil
             {
                 rest.append(plan)
             } else {
@@ -155,7 +155,7 @@ extension BulkWriter {
     private func allowed(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
         guard settings.changeLimit != nil else { return plans }
         func isNew(_ plan: Planner.Plan) -> Bool {
-            !plan.candidate.isCounted && plan.isEffective && plan.decision.fault == nil
+            !plan.candidate.isCounted && plan.isEffective && plan.decision.error == nil
         }
         var left = await shared.allowance.take(plans.count(where: isNew))
         let isExhausted = await shared.allowance.isExhausted
@@ -176,14 +176,14 @@ extension BulkWriter {
         return rest
     }
 
-    private func withoutFaults(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
-        guard plans.contains(where: { $0.decision.fault != nil }) else { return await admitted(plans) }
+    private func withoutErrors(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard plans.contains(where: { $0.decision.error != nil }) else { return await admitted(plans) }
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         for plan in plans {
-            if let fault = plan.decision.fault {
+            if let error = plan.decision.error {
                 settled.deadLetter(
-                    plan.candidate, plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
+                    plan.candidate, plan.candidate.deadLetter(rule: error.rule, reason: error.reason))
             } else {
                 rest.append(plan)
             }

@@ -45,9 +45,9 @@ extension BulkWriter {
                 settled.passedOver.append(plan.candidate)
                 continue
             }
-            if let fault = plan.decision.fault {
+            if let error = plan.decision.error {
                 settled.deadLetter(
-                    plan.candidate, plan.candidate.deadLetter(rule: fault.rule, reason: fault.reason))
+                    plan.candidate, plan.candidate.deadLetter(rule: error.rule, reason: error.reason))
                 try await preview.show(plan.report)
                 continue
             }

@@ -79,7 +79,7 @@ package struct BulkWriter: Sendable {
             self.retrier = retrier
         }
 
-        /// - Throws: ``RunFailure`` if a one-shot job has waited long enough.
+        /// - Throws: ``RunError`` if a one-shot job has waited long enough.
         mutating func pause(before postponed: [Candidate]) async throws {
             guard !postponed.isEmpty else { return retrier.succeed() }
             let error = GatewayError(.unavailable, "no process for jq programs can be started")
@@ -92,7 +92,7 @@ package struct BulkWriter: Sendable {
     /// Cancelling aborts the request under way: a later run sees its documents again. The same goes for candidates that
     /// wait for a retry when the run is to stop.
     ///
-    /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
+    /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
     func run() async throws {
         var context = makeContext()
         do {
@@ -192,7 +192,7 @@ package struct BulkWriter: Sendable {
 
     /// Records what must be remembered, then finishes the candidates: this order is what makes a crash harmless.
     ///
-    /// - Throws: ``RunFailure`` if there are more dead letters than the run's limit allows. Exactly one more than that
+    /// - Throws: ``RunError`` if there are more dead letters than the run's limit allows. Exactly one more than that
     ///   is saved; documents behind it are not settled.
     func finish(_ settled: Settlement) async throws {
         var settled = settled

@@ -70,7 +70,7 @@ struct OtherDocuments {
     /// Writes the wanted documents.
     ///
     /// - Parameter triggers: One for each plan.
-    /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`. Some documents may be written then.
+    /// - Throws: ``RunError``, ``StateError``, `CancellationError`. Some documents may be written then.
     mutating func settle(_ orders: [PutOrder], triggers: [Trigger]) async throws -> Result {
         var result = Result()
         var waiting = PutTarget.targets(of: orders)
@@ -210,7 +210,7 @@ struct OtherDocuments {
     ) async throws -> [DocumentLookup] {
         guard !ids.isEmpty else { return [] }
         guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
-            throw RunFailure(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
+            throw RunError(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
         }
         return lookups
     }

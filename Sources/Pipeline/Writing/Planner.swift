@@ -12,7 +12,7 @@ struct Planner {
         var decision: Decision { report.decision }
 
         /// Whether there is anything to write or to report.
-        var needsAction: Bool { isEffective || decision.fault != nil }
+        var needsAction: Bool { isEffective || decision.error != nil }
 
         /// Whether there may be anything to write.
         var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }

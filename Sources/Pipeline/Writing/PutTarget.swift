@@ -121,7 +121,7 @@ struct PutTarget: Sendable {
     /// The document to write; nil if it needs no change.
     static func write(_ effect: PutEffect, over lookup: DocumentLookup) throws(PutImpossible) -> JSONText? {
         if case .refused(let reason) = lookup { throw PutImpossible(reason: "can't be read: \(reason)") }
-        do throws(JSONEditFault) {
+        do throws(JSONEditError) {
             guard case .found(_, let current) = lookup else { return try effect.newDocument }
             return try effect.write(over: current.withoutVersion())
         } catch {

@@ -3,7 +3,7 @@ internal import LosslessJSON
 // Sync Gateway 4 adds `_cv` to documents that it serves. Writes are guarded by `_rev`, and the two could disagree.
 
 extension JSONText {
-    func withoutVersion() throws(JSONEditFault) -> JSONText {
+    func withoutVersion() throws(JSONEditError) -> JSONText {
         root["_cv"] == nil ? self : try removing(JSONPointer(tokens: ["_cv"]))
     }
 }

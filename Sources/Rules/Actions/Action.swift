@@ -37,8 +37,8 @@ enum Action: Sendable {
     }
 
     /// - Parameter outputs: For each of ``programs`` its outputs for the draft.
-    /// - Throws: ``ActionFault`` if the edit is ambiguous or its place does not exist.
-    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+    /// - Throws: ``ActionError`` if the edit is ambiguous or its place does not exist.
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         switch self {
         case .attach(let action): try action.apply(to: &draft, outputs)
         case .detach(let action): try action.apply(to: &draft, outputs)
@@ -51,24 +51,24 @@ enum Action: Sendable {
 }
 
 /// Why an action was not carried out.
-enum ActionFault: Error, Equatable {
+enum ActionError: Error, Equatable {
     /// A `test` of a JSON Patch failed: the rule does not fire.
     case doesNotApply
     case failed(String)
 
-    init(_ fault: JSONEditFault) { self = .failed(fault.description) }
+    init(_ error: JSONEditError) { self = .failed(error.description) }
 }
 
 // MARK: - Reading
 
 extension Action {
-    /// Reads one list element; nil, with faults, if it is no action.
+    /// Reads one list element; nil, with errors, if it is no action.
     static func read(_ node: SourceNode, _ reading: RuleReading) -> Action? {
-        guard let object = SourceObject(node, "an action", known: names, faults: reading.faults),
+        guard let object = SourceObject(node, "an action", known: names, errors: reading.errors),
             case .object(let members) = node.content
         else { return nil }
         guard members.count == 1, let member = members.first else {
-            reading.faults.report(
+            reading.errors.report(
                 at: members.dropFirst().first?.position ?? node.position,
                 "one list element is one action, not \(members.count); begin each with '- '")
             return nil
@@ -90,7 +90,7 @@ extension Action {
         case .null, .bool(true): return .delete
         case .object(let members) where members.isEmpty: return .delete
         default:
-            reading.faults.reportKind(of: node, "delete takes nothing", remedy: "write delete: {}")
+            reading.errors.reportKind(of: node, "delete takes nothing", remedy: "write delete: {}")
             return nil
         }
     }

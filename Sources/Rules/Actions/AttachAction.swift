@@ -26,24 +26,24 @@ struct AttachAction: Sendable {
         if case .fixed(let content, _) = file { content.length } else { nil }
     }
 
-    /// Nil, with faults, if a value is missing or wrong, or the file can't be read. A fixed file is read here, once.
+    /// Nil, with errors, if a value is missing or wrong, or the file can't be read. A fixed file is read here, once.
     init?(_ node: SourceNode, _ reading: RuleReading) {
-        let faults = reading.faults
-        guard let object = SourceObject(node, "attach", known: Self.keys, faults: faults) else { return nil }
-        let before = faults.faults.count
+        let errors = reading.errors
+        guard let object = SourceObject(node, "attach", known: Self.keys, errors: errors) else { return nil }
+        let before = errors.errors.count
         let name = reading.requiredText(object, "name", "the attachment needs a name: name: image")
         let file = reading.requiredText(object, "file", "name the file to attach: file: ../assets/apple.png")
         let folder = object.optionalText("folder")
         contentType = reading.text(object, "content_type")
-        if let name = name?.literal, let fault = Self.fault(ofName: name), let node = object.node("name") {
-            faults.report(at: node.position, fault)
+        if let name = name?.literal, let error = Self.error(ofName: name), let node = object.node("name") {
+            errors.report(at: node.position, error)
         }
         if let type = contentType?.literal, !ContentType.isValid(type), let node = object.node("content_type") {
-            faults.report(at: node.position, "'\(type)' is not a content type; write one like image/png")
+            errors.report(at: node.position, "'\(type)' is not a content type; write one like image/png")
         }
         guard let file, let fileNode = object.node("file"),
             let found = Self.find(file, at: fileNode.position, folder, object, reading), let name,
-            faults.faults.count == before
+            errors.errors.count == before
         else { return nil }
         self.name = name
         self.file = found
@@ -53,38 +53,38 @@ struct AttachAction: Sendable {
         _ file: TextTemplate, at position: SourcePosition, _ folder: String?, _ object: SourceObject,
         _ reading: RuleReading
     ) -> File? {
-        do throws(FileFault) {
+        do throws(FileError) {
             if let name = file.literal {
                 return .fixed(try reading.files.content(RulePath.join(folder, name)), name: name)
             }
             guard let folder else {
-                reading.faults.report(
+                reading.errors.report(
                     at: position, "a computed 'file' needs a 'folder' that it stays inside: folder: ../assets")
                 return nil
             }
-            do throws(FileFault) { return .chosen(file, try reading.files.folder(folder)) } catch {
-                reading.faults.report(at: object.node("folder")?.position ?? position, error.description)
+            do throws(FileError) { return .chosen(file, try reading.files.folder(folder)) } catch {
+                reading.errors.report(at: object.node("folder")?.position ?? position, error.description)
                 return nil
             }
         } catch {
-            reading.faults.report(at: position, error.description)
+            reading.errors.report(at: position, error.description)
             return nil
         }
     }
 
-    private static func fault(ofName name: String) -> String? {
+    private static func error(ofName name: String) -> String? {
         name.begins(with: "_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
     }
 
     /// Does nothing if a program gives no name or file, or null for it.
-    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         var rest = outputs[...]
         func take(_ template: TextTemplate) -> [[JSONText]] {
             defer { rest = rest.dropFirst(template.programs.count) }
             return Array(rest.prefix(template.programs.count))
         }
         guard let name = try name.text(take(name), of: "the attachment's name") else { return }
-        if let fault = Self.fault(ofName: name) { throw .failed(fault) }
+        if let error = Self.error(ofName: name) { throw .failed(error) }
         let content: AttachmentContent
         let fileName: String
         switch file {
@@ -92,9 +92,9 @@ struct AttachAction: Sendable {
         case .chosen(let template, let folder):
             guard let chosen = try template.text(take(template), of: "the file to attach") else { return }
             fileName = chosen
-            do throws(FileFault) { content = try folder.content(chosen) } catch { throw .failed(error.description) }
+            do throws(FileError) { content = try folder.content(chosen) } catch { throw .failed(error.description) }
         }
-        let type = try contentType.flatMap { template throws(ActionFault) in
+        let type = try contentType.flatMap { template throws(ActionError) in
             try template.text(take(template), of: "the content type")
         }
         if let type, !ContentType.isValid(type) { throw .failed("'\(type)' is not a content type") }
@@ -103,9 +103,9 @@ struct AttachAction: Sendable {
 
     private func attach(
         _ attachment: Attachment, _ name: String, to draft: inout Draft
-    ) throws(ActionFault) {
+    ) throws(ActionError) {
         let attachments = JSONPointer(tokens: ["_attachments"])
-        do throws(JSONEditFault) {
+        do throws(JSONEditError) {
             guard let existing = draft.document.root["_attachments"] else {
                 var writer = JSONWriter()
                 writer.object { $0.member(name, raw: attachment.stub) }
@@ -117,7 +117,7 @@ struct AttachAction: Sendable {
             draft.document = try draft.document.setting(attachments.appending(name), to: attachment.stub)
             draft.attachments[ExactString(name)] = attachment
         } catch {
-            throw ActionFault(error)
+            throw ActionError(error)
         }
     }
 

@@ -23,7 +23,7 @@ final class AttachmentFiles {
         self.shared = shared
     }
 
-    func content(_ file: String) throws(FileFault) -> AttachmentContent {
+    func content(_ file: String) throws(FileError) -> AttachmentContent {
         let path = RulePath.join(folder, file)
         let key = ExactString(path)
         if let content = shared.contents[key] { return content }
@@ -33,7 +33,7 @@ final class AttachmentFiles {
     }
 
     /// A folder from which documents choose files.
-    func folder(_ name: String) throws(FileFault) -> AttachmentFolder {
+    func folder(_ name: String) throws(FileError) -> AttachmentFolder {
         let path = RulePath.join(folder, name)
         let key = ExactString(path)
         if let folder = shared.folders[key] { return folder }

@@ -20,15 +20,15 @@ final class AttachmentFolder: Sendable {
     private let path: String
     private let cache = Locked<[ExactString: Entry]>([:])
 
-    /// - Throws: ``FileFault`` if it is not a folder.
-    init(_ path: String) throws(FileFault) {
+    /// - Throws: ``FileError`` if it is not a folder.
+    init(_ path: String) throws(FileError) {
         guard try FileBytes.kind(of: path) == .folder else { throw .notAFolder(path) }
         self.path = try FileBytes.realPath(path)
     }
 
     /// - Parameter name: Relative to the folder; may come from a document, so it is not trusted.
-    /// - Throws: ``FileFault``, also if the name leads out of the folder, by `..` or by a link.
-    func content(_ name: String) throws(FileFault) -> AttachmentContent {
+    /// - Throws: ``FileError``, also if the name leads out of the folder, by `..` or by a link.
+    func content(_ name: String) throws(FileError) -> AttachmentContent {
         guard !name.begins(with: "/"), !name.utf8.contains(0), !Self.leadsUp(name) else {
             throw .outside(name, folder: path)
         }

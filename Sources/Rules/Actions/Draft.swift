@@ -13,7 +13,7 @@ struct Draft {
     init(document: JSONText) { self.document = document }
 
     /// Makes it a tombstone: `_id`, `_rev` and `_deleted`.
-    mutating func delete() throws(ActionFault) {
+    mutating func delete() throws(ActionError) {
         var writer = JSONWriter()
         writer.object { writer in
             for name in ["_id", "_rev"] {
@@ -21,7 +21,7 @@ struct Draft {
             }
             writer.member("_deleted", bool: true)
         }
-        do throws(JSONFault) { document = try JSONText(writer.bytes) } catch { throw .failed("\(error)") }
+        do throws(JSONError) { document = try JSONText(writer.bytes) } catch { throw .failed("\(error)") }
         attachments = [:]
         isDeleted = true
     }

@@ -5,17 +5,17 @@ struct MergeAction: Sendable {
     let patch: Template
     private let kind: RuleFileKind
 
-    /// Nil, with faults, if the patch is not an object or sets a member that rules may not change.
+    /// Nil, with errors, if the patch is not an object or sets a member that rules may not change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         guard case .object(let members) = node.content else {
-            reading.faults.reportKind(
+            reading.errors.reportKind(
                 of: node, "merge takes an object (a JSON Merge Patch) or { jq: PROGRAM }",
                 remedy: "write merge: { field: value }; null removes a field")
             return nil
         }
         let reserved = members.filter { !reading.kind.mayWrite($0.name) }
         for member in reserved {
-            reading.faults.report(
+            reading.errors.report(
                 at: member.position,
                 "merge can't touch '\(member.name)': members that begin with '_' are the gateway's; remove it"
                     + (member.name == "_attachments" ? ", or use attach" : ""))
@@ -25,16 +25,16 @@ struct MergeAction: Sendable {
         kind = reading.kind
     }
 
-    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         guard let patch = try patch.value(outputs, of: "merge") else { return }
         if self.patch.literal == nil { try check(patch, draft.document) }
-        do throws(JSONEditFault) { draft.document = try draft.document.merging(patch.root) } catch {
-            throw ActionFault(error)
+        do throws(JSONEditError) { draft.document = try draft.document.merging(patch.root) } catch {
+            throw ActionError(error)
         }
     }
 
     /// A program may return the whole document; the gateway's own members must be unchanged in it.
-    private func check(_ patch: JSONText, _ document: JSONText) throws(ActionFault) {
+    private func check(_ patch: JSONText, _ document: JSONText) throws(ActionError) {
         guard patch.root.kind == .object else {
             throw .failed("merge takes an object; the program gives \(patch.excerpt)")
         }

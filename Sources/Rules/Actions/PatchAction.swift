@@ -17,11 +17,11 @@ struct PatchAction: Sendable {
         }
     }
 
-    /// Nil, with faults, if it is not a list of operations, or one of them changes what rules may not change.
+    /// Nil, with errors, if it is not a list of operations, or one of them changes what rules may not change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if !node.isComputed {
             guard case .list = node.content else {
-                reading.faults.reportKind(
+                reading.errors.reportKind(
                     of: node, "patch takes a list of operations (a JSON Patch) or { jq: PROGRAM }",
                     remedy: "begin each with '- op:'")
                 return nil
@@ -33,28 +33,28 @@ struct PatchAction: Sendable {
             source = .computed(template)
             return
         }
-        do throws(OperationFault) { source = .fixed(try Self.patch(literal, kind)) } catch {
-            Self.report(error, node, kind, reading.faults)
+        do throws(OperationError) { source = .fixed(try Self.patch(literal, kind)) } catch {
+            Self.report(error, node, kind, reading.errors)
             return nil
         }
     }
 
     /// Reports what is wrong with an operation, or with the patch as a whole.
     private static func report(
-        _ error: OperationFault, _ node: SourceNode, _ kind: RuleFileKind, _ faults: SourceFaults
+        _ error: OperationError, _ node: SourceNode, _ kind: RuleFileKind, _ errors: SourceErrors
     ) {
         guard error.operation != nil, case .list(let elements) = node.content else {
-            return faults.report(at: node.position, "\(error.reason); correct it")
+            return errors.report(at: node.position, "\(error.reason); correct it")
         }
         for element in elements {
             let alone = SourceNode(content: .list([element]), position: element.position)
-            do throws(OperationFault) { _ = try patch(alone.jsonText, kind) } catch {
-                faults.report(at: element.position, "\(error.reason); correct it")
+            do throws(OperationError) { _ = try patch(alone.jsonText, kind) } catch {
+                errors.report(at: element.position, "\(error.reason); correct it")
             }
         }
     }
 
-    private struct OperationFault: Error {
+    private struct OperationError: Error {
         /// The index of the operation, from 0; nil for the patch as a whole.
         let operation: Int?
         let reason: String
@@ -62,17 +62,17 @@ struct PatchAction: Sendable {
         var numberedReason: String?
     }
 
-    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         let patch: JSONPatch
         switch source {
         case .fixed(let fixed): patch = fixed
         case .computed(let template):
             guard let value = try template.value(outputs, of: "patch") else { return }
-            do throws(OperationFault) { patch = try Self.patch(value, kind) } catch {
+            do throws(OperationError) { patch = try Self.patch(value, kind) } catch {
                 throw .failed(error.numberedReason ?? error.reason)
             }
         }
-        do throws(JSONPatchFault) { draft.document = try draft.document.applying(patch) } catch {
+        do throws(JSONPatchError) { draft.document = try draft.document.applying(patch) } catch {
             if case .testFailed = error.reason { throw .doesNotApply }
             throw .failed("patch: \(error)")
         }
@@ -81,29 +81,29 @@ struct PatchAction: Sendable {
         }
     }
 
-    private static func patch(_ json: JSONText, _ kind: RuleFileKind) throws(OperationFault) -> JSONPatch {
+    private static func patch(_ json: JSONText, _ kind: RuleFileKind) throws(OperationError) -> JSONPatch {
         let patch: JSONPatch
-        do throws(JSONPatchFault) { patch = try JSONPatch(json.root) } catch {
-            throw OperationFault(
+        do throws(JSONPatchError) { patch = try JSONPatch(json.root) } catch {
+            throw OperationError(
                 operation: error.operation, reason: "patch: \(error.reason)", numberedReason: "patch: \(error)")
         }
         for (index, operation) in patch.operations.enumerated() where kind == .rules {
-            if let reason = fault(of: operation) { throw OperationFault(operation: index, reason: reason) }
+            if let reason = error(of: operation) { throw OperationError(operation: index, reason: reason) }
         }
         return patch
     }
 
     /// A patch can remove attachments but not add them: their content is not in the document.
-    private static func fault(of operation: JSONPatch.Operation) -> String? {
+    private static func error(of operation: JSONPatch.Operation) -> String? {
         switch operation {
         case .test: nil
-        case .remove(let pointer): pointer.tokens.first == "_attachments" ? nil : fault(ofWriting: pointer)
-        case .add(let pointer, _), .replace(let pointer, _), .copy(_, let pointer): fault(ofWriting: pointer)
-        case .move(let origin, let pointer): fault(ofWriting: origin) ?? fault(ofWriting: pointer)
+        case .remove(let pointer): pointer.tokens.first == "_attachments" ? nil : error(ofWriting: pointer)
+        case .add(let pointer, _), .replace(let pointer, _), .copy(_, let pointer): error(ofWriting: pointer)
+        case .move(let origin, let pointer): error(ofWriting: origin) ?? error(ofWriting: pointer)
         }
     }
 
-    private static func fault(ofWriting pointer: JSONPointer) -> String? {
+    private static func error(ofWriting pointer: JSONPointer) -> String? {
         guard let first = pointer.tokens.first else {
             return "patch can't replace the whole document; name what is to change"
         }

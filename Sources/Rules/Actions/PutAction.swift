@@ -15,25 +15,25 @@ struct PutAction: Sendable {
 
     var programs: [Int] { (id?.programs ?? []) + document.programs }
 
-    /// Nil, with faults, if a value is missing or wrong.
+    /// Nil, with errors, if a value is missing or wrong.
     init?(_ node: SourceNode, _ reading: RuleReading) {
-        guard let object = SourceObject(node, "put", known: Self.keys, faults: reading.faults),
+        guard let object = SourceObject(node, "put", known: Self.keys, errors: reading.errors),
             let documentNode = object.required("document", "write the document: document: { type: list-summary }")
         else { return nil }
-        let before = reading.faults.faults.count
+        let before = reading.errors.errors.count
         kind = reading.kind
         if kind == .mapping { Self.refuseKeysOfRules(object) }
         id = reading.text(object, "id")
         keyspace = object.optionalText("keyspace")
         ifExists = Self.existing(object)
         guard case .object(let members) = documentNode.content else {
-            reading.faults.reportKind(
+            reading.errors.reportKind(
                 of: documentNode, "'document' must be an object or { jq: PROGRAM }",
                 remedy: "write document: { type: list-summary }")
             return nil
         }
         for member in members where !kind.mayWrite(member.name) && member.name != "_id" {
-            reading.faults.report(
+            reading.errors.report(
                 at: member.position,
                 "put can't set '\(member.name)': members that begin with '_' are the gateway's; remove it")
         }
@@ -41,10 +41,10 @@ struct PutAction: Sendable {
         literalID = idNodes.lazy.compactMap(\.text).first
         ReservedID.check(idNodes, of: object)
         if id == nil, !documentNode.isComputed, !members.contains(where: { $0.name == "_id" }) {
-            reading.faults.report(
+            reading.errors.report(
                 at: documentNode.position, "'id' is missing; say which document to write: id: { jq: '…' }")
         }
-        guard let document = Template(documentNode, reading), reading.faults.faults.count == before else { return nil }
+        guard let document = Template(documentNode, reading), reading.errors.errors.count == before else { return nil }
         self.document = document
     }
 
@@ -52,7 +52,7 @@ struct PutAction: Sendable {
     private static func refuseKeysOfRules(_ object: SourceObject) {
         for (name, option) in [("if_exists", "--mode"), ("keyspace", "--gateway")] {
             guard let node = object.node(name) else { continue }
-            object.faults.report(
+            object.errors.report(
                 at: node.position, "'\(name)' has no meaning in a mapping: the import's \(option) says it; remove it")
         }
     }
@@ -60,12 +60,12 @@ struct PutAction: Sendable {
     private static func existing(_ object: SourceObject) -> PutEffect.Existing {
         guard let node = object.node("if_exists") else { return .keep }
         if case .string(let text) = node.content, let existing = PutEffect.Existing(rawValue: text) { return existing }
-        object.faults.report(
+        object.errors.report(
             at: node.position, "'if_exists' must be keep (the default), replace or merge; write one of them")
         return .keep
     }
 
-    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionFault) {
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         let idCount = id?.programs.count ?? 0
         var givenID: String?
         if let id {
@@ -79,7 +79,7 @@ struct PutAction: Sendable {
 
     private func effect(
         _ value: JSONText, _ givenID: String?, _ source: JSONText
-    ) throws(ActionFault) -> PutEffect {
+    ) throws(ActionError) -> PutEffect {
         guard value.root.kind == .object else {
             throw .failed("put writes objects; the program gives \(value.excerpt)")
         }
@@ -102,13 +102,13 @@ struct PutAction: Sendable {
         if kind == .rules, keyspace == nil, source.root["_id"]?.isString(id) == true {
             throw .failed("put writes other documents, not the one that changed ('\(id)'); use merge or patch")
         }
-        do throws(JSONEditFault) {
+        do throws(JSONEditError) {
             var writer = JSONWriter()
             writer.string(id)
             let document = try value.setting(JSONPointer(tokens: ["_id"]), to: writer.bytes)
             return PutEffect(id: id, keyspace: keyspace, document: document, ifExists: ifExists)
         } catch {
-            throw ActionFault(error)
+            throw ActionError(error)
         }
     }
 }

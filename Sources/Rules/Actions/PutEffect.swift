@@ -29,12 +29,12 @@ package struct PutEffect: Sendable {
 
     /// What to write if there is no such document: for `merge`, without the members that are null.
     ///
-    /// - Throws: `JSONEditFault`.
+    /// - Throws: `JSONEditError`.
     package var newDocument: JSONText {
-        get throws(JSONEditFault) {
+        get throws(JSONEditError) {
             guard ifExists == .merge else { return document }
             let empty: JSONText
-            do throws(JSONFault) { empty = try JSONText("{}") } catch { throw .invalidValue(error) }
+            do throws(JSONError) { empty = try JSONText("{}") } catch { throw .invalidValue(error) }
             return try empty.merging(document.root)
         }
     }
@@ -43,8 +43,8 @@ package struct PutEffect: Sendable {
     ///
     /// - Parameter current: The existing document, with `_id` and `_rev`.
     /// - Returns: Nil if it needs no change.
-    /// - Throws: `JSONEditFault` if an edit is ambiguous, as with duplicate members.
-    package func write(over current: JSONText) throws(JSONEditFault) -> JSONText? {
+    /// - Throws: `JSONEditError` if an edit is ambiguous, as with duplicate members.
+    package func write(over current: JSONText) throws(JSONEditError) -> JSONText? {
         let wanted: JSONText
         switch ifExists {
         case .keep: return nil

@@ -16,16 +16,16 @@ enum ReservedID {
             let isDesign = id.begins(with: designPrefix) && id.utf8.count > designPrefix.utf8.count
             isForDesign = isForDesign || isDesign
             if !isDesign {
-                put.faults.report(
+                put.errors.report(
                     at: node.position, "gateways refuse ids that begin with '_' ('\(id)'); choose another one")
             } else if !allowsDesign {
-                put.faults.report(
+                put.errors.report(
                     at: node.position,
                     "'\(id)' is a design document, which can run code; if that is meant, write allow_design: true")
             }
         }
         if allowsDesign, !isForDesign, let node = put.node("allow_design") {
-            put.faults.report(
+            put.errors.report(
                 at: node.position,
                 "'allow_design' is for an id that is written out and begins with '_design/'; a computed id may never "
                     + "begin with '_': remove it")
@@ -35,7 +35,7 @@ enum ReservedID {
     private static func readPermission(_ put: SourceObject) -> Bool {
         guard let node = put.node("allow_design") else { return false }
         if case .bool(let isAllowed) = node.content { return isAllowed }
-        put.faults.reportKind(of: node, "'allow_design' must be true or false", remedy: "write one of them")
+        put.errors.reportKind(of: node, "'allow_design' must be true or false", remedy: "write one of them")
         return false
     }
 
@@ -45,9 +45,9 @@ enum ReservedID {
     }
 
     /// Why a mapping may not give a document this id; nil if it may, as when the document had this id before.
-    static func fault(inMapping id: String?, was original: String?) -> Decision.Fault? {
+    static func error(inMapping id: String?, was original: String?) -> DecisionError? {
         guard let id, id.begins(with: "_"), original?.isSame(as: id) != true else { return nil }
-        return Decision.Fault(
+        return DecisionError(
             rule: nil,
             reason: "its '_id' becomes '\(id)': a mapping can't make ids that begin with '_', such documents are the "
                 + "gateway's; put a prefix before it")

@@ -57,11 +57,11 @@ struct AllowedWarning: Sendable {
 extension AllowedWarning {
     private static var codes: [String] { RuleWarning.Code.allCases.map(\.rawValue) }
 
-    /// The codes of an `allow` list; reports faults if it is no list or contains an unknown code.
+    /// The codes of an `allow` list; reports errors if it is no list or contains an unknown code.
     static func read(_ object: SourceObject) -> [AllowedWarning] {
         guard let node = object.node("allow") else { return [] }
         guard case .list(let elements) = node.content else {
-            object.faults.reportKind(
+            object.errors.reportKind(
                 of: node, "'allow' must be a list of codes",
                 remedy: "write allow: [CODE] with codes that `changebot rules check` prints")
             return []
@@ -70,7 +70,7 @@ extension AllowedWarning {
             guard let text = element.text, let code = RuleWarning.Code(rawValue: text) else {
                 let text = element.text ?? element.kindName
                 let guess = NearestName.of(text, among: codes).map { ": did you mean '\($0)'?" } ?? ";"
-                object.faults.report(
+                object.errors.report(
                     at: element.position,
                     "'\(DisplayText.plain(text))' is not the code of a warning\(guess) "
                         + "Codes: \(codes.joined(separator: ", "))")

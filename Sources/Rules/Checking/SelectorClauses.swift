@@ -19,7 +19,7 @@ extension LocatedClause {
 
     /// The clauses that must all hold for a selector to hold.
     ///
-    /// - Parameter node: A selector without faults.
+    /// - Parameter node: A selector without errors.
     static func conjuncts(of node: SourceNode) -> [LocatedClause] {
         var clauses: [LocatedClause] = []
         if case .object(let members) = node.content, members.isEmpty { return [] }
@@ -52,7 +52,7 @@ extension LocatedClause {
             let field = SourceNode.Member(name: path, position: member.position, value: node)
             node = SourceNode(content: .object([field]), position: member.position)
         }
-        guard let selector = SelectorReader.read(node, faults: SourceFaults(path: "")) else { return }
+        guard let selector = SelectorReader.read(node, errors: SourceErrors(path: "")) else { return }
         clauses += selector.conjuncts.map { LocatedClause($0, at: member.position) }
     }
 }

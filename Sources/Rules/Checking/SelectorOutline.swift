@@ -14,7 +14,7 @@ struct SelectorOutline {
     /// Field names as they are written: paths, or parts of them.
     private(set) var names: [SourceNode.Member] = []
 
-    /// - Parameter node: A selector without faults.
+    /// - Parameter node: A selector without errors.
     init(_ node: SourceNode) {
         if case .object(let members) = node.content { add(members) }
     }

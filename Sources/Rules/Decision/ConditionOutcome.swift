@@ -10,7 +10,7 @@ enum ConditionOutcome {
     /// As in jq: everything but false and null is true. No output is false.
     init(_ outcome: JQOutcome) {
         switch outcome {
-        case .failed(let fault): self = .failed("if: \(fault)", isTemporary: fault.isTemporary)
+        case .failed(let error): self = .failed("if: \(error)", isTemporary: error.isTemporary)
         case .outputs(let outputs) where outputs.count > 1:
             self = .failed("if: the program gives \(outputs.count) values, not one", isTemporary: false)
         case .outputs(let outputs):

@@ -13,7 +13,7 @@ package final class Decider {
     }
 
     /// Whether any rule may fire on a document as it arrived. If false, the decision would change nothing; if true, it
-    /// may still change nothing, or be a fault.
+    /// may still change nothing, or be an error.
     ///
     /// Runs no jq program. Allocates nothing, unless a compared string has escapes.
     ///
@@ -22,7 +22,7 @@ package final class Decider {
     ///   - isDeleted: Whether the change is a tombstone.
     package func mayFire(on document: JSONValue, isDeleted: Bool) -> Bool {
         ruleSet.index.find(for: document, isDeleted: isDeleted, into: &candidates)
-        do throws(MatchFault) {
+        do throws(MatchError) {
             var at = 0
             while let rule = candidates.next(from: at) {
                 if try ruleSet.rules[rule].fires(on: document, scratch) {
@@ -40,7 +40,7 @@ package final class Decider {
     /// until a pass changes nothing.
     ///
     /// The decisions run side by side: what they need of jq at the same time is one round trip. Without jq, nothing
-    /// waits. A fault is part of a decision and never thrown, so no document can stop those behind it.
+    /// waits. An error is part of a decision and never thrown, so no document can stop those behind it.
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.

@@ -2,25 +2,6 @@ package import LosslessJSON
 
 /// What the rules want to do about one document.
 package struct Decision: Sendable {
-    /// Why there is no decision. The document must be dead-lettered, not written.
-    package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
-        /// The name of the rule that failed; nil if it is no single rule.
-        package let rule: String?
-        /// For the user: what is wrong, without the rule's name.
-        package let reason: String
-        /// The document and the rule are all right: the machine could not run a program at the moment.
-        package let isTemporary: Bool
-
-        init(rule: String?, reason: String, isTemporary: Bool = false) {
-            self.rule = rule
-            self.reason = reason
-            self.isTemporary = isTemporary
-        }
-
-        /// `rule 'NAME': REASON`, or the reason alone.
-        package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
-    }
-
     /// A rule with `on_error: skip` that failed: the decision was made without it.
     package struct Skip: Sendable, Equatable, CustomStringConvertible {
         /// The name of the rule.
@@ -36,7 +17,7 @@ package struct Decision: Sendable {
     /// did. Includes those that changed nothing.
     package internal(set) var fired: [Int] = []
     /// The document as the rules leave it, with placeholders for the ``attachments``; as it arrived if there is a
-    /// fault.
+    /// error.
     package internal(set) var document: JSONText
     /// Whether the document must be written.
     package internal(set) var isChanged = false
@@ -48,7 +29,7 @@ package struct Decision: Sendable {
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.
     package internal(set) var isMapping = false
-    package internal(set) var fault: Fault?
+    package internal(set) var error: DecisionError?
     /// The rules that failed and were skipped, in the order in which they failed, each once.
     package internal(set) var skipped: [Skip] = []
 
@@ -63,4 +44,23 @@ extension Decision {
 
     /// The total bytes of ``bodySegments()``.
     package var bodyLength: Int { body.length }
+}
+
+/// Why there is no decision. The document must be dead-lettered, not written.
+package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The name of the rule that failed; nil if it is no single rule.
+    package let rule: String?
+    /// For the user: what is wrong, without the rule's name.
+    package let reason: String
+    /// The document and the rule are all right: the machine could not run a program at the moment.
+    package let isTemporary: Bool
+
+    init(rule: String?, reason: String, isTemporary: Bool = false) {
+        self.rule = rule
+        self.reason = reason
+        self.isTemporary = isTemporary
+    }
+
+    /// `rule 'NAME': REASON`, or the reason alone.
+    package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
 }

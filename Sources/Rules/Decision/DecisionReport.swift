@@ -104,7 +104,7 @@ package struct DecisionReport: Sendable {
             writer.name("effects")
             writeEffects(to: &writer)
             writer.name("error")
-            if let fault = decision.fault { writer.string(fault.description) } else { writer.null() }
+            if let error = decision.error { writer.string(error.description) } else { writer.null() }
         }
         return writer.bytes
     }

@@ -39,7 +39,7 @@ struct DecisionRun {
     }
 
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
-        do throws(Decision.Fault) {
+        do throws(DecisionError) {
             var outcomes = outcomes
             while true {
                 if attempt == nil { attempt = try nextAttempt(scratch) }
@@ -56,15 +56,15 @@ struct DecisionRun {
             }
             return .decided(try finished())
         } catch {
-            decision.fault = error
+            decision.error = error
             return .decided(decision)
         }
     }
 
     /// Advances the attempt by one step.
-    private mutating func proceed(_ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]) throws(Decision.Fault) {
+    private mutating func proceed(_ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]) throws(DecisionError) {
         self.attempt = nil
-        do throws(Decision.Fault) {
+        do throws(DecisionError) {
             switch try attempt.proceed(outcomes) {
             case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
@@ -78,10 +78,10 @@ struct DecisionRun {
     /// Continues without the rules that failed, if all of them may be skipped.
     ///
     /// Their work in earlier passes is undone: the decision starts again without them.
-    private mutating func skip(_ failed: [Int], after fault: Decision.Fault) throws(Decision.Fault) {
-        guard !failed.isEmpty, !fault.isTemporary, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw fault }
+    private mutating func skip(_ failed: [Int], after error: DecisionError) throws(DecisionError) {
+        guard !failed.isEmpty, !error.isTemporary, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw error }
         for rule in failed where skipped.insert(rule).inserted {
-            decision.skipped.append(Decision.Skip(rule: ruleSet.rules[rule].name, reason: fault.reason))
+            decision.skipped.append(Decision.Skip(rule: ruleSet.rules[rule].name, reason: error.reason))
         }
         if decision.fired.contains(where: failed.contains) { startAgain() }
     }
@@ -98,7 +98,7 @@ struct DecisionRun {
 
     /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing. A mapping has
     /// one pass.
-    private mutating func nextAttempt(_ scratch: MatchScratch) throws(Decision.Fault) -> RuleAttempt? {
+    private mutating func nextAttempt(_ scratch: MatchScratch) throws(DecisionError) -> RuleAttempt? {
         if !hasBegun {
             guard try isWanted(scratch) else { return nil }
             hasBegun = true
@@ -109,10 +109,10 @@ struct DecisionRun {
                 next = index + 1
                 guard !skipped.contains(index) else { continue }
                 let rule = ruleSet.rules[index]
-                do throws(MatchFault) {
+                do throws(MatchError) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }
                 } catch {
-                    try skip([index], after: Decision.Fault(rule: rule.name, reason: error.description))
+                    try skip([index], after: DecisionError(rule: rule.name, reason: error.description))
                     continue
                 }
                 return RuleAttempt(rule, index, draft)
@@ -123,7 +123,7 @@ struct DecisionRun {
         return nil
     }
 
-    private mutating func beginPass() throws(Decision.Fault) {
+    private mutating func beginPass() throws(DecisionError) {
         passes.append(changing)
         changing = []
         next = 0
@@ -134,11 +134,11 @@ struct DecisionRun {
         try skip(skippable, after: loop(of: rules))
     }
 
-    private func isWanted(_ scratch: MatchScratch) throws(Decision.Fault) -> Bool {
-        do throws(MatchFault) {
+    private func isWanted(_ scratch: MatchScratch) throws(DecisionError) -> Bool {
+        do throws(MatchError) {
             return try ruleSet.filter?.selector.matches(input.document.root, scratch) ?? true
         } catch {
-            throw Decision.Fault(rule: nil, reason: error.description)
+            throw DecisionError(rule: nil, reason: error.description)
         }
     }
 
@@ -146,13 +146,13 @@ struct DecisionRun {
         ruleSet.index.find(for: draft.document.root, isDeleted: input.isDeleted, into: &candidates)
     }
 
-    private mutating func commit(_ attempt: RuleAttempt) throws(Decision.Fault) {
+    private mutating func commit(_ attempt: RuleAttempt) throws(DecisionError) {
         let before = draft.document
         let result = attempt.draft(onto: draft)
         let isChanged = result.document !== before && result.document.bytes != before.bytes
         // Gateways keep one of two members with the same name. Writing the document would choose for them.
         if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
-            throw Decision.Fault(
+            throw DecisionError(
                 rule: attempt.rule.name,
                 reason: "two members are named '\(name)': gateways keep one of them, and writing the document would "
                     + "be a guess at which")
@@ -164,7 +164,7 @@ struct DecisionRun {
         findCandidates()
     }
 
-    private func finished() throws(Decision.Fault) -> Decision {
+    private func finished() throws(DecisionError) -> Decision {
         var decision = decision
         decision.document = draft.document
         decision.attachments = draft.attachments
@@ -176,22 +176,22 @@ struct DecisionRun {
             if decision.fired.isEmpty { try decision.finishUnmatched(ruleSet.otherwise) }
             decision.dropLostAttachments()
             let names = decision.fired.map { ruleSet.rules[$0].name }
-            if let fault = mappedIDFault ?? decision.mappingFault(fired: names) { throw fault }
+            if let error = mappedIDError ?? decision.mappingError(fired: names) { throw error }
         }
         return decision
     }
 
-    private var mappedIDFault: Decision.Fault? {
+    private var mappedIDError: DecisionError? {
         guard !draft.isDeleted else { return nil }
-        return ReservedID.fault(
+        return ReservedID.error(
             inMapping: draft.document.root["_id"]?.string, was: input.document.root["_id"]?.string)
     }
 
     /// The rules that changed the document in the last two passes.
     private var loopingRules: [Int] { Set(passes.suffix(2).joined()).sorted() }
 
-    private func loop(of rules: [Int]) -> Decision.Fault {
+    private func loop(of rules: [Int]) -> DecisionError {
         let names = rules.map { ruleSet.rules[$0].name }
-        return Decision.Fault(rule: nil, reason: "rule loop: " + names.joined(separator: " ↔ "))
+        return DecisionError(rule: nil, reason: "rule loop: " + names.joined(separator: " ↔ "))
     }
 }

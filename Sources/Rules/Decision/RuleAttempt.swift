@@ -40,27 +40,27 @@ struct RuleAttempt {
     /// Takes the next step.
     ///
     /// - Parameter outcomes: Those of ``programs``.
-    mutating func proceed(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
+    mutating func proceed(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
         guard isCleared else { return try clear(outcomes) }
         var outputs: [[JSONText]] = []
         for outcome in outcomes {
             switch outcome {
             case .outputs(let texts): outputs.append(texts)
-            case .failed(let fault):
-                throw Decision.Fault(
-                    rule: rule.name, reason: "\(rule.then[done].name): \(fault)", isTemporary: fault.isTemporary)
+            case .failed(let error):
+                throw DecisionError(
+                    rule: rule.name, reason: "\(rule.then[done].name): \(error)", isTemporary: error.isTemporary)
             }
         }
         guard done < rule.then.count else { return .fires }
         let length = trial.document.bytes.count
-        do throws(ActionFault) { try rule.then[done].apply(to: &trial, outputs) } catch {
+        do throws(ActionError) { try rule.then[done].apply(to: &trial, outputs) } catch {
             switch error {
             case .doesNotApply: return .doesNotFire
-            case .failed(let reason): throw Decision.Fault(rule: rule.name, reason: reason)
+            case .failed(let reason): throw DecisionError(rule: rule.name, reason: reason)
             }
         }
         if trial.document.bytes.count > max(Self.lengthLimit, length) {
-            throw Decision.Fault(
+            throw DecisionError(
                 rule: rule.name,
                 reason: "\(rule.then[done].name): the document becomes larger than \(Self.lengthLimit >> 20) MiB, "
                     + "which no gateway takes; write less into it")
@@ -70,13 +70,13 @@ struct RuleAttempt {
     }
 
     /// Evaluates the rule's `if:`.
-    private mutating func clear(_ outcomes: [JQOutcome]) throws(Decision.Fault) -> Outcome {
+    private mutating func clear(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
         isCleared = true
         switch outcomes.first.map(ConditionOutcome.init) {
         case .holds: return .continues
         case .fails, nil: return .doesNotFire
         case .failed(let reason, let isTemporary):
-            throw Decision.Fault(rule: rule.name, reason: reason, isTemporary: isTemporary)
+            throw DecisionError(rule: rule.name, reason: reason, isTemporary: isTemporary)
         }
     }
 

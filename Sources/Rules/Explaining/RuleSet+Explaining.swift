@@ -26,8 +26,8 @@ extension RuleSet {
     private func verdict(_ decision: Decision) -> String {
         let skipped = decision.skipped.map { DisplayText.plain($0.description, limit: 400) }
         let remark = skipped.isEmpty ? "" : "; skipped: " + skipped.joined(separator: "; ")
-        if let fault = decision.fault {
-            return "the document \(kind.failure): \(DisplayText.plain(fault.description, limit: 400))" + remark
+        if let error = decision.error {
+            return "the document \(kind.failure): \(DisplayText.plain(error.description, limit: 400))" + remark
         }
         let fired = decision.fired.map { DisplayText.plain(rules[$0].name) }
         let verb = fired.count == 1 ? "fires" : "fire"
@@ -52,7 +52,7 @@ extension RuleSet {
         }
         let fires = decision.fired.contains(index)
         let effectOfOthers = "after what other rules do to the document"
-        guard let fault = decision.fault else {
+        guard let error = decision.error else {
             return switch outcome {
             case .fires where !fires: "but not \(effectOfOthers)"
             case .doesNotFire where fires, .undecided where fires: "but fires \(effectOfOthers)"
@@ -62,7 +62,7 @@ extension RuleSet {
         }
         return switch outcome {
         case .fires: "but the document \(kind.failure), see below"
-        case .doesNotFire where fault.rule == rules[index].name: "but fails \(effectOfOthers), see below"
+        case .doesNotFire where error.rule == rules[index].name: "but fails \(effectOfOthers), see below"
         default: nil
         }
     }
@@ -107,9 +107,9 @@ extension RuleSet {
         of rule: Rule, _ input: DecisionInput, now: Int
     ) async -> RuleExplanation.Consequence {
         let decision = await RuleSet(rule, of: self).makeDecider().decide(on: [input], now: now).first
-        // A mapping that gives no valid document is not a fault of one of its rules.
+        // A mapping that gives no valid document is not an error of one of its rules.
         if let skip = decision?.skipped.first { return .failed(skip.reason) }
-        if let fault = decision?.fault, kind == .rules || fault.rule != nil { return .failed(fault.reason) }
+        if let error = decision?.error, kind == .rules || error.rule != nil { return .failed(error.reason) }
         return decision?.fired.isEmpty == false ? .none : .testFailed
     }
 

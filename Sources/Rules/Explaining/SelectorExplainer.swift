@@ -77,13 +77,13 @@ struct SelectorExplainer {
                 text, elements.verdict, finding, hint: elements.hint, elements: elements.shown,
                 omittedCount: elements.omittedCount)
         }
-        let verdict = verdict { () throws(MatchFault) in try condition.matches(value, scratch, order: order) }
+        let verdict = verdict { () throws(MatchError) in try condition.matches(value, scratch, order: order) }
         let hint = verdict == .fails ? MismatchHint.of(condition, value, scratch) : nil
         return SelectorExplanation(text, verdict, finding, hint: hint)
     }
 
-    private func verdict(_ matches: () throws(MatchFault) -> Bool) -> SelectorExplanation.Verdict {
-        do throws(MatchFault) { return try matches() ? .holds : .fails } catch {
+    private func verdict(_ matches: () throws(MatchError) -> Bool) -> SelectorExplanation.Verdict {
+        do throws(MatchError) { return try matches() ? .holds : .fails } catch {
             return .noAnswer(reason: error.description)
         }
     }
@@ -133,7 +133,7 @@ extension SelectorExplainer {
             let isEarly = elements.shown.count < Self.elementLimit && remaining > 0
             var verdict = decisive.opposite
             if !isEarly, !isDecided {
-                verdict = self.verdict { () throws(MatchFault) in
+                verdict = self.verdict { () throws(MatchError) in
                     try selector.matches(value, scratch, order: order)
                 }
             }

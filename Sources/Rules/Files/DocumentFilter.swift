@@ -8,13 +8,13 @@ package struct DocumentFilter: Sendable {
 
     /// - Parameters:
     ///   - text: A Mango selector as JSON.
-    ///   - name: Its origin, for faults.
+    ///   - name: Its origin, for errors.
     /// - Throws: ``RuleFilesError`` if it is not a valid selector.
     package init(_ text: String, name: String) throws(RuleFilesError) {
-        let faults = SourceFaults(path: name)
-        let node = JSONSource.read(Array(text.utf8), faults: faults)
-        guard let node, let selector = SelectorReader.read(node, faults: faults) else {
-            throw RuleFilesError(kind: .invalid, faults: faults.faults)
+        let errors = SourceErrors(path: name)
+        let node = JSONSource.read(Array(text.utf8), errors: errors)
+        guard let node, let selector = SelectorReader.read(node, errors: errors) else {
+            throw RuleFilesError(kind: .invalid, errors: errors.errors)
         }
         self.selector = selector
         canonical = node.json

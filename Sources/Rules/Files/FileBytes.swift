@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Why a file could not be read.
-enum FileFault: Error, Equatable, CustomStringConvertible {
+enum FileError: Error, Equatable, CustomStringConvertible {
     case missing(String)
     case isFolder(String)
     case notAFile(String)
@@ -56,9 +56,9 @@ enum FileBytes {
         case other
     }
 
-    static func kind(of path: String) throws(FileFault) -> Kind {
+    static func kind(of path: String) throws(FileError) -> Kind {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw fault(errno, path) }
+        guard stat(path, &status) == 0 else { throw error(errno, path) }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .file
         case S_IFDIR: return .folder
@@ -67,14 +67,14 @@ enum FileBytes {
     }
 
     /// - Parameter limit: The most bytes that the file may have.
-    static func read(_ path: String, limit: Int) throws(FileFault) -> [UInt8] {
+    static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
         switch try kind(of: path) {
         case .file: break
         case .folder: throw .isFolder(path)
         case .other: throw .notAFile(path)
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw fault(errno, path) }
+        guard descriptor >= 0 else { throw error(errno, path) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
@@ -82,7 +82,7 @@ enum FileBytes {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw fault(errno, path)
+                throw error(errno, path)
             }
             if count == 0 { return bytes }
             guard bytes.count + count <= limit else { throw .tooLarge(path, limit: limit) }
@@ -91,8 +91,8 @@ enum FileBytes {
     }
 
     /// The names in a folder, sorted by their bytes.
-    static func names(inFolder path: String) throws(FileFault) -> [String] {
-        guard let folder = opendir(path) else { throw fault(errno, path) }
+    static func names(inFolder path: String) throws(FileError) -> [String] {
+        guard let folder = opendir(path) else { throw error(errno, path) }
         defer { closedir(folder) }
         var names: [String] = []
         while let entry = readdir(folder) {
@@ -105,21 +105,21 @@ enum FileBytes {
     }
 
     /// The path without links, `.` and `..`.
-    static func realPath(_ path: String) throws(FileFault) -> String {
-        guard let real = realpath(path, nil) else { throw fault(errno, path) }
+    static func realPath(_ path: String) throws(FileError) -> String {
+        guard let real = realpath(path, nil) else { throw error(errno, path) }
         defer { free(real) }
         return String(cString: real)
     }
 
-    static func version(of path: String) throws(FileFault) -> FileVersion {
+    static func version(of path: String) throws(FileError) -> FileVersion {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw fault(errno, path) }
+        guard stat(path, &status) == 0 else { throw error(errno, path) }
         return FileVersion(
             isFolder: status.st_mode & S_IFMT == S_IFDIR, size: Int(status.st_size),
             seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
     }
 
-    private static func fault(_ code: Int32, _ path: String) -> FileFault {
+    private static func error(_ code: Int32, _ path: String) -> FileError {
         if code == ENOENT || code == ENOTDIR { return .missing(path) }
         return .unreadable(path, reason: String(cString: strerror(code)))
     }

@@ -59,7 +59,7 @@ final class Rule: Sendable {
     var position: SourcePosition { source.position }
 
     /// Whether `when` holds and `unless` does not. ``condition`` must still be evaluated.
-    func fires(on document: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+    func fires(on document: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
         guard document.kind == .object, try when.matches(document, scratch) else { return false }
         guard let unless else { return true }
         return try !unless.matches(document, scratch)
@@ -71,34 +71,34 @@ final class Rule: Sendable {
 extension Rule {
     private static let keys = ["name", "when", "unless", "if", "on", "then", "on_error", "allow"]
 
-    /// Nil, with faults, if the node is not a rule.
+    /// Nil, with errors, if the node is not a rule.
     convenience init?(_ node: SourceNode, _ reading: RuleReading) {
-        let faults = reading.faults
-        guard let object = SourceObject(node, "a rule", known: Self.keys, faults: faults) else { return nil }
-        let before = faults.faults.count
+        let errors = reading.errors
+        guard let object = SourceObject(node, "a rule", known: Self.keys, errors: errors) else { return nil }
+        let before = errors.errors.count
         let name = object.requiredText("name", "give each rule a name of its own")
         if let name { reading.add(name, at: node.position) }
         let on = Self.changes(object)
         let when = object.required("when", "say which documents it is for; when: {} is for all").flatMap {
-            SelectorReader.read($0, faults: faults)
+            SelectorReader.read($0, errors: errors)
         }
-        let unless = object.node("unless").flatMap { SelectorReader.read($0, faults: faults) }
+        let unless = object.node("unless").flatMap { SelectorReader.read($0, errors: errors) }
         let condition = object.node("if").flatMap { Self.condition($0, reading) }
         let then = object.required("then", "say what to do; then: [] only counts").flatMap {
             Self.actions($0, reading)
         }
         let onError = Self.errorPolicy(object, reading.kind)
         let allow = AllowedWarning.read(object)
-        guard faults.faults.count == before, let name, let when, let then else { return nil }
+        guard errors.errors.count == before, let name, let when, let then else { return nil }
         self.init(
             name: name, kind: reading.kind, on: on, when: when, unless: unless, condition: condition, then: then,
-            onError: onError, allow: allow, source: node, path: faults.path)
+            onError: onError, allow: allow, source: node, path: errors.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {
         guard let node = object.node("on") else { return .change }
         guard case .list(let elements) = node.content, !elements.isEmpty else {
-            object.faults.report(
+            object.errors.report(
                 at: node.position, "'on' must be a list: [change] (the default), [delete] or [change, delete]")
             return []
         }
@@ -108,7 +108,7 @@ extension Rule {
             case .string("change"): changes.insert(.change)
             case .string("delete"): changes.insert(.delete)
             default:
-                object.faults.report(at: element.position, "'on' can hold only change and delete; write one of them")
+                object.errors.report(at: element.position, "'on' can hold only change and delete; write one of them")
             }
         }
         return changes
@@ -117,13 +117,13 @@ extension Rule {
     private static func errorPolicy(_ object: SourceObject, _ kind: RuleFileKind) -> ErrorPolicy {
         guard let node = object.node("on_error") else { return .setAside }
         guard kind == .rules else {
-            object.faults.report(
+            object.errors.report(
                 at: node.position,
                 "'on_error' has no meaning in a mapping, which rejects a document if a rule fails; remove it")
             return .setAside
         }
         if case .string(let text) = node.content, let policy = ErrorPolicy(rawValue: text) { return policy }
-        object.faults.report(at: node.position, "'on_error' must be set-aside (the default) or skip; write one of them")
+        object.errors.report(at: node.position, "'on_error' must be set-aside (the default) or skip; write one of them")
         return .setAside
     }
 
@@ -135,20 +135,20 @@ extension Rule {
 
     private static func actions(_ node: SourceNode, _ reading: RuleReading) -> [Action]? {
         guard case .list(let elements) = node.content else {
-            reading.faults.reportKind(of: node, "'then' must be a list of actions", remedy: "begin each with '- '")
+            reading.errors.reportKind(of: node, "'then' must be a list of actions", remedy: "begin each with '- '")
             return nil
         }
         let actions = elements.map { (element: $0, action: Action.read($0, reading)) }
         for (action, next) in zip(actions, actions.dropFirst()) {
             if case .delete? = action.action {
-                reading.faults.report(
+                reading.errors.report(
                     at: next.element.position, "no action can follow 'delete'; move it up")
             }
         }
         return actions.compactMap(\.action)
     }
 
-    /// - Precondition: `source` was read into `then` without a fault.
+    /// - Precondition: `source` was read into `then` without an error.
     private static func canonical(_ source: SourceNode, _ on: Changes, _ then: [Action], _ onError: ErrorPolicy)
         -> [UInt8]
     {

@@ -18,33 +18,33 @@ struct RuleFile {
     private(set) var otherwise: (value: UnmatchedDocuments, position: SourcePosition)?
     private(set) var rules: [Rule] = []
     private(set) var tests: [RuleTest] = []
-    private(set) var faults: [RuleFileFault] = []
+    private(set) var errors: [RuleFileError] = []
 
     /// - Parameters:
-    ///   - path: As it was given; faults begin with it. `.json` is read as JSON, everything else as YAML.
+    ///   - path: As it was given; errors begin with it. `.json` is read as JSON, everything else as YAML.
     ///   - bytes: The content of the file.
     ///   - shared: Shared by the files of a rule set. Its programs are compiled later.
     init(path: String, bytes: [UInt8], shared: RuleReading.Shared = RuleReading.Shared()) {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)
         if !path.hasSuffix(".json") { reading.yaml = bytes }
-        if let root = Self.read(path: path, bytes, reading.faults) { read(root, reading) }
-        faults = reading.faults.faults
+        if let root = Self.read(path: path, bytes, reading.errors) { read(root, reading) }
+        errors = reading.errors.errors
     }
 
-    private static func read(path: String, _ bytes: [UInt8], _ faults: SourceFaults) -> SourceNode? {
+    private static func read(path: String, _ bytes: [UInt8], _ errors: SourceErrors) -> SourceNode? {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
         if bytes.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
-            faults.reportEmpty()
+            errors.reportEmpty()
             return nil
         }
-        if path.hasSuffix(".json") { return JSONSource.read(bytes, faults: faults) }
+        if path.hasSuffix(".json") { return JSONSource.read(bytes, errors: errors) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            faults.report(at: invalidUTF8(in: bytes), "invalid UTF-8; save the file as UTF-8")
+            errors.report(at: invalidUTF8(in: bytes), "invalid UTF-8; save the file as UTF-8")
             return nil
         }
-        return YAMLSource.read(text, faults: faults)
+        return YAMLSource.read(text, errors: errors)
     }
 
     /// The line of the first byte that is not UTF-8.
@@ -58,12 +58,12 @@ struct RuleFile {
     }
 
     private mutating func read(_ root: SourceNode, _ reading: RuleReading) {
-        let faults = reading.faults
-        guard let object = SourceObject(root, "a rule file", known: Self.keys, faults: faults) else { return }
+        let errors = reading.errors
+        guard let object = SourceObject(root, "a rule file", known: Self.keys, errors: errors) else { return }
         if let node = object.required("version", "begin the file with 'version: 1'") {
             if case .number(Self.version) = node.content {
             } else {
-                faults.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
+                errors.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
             }
         }
         readKind(object)
@@ -71,10 +71,10 @@ struct RuleFile {
         reading.kind = kind
         reading.variables = slurps.map(\.text)
         if let node = object.required("rules", "add 'rules:' with a list of rules") {
-            rules = Self.list(node, "'rules' must be a list of rules", faults).compactMap { Rule($0, reading) }
+            rules = Self.list(node, "'rules' must be a list of rules", errors).compactMap { Rule($0, reading) }
         }
         if let node = object.node("tests") {
-            tests = Self.list(node, "'tests' must be a list of tests", faults).compactMap { RuleTest($0, reading) }
+            tests = Self.list(node, "'tests' must be a list of tests", errors).compactMap { RuleTest($0, reading) }
         }
     }
 
@@ -84,31 +84,31 @@ struct RuleFile {
             if case .string("mapping") = node.content {
                 kind = .mapping
             } else {
-                object.faults.report(
+                object.errors.report(
                     at: node.position, "'kind' can only be mapping; remove it if the rules are for changes")
             }
         }
         guard let node = object.node("slurp") else { return }
         guard kind == .mapping else {
-            object.faults.report(at: node.position, "only mappings have 'slurp'; write 'kind: mapping', or remove it")
+            object.errors.report(at: node.position, "only mappings have 'slurp'; write 'kind: mapping', or remove it")
             return
         }
-        slurps = SlurpName.read(node, object.faults)
+        slurps = SlurpName.read(node, object.errors)
     }
 
     private mutating func readOtherwise(_ object: SourceObject) {
         guard let node = object.node("otherwise") else { return }
         guard kind == .mapping else {
-            object.faults.report(
+            object.errors.report(
                 at: node.position, "only mappings have 'otherwise'; write 'kind: mapping', or remove it")
             return
         }
-        otherwise = UnmatchedDocuments.read(node, object.faults).map { ($0, node.position) }
+        otherwise = UnmatchedDocuments.read(node, object.errors).map { ($0, node.position) }
     }
 
-    private static func list(_ node: SourceNode, _ demand: String, _ faults: SourceFaults) -> [SourceNode] {
+    private static func list(_ node: SourceNode, _ demand: String, _ errors: SourceErrors) -> [SourceNode] {
         guard case .list(let elements) = node.content else {
-            faults.reportKind(of: node, demand, remedy: "begin each with '- name:'")
+            errors.reportKind(of: node, demand, remedy: "begin each with '- name:'")
             return []
         }
         return elements

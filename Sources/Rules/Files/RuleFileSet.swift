@@ -12,36 +12,36 @@ package struct RuleFileSet: Sendable {
     /// - Parameters:
     ///   - paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
     ///   - kind: The required kind; nil: any.
-    /// - Throws: ``RuleFilesError`` with all faults of all files.
+    /// - Throws: ``RuleFilesError`` with all errors of all files.
     package static func load(
         paths: [String], kind: RuleFileKind? = .rules
     ) throws(RuleFilesError) -> RuleFileSet {
-        var faults: [RuleFileFault] = []
+        var errors: [RuleFileError] = []
         var errorKind = RuleFilesError.Kind.missing
         var files: [RuleFile] = []
         let shared = RuleReading.Shared()
         // A file may be given twice: by itself and by its folder.
         var seen: Set<ExactString> = []
         for path in paths {
-            do throws(FileFault) {
+            do throws(FileError) {
                 for path in try RulePath.files(at: path)
                 where seen.insert(ExactString(try FileBytes.realPath(path))).inserted {
                     let bytes = try FileBytes.read(path, limit: RuleFile.lengthLimit)
                     let file = RuleFile(path: path, bytes: bytes, shared: shared)
-                    let faultsOfFile = file.faults + file.faults(unless: kind)
+                    let faultsOfFile = file.errors + file.errors(unless: kind)
                     files.append(file)
-                    faults += faultsOfFile
+                    errors += faultsOfFile
                     if !faultsOfFile.isEmpty { errorKind = .invalid }
                 }
             } catch {
-                faults.append(RuleFileFault(path: error.path, position: nil, message: error.message))
+                errors.append(RuleFileError(path: error.path, position: nil, message: error.message))
                 if !error.isMissing { errorKind = .invalid }
             }
         }
         let inconsistent = shared.programs.compile() + duplicateNames(shared.names)
         if !inconsistent.isEmpty { errorKind = .invalid }
-        faults += inconsistent
-        guard faults.isEmpty else { throw RuleFilesError(kind: errorKind, faults: inOrder(faults, files.map(\.path))) }
+        errors += inconsistent
+        guard errors.isEmpty else { throw RuleFilesError(kind: errorKind, errors: inOrder(errors, files.map(\.path))) }
         return RuleFileSet(files: files, programs: shared.programs.texts, attached: shared.attachments.paths)
     }
 
@@ -58,8 +58,8 @@ package struct RuleFileSet: Sendable {
         jq settings: JQPool.Settings = JQPool.Settings()
     ) throws(RuleFilesError) -> RuleSet {
         let kind = files.first?.kind ?? .rules
-        let strange = files.flatMap { $0.faults(unless: kind) }
-        guard strange.isEmpty else { throw RuleFilesError(kind: .invalid, faults: strange) }
+        let strange = files.flatMap { $0.errors(unless: kind) }
+        guard strange.isEmpty else { throw RuleFilesError(kind: .invalid, errors: strange) }
         let bindings = try bindings(slurps)
         let otherwise = try otherwise()
         let make = { (rules: [Rule]) in
@@ -80,13 +80,13 @@ package struct RuleFileSet: Sendable {
         let known = files.flatMap(\.rules).map(\.name)
         let unknown = (names ?? []).filter { !known.contains($0) }
         guard unknown.isEmpty else {
-            let faults = unknown.map { name in
+            let errors = unknown.map { name in
                 let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
-                return RuleFileFault(
+                return RuleFileError(
                     path: "--rule", position: nil,
                     message: "there is no rule '\(name)'\(guess) Rules: \(known.joined(separator: ", "))")
             }
-            throw RuleFilesError(kind: .usage, faults: faults)
+            throw RuleFilesError(kind: .usage, errors: errors)
         }
     }
 
@@ -97,23 +97,23 @@ package struct RuleFileSet: Sendable {
     /// Rules in all files.
     package var ruleCount: Int { files.reduce(0) { $0 + $1.rules.count } }
 
-    /// Sorts faults by file, in reading order, and by position.
-    private static func inOrder(_ faults: [RuleFileFault], _ files: [String]) -> [RuleFileFault] {
+    /// Sorts errors by file, in reading order, and by position.
+    private static func inOrder(_ errors: [RuleFileError], _ files: [String]) -> [RuleFileError] {
         let places = Dictionary(zip(files, files.indices)) { first, _ in first }
-        func key(_ fault: RuleFileFault) -> (Int, Int, Int) {
+        func key(_ error: RuleFileError) -> (Int, Int, Int) {
             // Files that could not be read come last.
-            (places[fault.path] ?? files.count, fault.position?.line ?? 0, fault.position?.column ?? 0)
+            (places[error.path] ?? files.count, error.position?.line ?? 0, error.position?.column ?? 0)
         }
-        return faults.sorted { key($0) < key($1) }
+        return errors.sorted { key($0) < key($1) }
     }
 
-    private static func duplicateNames(_ rules: [RuleName]) -> [RuleFileFault] {
+    private static func duplicateNames(_ rules: [RuleName]) -> [RuleFileError] {
         var first: [String: RuleName] = [:]
-        var faults: [RuleFileFault] = []
+        var errors: [RuleFileError] = []
         for rule in rules {
             if let other = first[rule.text] {
-                faults.append(
-                    RuleFileFault(
+                errors.append(
+                    RuleFileError(
                         path: rule.path, position: rule.position,
                         message: "another rule is named '\(rule.text)' (\(other.path):\(other.position.line)); "
                             + "rename one, names are unique over all files"))
@@ -121,19 +121,19 @@ package struct RuleFileSet: Sendable {
                 first[rule.text] = rule
             }
         }
-        return faults
+        return errors
     }
 }
 
 extension RuleFile {
-    /// A fault if the file is not of the wanted kind.
-    fileprivate func faults(unless wanted: RuleFileKind?) -> [RuleFileFault] {
+    /// An error if the file is not of the wanted kind.
+    fileprivate func errors(unless wanted: RuleFileKind?) -> [RuleFileError] {
         guard let wanted, wanted != kind else { return [] }
-        return [RuleFileFault(path: path, position: kindPosition, message: kind.refusal)]
+        return [RuleFileError(path: path, position: kindPosition, message: kind.refusal)]
     }
 }
 
-extension FileFault {
+extension FileError {
     /// The file is missing or not readable: exit code 66 if it was given on the command line.
     fileprivate var isMissing: Bool {
         switch self {

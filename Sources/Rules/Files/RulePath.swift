@@ -16,8 +16,8 @@ enum RulePath {
 
     /// The file at `path`, or the rule files of that folder, sorted by name.
     ///
-    /// - Throws: ``FileFault/noRuleFiles(_:)`` for a folder without rule files.
-    static func files(at path: String) throws(FileFault) -> [String] {
+    /// - Throws: ``FileError/noRuleFiles(_:)`` for a folder without rule files.
+    static func files(at path: String) throws(FileError) -> [String] {
         guard try FileBytes.kind(of: path) == .folder else { return [path] }
         let names = try FileBytes.names(inFolder: path).filter { name in
             !name.hasPrefix(".") && endings.contains { name.hasSuffix($0) }

@@ -4,11 +4,11 @@ final class RuleReading {
     final class Shared {
         let attachments = AttachmentFiles.Shared()
         let programs = ProgramList()
-        /// The names of all rules, even of those with faults.
+        /// The names of all rules, even of those with errors.
         fileprivate(set) var names: [RuleName] = []
     }
 
-    let faults: SourceFaults
+    let errors: SourceErrors
     let files: AttachmentFiles
     private let shared: Shared
     /// Set once the file has been asked for it.
@@ -19,30 +19,30 @@ final class RuleReading {
     var variables: [String] = []
 
     init(path: String, shared: Shared) {
-        faults = SourceFaults(path: path)
+        errors = SourceErrors(path: path)
         files = AttachmentFiles(folder: RulePath.folder(of: path), shared: shared.attachments)
         self.shared = shared
     }
 
     func add(_ name: String, at position: SourcePosition) {
-        shared.names.append(RuleName(text: name, path: faults.path, position: position))
+        shared.names.append(RuleName(text: name, path: errors.path, position: position))
     }
 
-    /// Adds the jq program that a node contains and returns its index; nil, with a fault, if the node is not a string.
+    /// Adds the jq program that a node contains and returns its index; nil, with an error, if the node is not a string.
     func program(_ node: SourceNode) -> Int? {
         guard case .string(let text) = node.content else {
-            faults.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
+            errors.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
             return nil
         }
-        return shared.programs.add(text, variables: variables, path: faults.path, at: node.position, in: yaml)
+        return shared.programs.add(text, variables: variables, path: errors.path, at: node.position, in: yaml)
     }
 
-    /// A string that may be computed; nil if it is missing, or, with a fault, if it is not a string.
+    /// A string that may be computed; nil if it is missing, or, with an error, if it is not a string.
     func text(_ object: SourceObject, _ name: String) -> TextTemplate? {
         guard let node = object.node(name) else { return nil }
         if case .object = node.content {
             guard node.isComputed else {
-                faults.report(at: node.position, "'\(name)' must be text, or { jq: PROGRAM }; put it in quotes")
+                errors.report(at: node.position, "'\(name)' must be text, or { jq: PROGRAM }; put it in quotes")
                 return nil
             }
             return Template(node, self).map { .computed($0) }

@@ -92,7 +92,7 @@ extension RuleSet {
     /// Reads rule files and the files that they attach from disk. All or nothing. Blocks.
     ///
     /// - Parameter paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    /// - Throws: ``RuleFilesError`` with all faults of all files.
+    /// - Throws: ``RuleFilesError`` with all errors of all files.
     package static func load(paths: [String]) throws(RuleFilesError) -> RuleSet {
         try RuleFileSet.load(paths: paths).ruleSet()
     }

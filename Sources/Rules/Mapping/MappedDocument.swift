@@ -17,9 +17,9 @@ extension Decision {
     /// The result of a mapping for one document: what it puts, in the order of the rules, and then the document itself,
     /// unless a rule deleted it. So documents that it refers to are written first.
     ///
-    /// Empty if there is a fault.
+    /// Empty if there is an error.
     package var mapped: [MappedDocument] {
-        guard fault == nil else { return [] }
+        guard error == nil else { return [] }
         let others = puts.map { MappedDocument(id: $0.id, document: $0.document, attachments: [:]) }
         guard !isDeletion, let id = document.root["_id"]?.string else { return others }
         return others + [MappedDocument(id: id, document: document, attachments: attachments)]
@@ -36,10 +36,10 @@ extension Decision {
     /// Why the ``mapped`` documents can't be written; nil if they can.
     ///
     /// - Parameter names: The names of the rules that fired.
-    func mappingFault(fired names: [String]) -> Fault? {
+    func mappingError(fired names: [String]) -> DecisionError? {
         let after = names.isEmpty ? "no rule fired for it" : "after \(names.joined(separator: ", "))"
         if !isDeletion, document.root["_id"]?.string?.isEmpty != false {
-            return Fault(
+            return DecisionError(
                 rule: nil,
                 reason: "the document has no '_id' that is text (\(after)); give it one, merge: { _id: { jq: … } }, "
                     + "or drop it, delete: {}")
@@ -47,7 +47,7 @@ extension Decision {
         var ids: Set<[UInt8]> = []
         for output in mapped {
             guard !ids.insert(Array(output.id.utf8)).inserted else { continue }
-            return Fault(rule: nil, reason: "it becomes two documents with the '_id' '\(output.id)' (\(after))")
+            return DecisionError(rule: nil, reason: "it becomes two documents with the '_id' '\(output.id)' (\(after))")
         }
         return nil
     }

@@ -3,12 +3,12 @@ package import LosslessJSON
 
 /// The result of mapping one document.
 package struct MappingResult: Sendable {
-    /// The documents to write, in order. Empty if the document was dropped, or there is a fault.
+    /// The documents to write, in order. Empty if the document was dropped, or there is an error.
     package let documents: [MappedDocument]
     /// The names of the rules that fired.
     package let fired: [String]
     /// Why the document must be rejected; nil if it need not.
-    package let fault: Decision.Fault?
+    package let error: DecisionError?
 }
 
 /// Maps documents. One per task: it has state of its own.
@@ -33,14 +33,14 @@ package final class Mapper {
         return await decider.decide(on: inputs, now: now).map(result)
     }
 
-    /// The same for unchecked bytes. A document that is not a JSON object is a fault.
+    /// The same for unchecked bytes. A document that is not a JSON object is an error.
     package func map(_ documents: [[UInt8]], now: Int) async -> [MappingResult] {
         let texts = documents.map(Self.document)
         var mapped = await map(texts.compactMap { try? $0.get() }, now: now)[...]
         return texts.map { text in
             switch text {
-            case .success: mapped.popFirst() ?? Self.rejected(Decision.Fault(rule: nil, reason: "it was not mapped"))
-            case .failure(let fault): Self.rejected(fault)
+            case .success: mapped.popFirst() ?? Self.rejected(DecisionError(rule: nil, reason: "it was not mapped"))
+            case .failure(let error): Self.rejected(error)
             }
         }
     }
@@ -54,19 +54,19 @@ package final class Mapper {
             return recentPuts.isNew(output)
         }
         return MappingResult(
-            documents: kept.map(\.element), fired: decision.fired.map { names[$0] }, fault: decision.fault)
+            documents: kept.map(\.element), fired: decision.fired.map { names[$0] }, error: decision.error)
     }
 
-    private static func document(_ bytes: [UInt8]) -> Result<JSONText, Decision.Fault> {
-        do throws(JSONFault) {
+    private static func document(_ bytes: [UInt8]) -> Result<JSONText, DecisionError> {
+        do throws(JSONError) {
             let text = try JSONText(bytes)
             if text.root.kind == .object { return .success(text) }
-        } catch { return .failure(Decision.Fault(rule: nil, reason: "not JSON: \(error)")) }
-        return .failure(Decision.Fault(rule: nil, reason: "a document must be an object"))
+        } catch { return .failure(DecisionError(rule: nil, reason: "not JSON: \(error)")) }
+        return .failure(DecisionError(rule: nil, reason: "a document must be an object"))
     }
 
-    private static func rejected(_ fault: Decision.Fault) -> MappingResult {
-        MappingResult(documents: [], fired: [], fault: fault)
+    private static func rejected(_ error: DecisionError) -> MappingResult {
+        MappingResult(documents: [], fired: [], error: error)
     }
 }
 

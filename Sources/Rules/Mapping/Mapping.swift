@@ -34,16 +34,16 @@ package struct Mapping: Sendable {
     ///   - paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
     ///   - slurps: For each name of the `slurp` lists, the value of `$NAME`: a JSON array of the documents of another
     ///     file.
-    /// - Throws: ``RuleFilesError`` with all faults of all files; or if a name in `slurps` is missing or unknown; or if
+    /// - Throws: ``RuleFilesError`` with all errors of all files; or if a name in `slurps` is missing or unknown; or if
     ///   jq can't read the data.
     package static func load(
         paths: [String], slurps: [String: [UInt8]] = [:], jq settings: JQPool.Settings = JQPool.Settings()
     ) async throws(RuleFilesError) -> Mapping {
         let files = try RuleFileSet.load(paths: paths, kind: .mapping)
         let ruleSet = try files.ruleSet(slurps: slurps, jq: settings)
-        if let fault = await ruleSet.jq?.start() {
+        if let error = await ruleSet.jq?.start() {
             throw RuleFilesError(
-                kind: .invalid, faults: [RuleFileFault(path: "--map", position: nil, message: fault.description)])
+                kind: .invalid, errors: [RuleFileError(path: "--map", position: nil, message: error.description)])
         }
         return Mapping(ruleSet, slurps: slurps)
     }

@@ -8,23 +8,23 @@ struct SlurpName: Sendable {
 }
 
 extension SlurpName {
-    /// Reads a mapping's `slurp` list; reports faults if it is not a list of names.
-    static func read(_ node: SourceNode, _ faults: SourceFaults) -> [SlurpName] {
+    /// Reads a mapping's `slurp` list; reports errors if it is not a list of names.
+    static func read(_ node: SourceNode, _ errors: SourceErrors) -> [SlurpName] {
         guard case .list(let elements) = node.content else {
-            faults.reportKind(of: node, "'slurp' must be a list of names", remedy: "write slurp: [users]")
+            errors.reportKind(of: node, "'slurp' must be a list of names", remedy: "write slurp: [users]")
             return []
         }
         var names: [SlurpName] = []
         for element in elements {
             guard case .string(let text) = element.content, JQBinding.isName(text) else {
-                faults.report(
+                errors.report(
                     at: element.position,
                     "a name in 'slurp' has letters, digits and _, at most 64 of them, and is no word of jq and not "
                         + "now, match or change; rename it")
                 continue
             }
             guard !names.contains(where: { $0.text == text }) else {
-                faults.report(at: element.position, "'\(text)' is there twice; remove one of the two")
+                errors.report(at: element.position, "'\(text)' is there twice; remove one of the two")
                 continue
             }
             names.append(SlurpName(text: text, position: element.position))
@@ -38,13 +38,13 @@ extension RuleFileSet {
     ///
     /// - Throws: ``RuleFilesError`` if a name is missing or in no file, or jq can't represent its data.
     func bindings(_ slurps: [String: [UInt8]]) throws(RuleFilesError) -> [JQBinding] {
-        var faults: [RuleFileFault] = []
+        var errors: [RuleFileError] = []
         var hasBadData = false
         var missing: Set<String> = []
         for file in files {
             for name in file.slurps where slurps[name.text] == nil && missing.insert(name.text).inserted {
-                faults.append(
-                    RuleFileFault(
+                errors.append(
+                    RuleFileError(
                         path: file.path, position: name.position,
                         message: "the mapping needs the data of $\(name.text); give it: --slurp \(name.text)=FILE"))
             }
@@ -52,20 +52,20 @@ extension RuleFileSet {
         let known = Set(files.flatMap(\.slurps).map(\.text))
         var bindings: [JQBinding] = []
         for (name, data) in slurps.sorted(by: { $0.key < $1.key }) {
-            let fault: (String) -> Void = { message in
-                faults.append(RuleFileFault(path: "--slurp \(name)", position: nil, message: message))
+            let report: (String) -> Void = { message in
+                errors.append(RuleFileError(path: "--slurp \(name)", position: nil, message: message))
             }
             guard known.contains(name) else {
                 let names = known.isEmpty ? "they have none" : "known: \(known.sorted().joined(separator: ", "))"
-                fault("no mapping has this name in its 'slurp' list (\(names)); correct it, or leave it out")
+                report("no mapping has this name in its 'slurp' list (\(names)); correct it, or leave it out")
                 continue
             }
             do throws(UnusableData) { bindings.append(try Self.binding(name, data)) } catch {
                 hasBadData = true
-                fault(error.reason)
+                report(error.reason)
             }
         }
-        guard faults.isEmpty else { throw RuleFilesError(kind: hasBadData ? .invalid : .usage, faults: faults) }
+        guard errors.isEmpty else { throw RuleFilesError(kind: hasBadData ? .invalid : .usage, errors: errors) }
         return bindings
     }
 
@@ -75,11 +75,11 @@ extension RuleFileSet {
 
     private static func binding(_ name: String, _ data: [UInt8]) throws(UnusableData) -> JQBinding {
         let list: JSONText
-        do throws(JSONFault) { list = try JSONText(data) } catch {
+        do throws(JSONError) { list = try JSONText(data) } catch {
             throw UnusableData(reason: "the data is not JSON: \(error)")
         }
         guard list.root.kind == .array else { throw UnusableData(reason: "the data must be a list of documents") }
-        do throws(JQFault) { return try JQBinding(name: name, list) } catch {
+        do throws(JQError) { return try JQBinding(name: name, list) } catch {
             throw UnusableData(reason: "the data can't be used: \(error)")
         }
     }

@@ -9,11 +9,11 @@ package enum UnmatchedDocuments: String, Sendable, CaseIterable {
 }
 
 extension UnmatchedDocuments {
-    /// Nil, with a fault, if the node is none of these words.
-    static func read(_ node: SourceNode, _ faults: SourceFaults) -> UnmatchedDocuments? {
+    /// Nil, with an error, if the node is none of these words.
+    static func read(_ node: SourceNode, _ errors: SourceErrors) -> UnmatchedDocuments? {
         if case .string(let text) = node.content, let value = UnmatchedDocuments(rawValue: text) { return value }
         let found = if case .string(let text) = node.content { "'\(text)'" } else { node.kindName }
-        faults.report(
+        errors.report(
             at: node.position, "'otherwise' must be pass (the default), drop or reject, not \(found); correct it")
         return nil
     }
@@ -21,12 +21,12 @@ extension UnmatchedDocuments {
 
 extension Decision {
     /// Completes the decision about a document on which no rule fired.
-    mutating func finishUnmatched(_ otherwise: UnmatchedDocuments) throws(Fault) {
+    mutating func finishUnmatched(_ otherwise: UnmatchedDocuments) throws(DecisionError) {
         switch otherwise {
         case .pass: break
         case .drop: isDeletion = true
         case .reject:
-            throw Fault(rule: nil, reason: "no rule of the mapping matches it (otherwise: reject)")
+            throw DecisionError(rule: nil, reason: "no rule of the mapping matches it (otherwise: reject)")
         }
     }
 }
@@ -48,7 +48,7 @@ extension RuleFileSet {
                     "'otherwise: \(value.rawValue)' here, '\(other.value.rawValue)' in \(other.file.path): "
                     + "the mappings are applied together; correct one of the two"
                 throw RuleFilesError(
-                    kind: .invalid, faults: [RuleFileFault(path: file.path, position: position, message: message)])
+                    kind: .invalid, errors: [RuleFileError(path: file.path, position: position, message: message)])
             }
         }
         return first?.value ?? .pass

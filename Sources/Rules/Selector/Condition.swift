@@ -24,7 +24,7 @@ indirect enum Condition: Sendable {
 
 extension Condition {
     /// Whether the condition holds for an existing value.
-    func matches(_ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder) throws(MatchFault) -> Bool {
+    func matches(_ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder) throws(MatchError) -> Bool {
         switch self {
         case .compare(let comparison, let literal): return comparison.holds(value, literal, order)
         case .isIn(let literals): return Self.isAny(of: literals, value, order)

@@ -5,8 +5,8 @@ struct Modulus: Sendable {
     let divisor: Int
     let remainder: Int
 
-    /// - Throws: ``MatchFault/divisionByZero``, where CouchDB's matcher crashes.
-    func matches(_ value: JSONValue) throws(MatchFault) -> Bool {
+    /// - Throws: ``MatchError/divisionByZero``, where CouchDB's matcher crashes.
+    func matches(_ value: JSONValue) throws(MatchError) -> Bool {
         guard value.isInteger else { return false }
         guard divisor != 0 else { throw .divisionByZero }
         guard let integer = value.integer else { return longRemainder(value) == remainder }

@@ -5,7 +5,7 @@ internal import LosslessJSON
 ///
 /// - Note: Source: CouchDB 3.5 `mango_selector` (`re:run` without options).
 final class RegularExpression: @unchecked Sendable {
-    struct Fault: Error {
+    struct CompileError: Error {
         let message: String
         /// The place in the pattern, in bytes.
         let offset: Int
@@ -15,7 +15,7 @@ final class RegularExpression: @unchecked Sendable {
     /// Immutable once compiled; PCRE2 lets any number of threads match with it.
     private let code: OpaquePointer
 
-    init(_ pattern: String) throws(Fault) {
+    init(_ pattern: String) throws(CompileError) {
         self.pattern = pattern
         let context = pcre2_compile_context_create_8(nil)
         defer { pcre2_compile_context_free_8(context) }
@@ -25,7 +25,7 @@ final class RegularExpression: @unchecked Sendable {
         var offset = 0
         let bytes = Array(pattern.utf8)
         guard let plain = pcre2_compile_8(bytes, bytes.count, 0, &status, &offset, context) else {
-            throw Fault(message: Self.message(for: status), offset: offset)
+            throw CompileError(message: Self.message(for: status), offset: offset)
         }
         let timed = Self.isTimed(bytes) ? Self.callout + bytes : []
         if let code = pcre2_compile_8(timed, timed.count, 0, &status, &offset, context), !timed.isEmpty {
@@ -49,9 +49,9 @@ final class RegularExpression: @unchecked Sendable {
 
     /// Whether the pattern is found in a string; false for other values. Allocates only to resolve escapes.
     ///
-    /// - Throws: ``MatchFault/regexLimit(pattern:)``, for which CouchDB says false,
-    ///   ``MatchFault/regexMemory(pattern:)`` and ``MatchFault/regexTime(pattern:)``, which CouchDB does not limit.
-    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchFault) -> Bool {
+    /// - Throws: ``MatchError/regexLimit(pattern:)``, for which CouchDB says false,
+    ///   ``MatchError/regexMemory(pattern:)`` and ``MatchError/regexTime(pattern:)``, which CouchDB does not limit.
+    func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
         guard value.kind == .string else { return false }
         let status: Int32
         if value.isEscaped {
@@ -134,7 +134,7 @@ final class RegularExpression: @unchecked Sendable {
 }
 
 /// Why a selector gives no answer for a document: an error of the decision, not a mismatch.
-enum MatchFault: Error, Equatable, CustomStringConvertible {
+enum MatchError: Error, Equatable, CustomStringConvertible {
     case regexLimit(pattern: String)
     case regexMemory(pattern: String)
     case regexTime(pattern: String)

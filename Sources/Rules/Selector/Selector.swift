@@ -25,7 +25,7 @@ extension Selector {
     /// - Parameter order: The order of the field in which the value was found.
     func matches(
         _ value: JSONValue, _ scratch: MatchScratch, order: ValueOrder = .collation
-    ) throws(MatchFault) -> Bool {
+    ) throws(MatchError) -> Bool {
         switch self {
         case .all(let selectors):
             for selector in selectors where try !selector.matches(value, scratch, order: order) { return false }

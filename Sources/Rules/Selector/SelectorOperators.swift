@@ -38,27 +38,27 @@ enum SelectorOperators {
         "$xor": "write { $or: […], $nor: […] }",
     ]
 
-    /// Nil, with a fault, if the operator is unknown or its argument is wrong.
-    static func condition(_ member: SourceNode.Member, _ faults: SourceFaults) -> Condition? {
+    /// Nil, with an error, if the operator is unknown or its argument is wrong.
+    static func condition(_ member: SourceNode.Member, _ errors: SourceErrors) -> Condition? {
         if let comparison = comparison(member.name) { return .compare(comparison, Literal(member.value)) }
         let (condition, expected) = self.condition(member.name, member.value)
         if let condition { return condition }
         if let expected {
-            reportArgument(of: member, expected, faults)
+            reportArgument(of: member, expected, errors)
         } else if member.name == "$regex", case .string(let pattern) = member.value.content {
-            return regex(pattern, at: member.value.position, faults)
+            return regex(pattern, at: member.value.position, errors)
         } else if indexOnly.contains(member.name) {
-            faults.report(
+            errors.report(
                 at: member.position,
                 "\(member.name) needs an index of the database and can't be asked of one document; use other operators")
         } else {
-            reportUnknown(member, faults)
+            reportUnknown(member, errors)
         }
         return nil
     }
 
-    static func reportArgument(of member: SourceNode.Member, _ expected: String, _ faults: SourceFaults) {
-        faults.report(
+    static func reportArgument(of member: SourceNode.Member, _ expected: String, _ errors: SourceErrors) {
+        errors.report(
             at: member.value.position,
             "\(member.name) takes \(expected), not \(kindName(member.value)); \(remedy(for: member, expected))")
     }
@@ -143,26 +143,26 @@ enum SelectorOperators {
         return Int(text)
     }
 
-    private static func regex(_ pattern: String, at position: SourcePosition, _ faults: SourceFaults) -> Condition? {
-        do throws(RegularExpression.Fault) {
+    private static func regex(_ pattern: String, at position: SourcePosition, _ errors: SourceErrors) -> Condition? {
+        do throws(RegularExpression.CompileError) {
             return .regex(try RegularExpression(pattern))
         } catch {
-            faults.report(
+            errors.report(
                 at: position,
                 "'\(pattern)' is not a regular expression: \(error.message) (after byte \(error.offset)); correct it")
             return nil
         }
     }
 
-    private static func reportUnknown(_ member: SourceNode.Member, _ faults: SourceFaults) {
+    private static func reportUnknown(_ member: SourceNode.Member, _ errors: SourceErrors) {
         let name = member.name.lowercased()
         if let replacement = replacements[name] {
-            return faults.report(at: member.position, "'\(member.name)' is not an operator here; \(replacement)")
+            return errors.report(at: member.position, "'\(member.name)' is not an operator here; \(replacement)")
         }
         let meant =
             synonyms[name] ?? known.first { $0.lowercased() == name } ?? NearestName.of(member.name, among: known)
         let guess = meant.map { ": did you mean '\($0)'?" } ?? "."
-        faults.report(
+        errors.report(
             at: member.position,
             "'\(member.name)' is not an operator\(guess) Operators: \(known.joined(separator: " ")). "
                 + "For a field of that name write '\\\(member.name)'")

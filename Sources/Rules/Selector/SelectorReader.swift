@@ -3,28 +3,28 @@ internal import LosslessJSON
 /// Reads a Mango selector from a source tree: implicit operators are spelled out, and field names moved to the
 /// conditions.
 ///
-/// What it can't read becomes a fault and a placeholder selector, until the file is rejected.
+/// What it can't read becomes an error and a placeholder selector, until the file is rejected.
 struct SelectorReader {
-    fileprivate let faults: SourceFaults
+    fileprivate let errors: SourceErrors
     /// Inside `$elemMatch` and the like, where CouchDB does not support `$nor`.
     fileprivate let isWithinElement: Bool
 
-    /// The normalised selector of `node`; nil, with faults, if CouchDB would refuse it.
-    static func read(_ node: SourceNode, faults: SourceFaults) -> Selector? {
-        let before = faults.faults.count
+    /// The normalised selector of `node`; nil, with errors, if CouchDB would refuse it.
+    static func read(_ node: SourceNode, errors: SourceErrors) -> Selector? {
+        let before = errors.errors.count
         guard case .object(let members) = node.content else {
-            faults.reportKind(
+            errors.reportKind(
                 of: node, "a selector must be an object", remedy: "write { field: value }; {} matches all")
             return nil
         }
         if members.isEmpty { return .all([]) }
-        let reader = SelectorReader(faults: faults, isWithinElement: false)
+        let reader = SelectorReader(errors: errors, isWithinElement: false)
         let selector = reader.selector(node, path: "").normalized
-        if case .value = selector, faults.faults.count == before {
-            faults.report(
+        if case .value = selector, errors.errors.count == before {
+            errors.report(
                 at: members[0].position, "a condition without a field name; write {field: {\(members[0].name): …}}")
         }
-        return faults.faults.count == before ? selector : nil
+        return errors.errors.count == before ? selector : nil
     }
 
     private static let nothing = Selector.all([])
@@ -44,7 +44,7 @@ struct SelectorReader {
         case "$or": return combination(member, path) { .any($0) }
         case "$nor":
             if isWithinElement {
-                faults.report(
+                errors.report(
                     at: member.position,
                     "CouchDB can't evaluate $nor inside $elemMatch, $allMatch or $keyMapMatch; "
                         + "write {$not: {$or: […]}}")
@@ -71,13 +71,13 @@ struct SelectorReader {
     private func field(_ path: String, _ condition: Condition, at position: SourcePosition) -> Selector {
         if path.isEmpty { return .value(condition) }
         if let path = FieldPath(path) { return .field(path, condition) }
-        faults.report(
+        errors.report(
             at: position, "'\(path)' is not a field name: a part between its dots is empty; write '\\.' for a real dot")
         return Self.nothing
     }
 
     private func badArgument(_ member: SourceNode.Member, _ expected: String) -> Selector {
-        SelectorOperators.reportArgument(of: member, expected, faults)
+        SelectorOperators.reportArgument(of: member, expected, errors)
         return Self.nothing
     }
 
@@ -86,15 +86,15 @@ struct SelectorReader {
         case "$elemMatch": elementSelector(member).map { .anyElement($0) }
         case "$allMatch": elementSelector(member).map { .allElements($0) }
         case "$keyMapMatch": elementSelector(member).map { .anyKey($0) }
-        default: SelectorOperators.condition(member, faults)
+        default: SelectorOperators.condition(member, errors)
         }
     }
 
     private func elementSelector(_ member: SourceNode.Member) -> Selector? {
         guard case .object = member.value.content else {
-            SelectorOperators.reportArgument(of: member, "an object", faults)
+            SelectorOperators.reportArgument(of: member, "an object", errors)
             return nil
         }
-        return SelectorReader(faults: faults, isWithinElement: true).selector(member.value, path: "")
+        return SelectorReader(errors: errors, isWithinElement: true).selector(member.value, path: "")
     }
 }

@@ -3,29 +3,29 @@ internal import LosslessJSON
 /// Reads a JSON file into a source tree.
 struct JSONSource {
     private let text: JSONText
-    private let faults: SourceFaults
+    private let errors: SourceErrors
     /// The offset up to which positions are counted. Values are read in the order of the text.
     private var offset = 0
     private var position = SourcePosition.start
     /// Whether everything in the file was read, except for duplicate keys.
     private var isComplete = true
 
-    private init(_ text: JSONText, faults: SourceFaults) {
+    private init(_ text: JSONText, errors: SourceErrors) {
         self.text = text
-        self.faults = faults
+        self.errors = errors
     }
 
-    /// Nil if the text is not JSON, or contains an invalid character; the faults say why. A duplicate key is a fault
+    /// Nil if the text is not JSON, or contains an invalid character; the errors say why. A duplicate key is an error
     /// too, but the rest can be read.
-    static func read(_ bytes: [UInt8], faults: SourceFaults) -> SourceNode? {
-        do throws(JSONFault) {
+    static func read(_ bytes: [UInt8], errors: SourceErrors) -> SourceNode? {
+        do throws(JSONError) {
             let text = try JSONText(bytes, limits: .files)
-            var source = JSONSource(text, faults: faults)
+            var source = JSONSource(text, errors: errors)
             let node = source.node(text.root)
             return source.isComplete ? node : nil
         } catch {
             let (line, column) = error.position(in: bytes.span)
-            faults.report(at: SourcePosition(line: line, column: column), "not JSON: \(error); correct it there")
+            errors.report(at: SourcePosition(line: line, column: column), "not JSON: \(error); correct it there")
             return nil
         }
     }
@@ -58,7 +58,7 @@ struct JSONSource {
             let position = advance(to: member.name.range.lowerBound)
             guard let name = string(member.name, at: position) else { continue }
             guard names.insert(ExactString(name)).inserted else {
-                faults.report(at: position, "the key '\(name)' is there twice; remove one of the two")
+                errors.report(at: position, "the key '\(name)' is there twice; remove one of the two")
                 continue
             }
             guard let value = node(member.value) else { continue }
@@ -72,7 +72,7 @@ struct JSONSource {
         guard let string = value.string else { return nil }
         if !value.isText {
             isComplete = false
-            faults.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is no character; remove it")
+            errors.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is no character; remove it")
             return nil
         }
         return string

@@ -9,18 +9,18 @@ package struct PlacedJSON: Sendable {
 
     /// - Parameters:
     ///   - bytes: The content of the file.
-    ///   - path: For faults.
-    ///   - beginning: What to do about an empty file, for its fault.
+    ///   - path: For errors.
+    ///   - beginning: What to do about an empty file, for its error.
     /// - Throws: ``RuleFilesError`` if the file is not YAML, or contains what JSON can't.
     package init(yaml bytes: [UInt8], path: String, beginning: String = "write an object in it") throws(RuleFilesError)
     {
-        let faults = SourceFaults(path: path)
+        let errors = SourceErrors(path: path)
         guard let file = String(validating: bytes, as: UTF8.self) else {
-            faults.report(at: nil, "invalid UTF-8; save the file as UTF-8")
-            throw RuleFilesError(kind: .invalid, faults: faults.faults)
+            errors.report(at: nil, "invalid UTF-8; save the file as UTF-8")
+            throw RuleFilesError(kind: .invalid, errors: errors.errors)
         }
-        guard let node = YAMLSource.read(file, faults: faults, beginning: beginning), faults.faults.isEmpty else {
-            throw RuleFilesError(kind: .invalid, faults: faults.faults)
+        guard let node = YAMLSource.read(file, errors: errors, beginning: beginning), errors.errors.isEmpty else {
+            throw RuleFilesError(kind: .invalid, errors: errors.errors)
         }
         let json = node.jsonText
         text = json.bytes

@@ -1,18 +1,18 @@
-/// An object of a rule file, read key by key. Unknown keys are faults.
+/// An object of a rule file, read key by key. Unknown keys are errors.
 struct SourceObject {
     let position: SourcePosition
-    let faults: SourceFaults
+    let errors: SourceErrors
     private let members: [String: SourceNode.Member]
 
-    /// Nil, with a fault, if `node` is not an object. Keys outside `known` are faults too, but the others can be read.
+    /// Nil, with an error, if `node` is not an object. Keys outside `known` are errors too, but the others can be read.
     ///
     /// - Parameter what: What the object is, for messages: "a rule".
-    init?(_ node: SourceNode, _ what: String, known: [String], faults: SourceFaults) {
+    init?(_ node: SourceNode, _ what: String, known: [String], errors: SourceErrors) {
         position = node.position
-        self.faults = faults
+        self.errors = errors
         guard case .object(let members) = node.content else {
             let key = node.text.flatMap { known.contains($0) ? $0 : nil }
-            faults.reportKind(
+            errors.reportKind(
                 of: node, "\(what) must be an object with the keys \(known.joined(separator: ", "))",
                 remedy: key.map { "write a colon and a value after it: \($0): …" } ?? "write one key: value a line")
             return nil
@@ -21,7 +21,7 @@ struct SourceObject {
         for member in members where !known.contains(member.name) {
             let message =
                 member.missingSpace(readAs: "a key without a value") ?? Self.unknown(member.name, known: known)
-            faults.report(at: member.position, message)
+            errors.report(at: member.position, message)
         }
     }
 
@@ -43,10 +43,10 @@ struct SourceObject {
 
     func node(_ name: String) -> SourceNode? { members[name]?.value }
 
-    /// The value of a required key; a fault if it is missing.
+    /// The value of a required key; an error if it is missing.
     func required(_ name: String, _ remedy: String) -> SourceNode? {
         if let node = node(name) { return node }
-        faults.report(at: position, "'\(name)' is missing; \(remedy)")
+        errors.report(at: position, "'\(name)' is missing; \(remedy)")
         return nil
     }
 
@@ -61,12 +61,12 @@ struct SourceObject {
     private func text(_ node: SourceNode, _ name: String) -> String? {
         switch node.content {
         case .string(let text) where !text.isEmpty: return text
-        case .string: faults.report(at: node.position, "'\(name)' is empty; write a text")
+        case .string: errors.report(at: node.position, "'\(name)' is empty; write a text")
         case .object(let members) where members.first?.name == "jq":
-            faults.report(
+            errors.report(
                 at: node.position, "'\(name)' can't be computed by jq in this version; write the value itself")
         default:
-            faults.reportKind(of: node, "'\(name)' must be text", remedy: "put it in quotes")
+            errors.reportKind(of: node, "'\(name)' must be text", remedy: "put it in quotes")
         }
         return nil
     }

@@ -2,14 +2,14 @@
 ///
 /// - Note: Source: YAML 1.2.2, section 10.3.2 (core schema).
 enum YAMLCoreSchema {
-    enum Fault: Error, Equatable {
+    enum ValueError: Error, Equatable {
         /// `.inf` or `.nan`.
         case notJSON
         /// A hexadecimal or octal number beyond 64 bits.
         case tooLarge
     }
 
-    static func resolve(_ text: String) throws(Fault) -> SourceNode.Content {
+    static func resolve(_ text: String) throws(ValueError) -> SourceNode.Content {
         switch text {
         case "", "~", "null", "Null", "NULL": return .null
         case "true", "True", "TRUE": return .bool(true)
@@ -20,7 +20,7 @@ enum YAMLCoreSchema {
     }
 
     /// The number as JSON, with its digits; nil if `text` is not a number.
-    static func number(_ text: String) throws(Fault) -> String? {
+    static func number(_ text: String) throws(ValueError) -> String? {
         let bytes = Array(text.utf8)
         if text.hasPrefix("0o") || text.hasPrefix("0x") { return try radixNumber(bytes) }
         let isNegative = bytes.first == UInt8(ascii: "-")
@@ -65,7 +65,7 @@ enum YAMLCoreSchema {
     }
 
     /// Octal (`0o`) and hexadecimal (`0x`) numbers, which JSON does not have, in decimal.
-    private static func radixNumber(_ bytes: [UInt8]) throws(Fault) -> String? {
+    private static func radixNumber(_ bytes: [UInt8]) throws(ValueError) -> String? {
         let isOctal = bytes[1] == UInt8(ascii: "o")
         let digits = String(decoding: bytes.dropFirst(2), as: UTF8.self)
         let isNumber =

@@ -5,39 +5,39 @@ internal import Yams
 ///
 /// Yams builds the nodes; ``YAMLCoreSchema`` decides what a scalar means.
 struct YAMLSource {
-    private let faults: SourceFaults
+    private let errors: SourceErrors
     private var count = 0
     /// Whether everything in the file was read, except for duplicate keys.
     private var isComplete = true
     private var isTooDeep = false
 
-    private init(faults: SourceFaults) { self.faults = faults }
+    private init(errors: SourceErrors) { self.errors = errors }
 
-    /// Nil if the text is not one YAML document, or contains what JSON can't; the faults say why. A duplicate key is a
-    /// fault too, but the rest can be read.
+    /// Nil if the text is not one YAML document, or contains what JSON can't; the errors say why. A duplicate key is a
+    /// error too, but the rest can be read.
     ///
-    /// - Parameter beginning: What to do about an empty file, for its fault.
+    /// - Parameter beginning: What to do about an empty file, for its error.
     static func read(
-        _ text: String, faults: SourceFaults, beginning: String = SourceFaults.beginningOfRules
+        _ text: String, errors: SourceErrors, beginning: String = SourceErrors.beginningOfRules
     ) -> SourceNode? {
         let root: Node?
         do {
             root = try Yams.compose(yaml: text, .basic, .default, .utf8)
         } catch {
-            report(error, faults)
+            report(error, errors)
             return nil
         }
         guard let root else {
-            faults.reportEmpty(beginning)
+            errors.reportEmpty(beginning)
             return nil
         }
-        var source = YAMLSource(faults: faults)
+        var source = YAMLSource(errors: errors)
         let node = source.node(root, depth: 1)
         return source.isComplete ? node : nil
     }
 
-    /// Nil, with a fault, for what can't be read: then the file is incomplete, and the rest is read only for its
-    /// faults.
+    /// Nil, with an error, for what can't be read: then the file is incomplete, and the rest is read only for its
+    /// errors.
     private mutating func node(_ node: Node, depth: Int) -> SourceNode? {
         let result = content(of: node, depth: depth)
         if result == nil { isComplete = false }
@@ -50,7 +50,7 @@ struct YAMLSource {
         guard count <= SourceNode.countLimit else {
             // Reported once: all levels above end here, too.
             if count == SourceNode.countLimit + 1 {
-                faults.report(
+                errors.report(
                     at: position,
                     "with its aliases written out, the file has more than \(SourceNode.countLimit) values; "
                         + "use fewer aliases (*name)")
@@ -59,7 +59,7 @@ struct YAMLSource {
         }
         guard depth <= SourceNode.depthLimit else {
             if !isTooDeep {
-                faults.report(at: position, "nested deeper than \(SourceNode.depthLimit) levels; flatten it")
+                errors.report(at: position, "nested deeper than \(SourceNode.depthLimit) levels; flatten it")
             }
             isTooDeep = true
             return nil
@@ -69,7 +69,7 @@ struct YAMLSource {
         case .sequence(let sequence): return list(sequence, at: position, depth: depth)
         case .mapping(let mapping): return object(mapping, at: position, depth: depth)
         case .alias:
-            faults.report(at: position, "an alias that leads nowhere; write its value out")
+            errors.report(at: position, "an alias that leads nowhere; write its value out")
             return nil
         }
     }
@@ -90,12 +90,12 @@ struct YAMLSource {
         for (key, value) in mapping {
             let keyPosition = Self.position(key.mark)
             guard case .scalar(let scalar) = key else {
-                faults.report(at: keyPosition, "a key must be text, not a list or an object; put it in quotes")
+                errors.report(at: keyPosition, "a key must be text, not a list or an object; put it in quotes")
                 isComplete = false
                 continue
             }
             guard scalar.string != "<<" || scalar.style != .plain else {
-                faults.report(
+                errors.report(
                     at: keyPosition,
                     "merge keys ('<<') are YAML 1.1, and rule files are YAML 1.2: write the members out, or make an "
                         + "alias (*name) of the whole value; '<<' in quotes is a name")
@@ -103,7 +103,7 @@ struct YAMLSource {
                 continue
             }
             guard names.insert(ExactString(scalar.string)).inserted else {
-                faults.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
+                errors.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
                 continue
             }
             guard let value = node(value, depth: depth + 1) else { continue }
@@ -115,24 +115,24 @@ struct YAMLSource {
     private func accepts(_ tag: Tag, or core: Tag.Name, at position: SourcePosition) -> Bool {
         let name = Tag.Name(rawValue: tag.description)
         if name == .implicit || name == .nonSpecific || name == core { return true }
-        faults.report(at: position, "the tag '\(name.rawValue)' is not known here; remove it")
+        errors.report(at: position, "the tag '\(name.rawValue)' is not known here; remove it")
         return false
     }
 
     private func content(of scalar: Node.Scalar, at position: SourcePosition) -> SourceNode? {
         let text = scalar.string
         let tag = Tag.Name(rawValue: scalar.tag.description)
-        do throws(YAMLCoreSchema.Fault) {
+        do throws(YAMLCoreSchema.ValueError) {
             if let content = try content(of: text, tag: tag, isPlain: scalar.style == .plain) {
                 return SourceNode(content: content, position: position, isPlain: scalar.style == .plain)
             }
-            faults.report(at: position, "'\(text)' can't be read as the tag '\(tag.rawValue)'; remove the tag")
+            errors.report(at: position, "'\(text)' can't be read as the tag '\(tag.rawValue)'; remove the tag")
         } catch {
             switch error {
             case .notJSON:
-                faults.report(at: position, "'\(text)' is not a JSON number; put it in quotes if it is text")
+                errors.report(at: position, "'\(text)' is not a JSON number; put it in quotes if it is text")
             case .tooLarge:
-                faults.report(at: position, "'\(text)' is longer than 64 bits; write it in decimal")
+                errors.report(at: position, "'\(text)' is longer than 64 bits; write it in decimal")
             }
         }
         return nil
@@ -141,7 +141,7 @@ struct YAMLSource {
     /// Nil if the text does not fit the tag, or the tag is not one of YAML's own.
     private func content(
         of text: String, tag: Tag.Name, isPlain: Bool
-    ) throws(YAMLCoreSchema.Fault) -> SourceNode.Content? {
+    ) throws(YAMLCoreSchema.ValueError) -> SourceNode.Content? {
         switch tag {
         case .implicit: return isPlain ? try YAMLCoreSchema.resolve(text) : .string(text)
         case .str, .nonSpecific: return .string(text)
@@ -161,28 +161,28 @@ struct YAMLSource {
         SourcePosition(line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 
-    private static func report(_ error: any Error, _ faults: SourceFaults) {
-        guard let error = error as? YamlError else { return faults.report(at: .start, "not YAML: \(error)") }
+    private static func report(_ error: any Error, _ errors: SourceErrors) {
+        guard let error = error as? YamlError else { return errors.report(at: .start, "not YAML: \(error)") }
         switch error {
         case .scanner(let context, let problem, let mark, let text),
             .parser(let context, let problem, let mark, let text):
-            let fault = YAMLSyntaxFault(
+            let error = YAMLSyntaxError(
                 problem, at: position(mark), from: context.map { position($0.mark) }, in: text)
-            faults.report(at: fault.position, fault.message)
+            errors.report(at: error.position, error.message)
         case .composer(_, let problem, let mark, _) where problem.contains("undefined alias"):
-            faults.report(
+            errors.report(
                 at: position(mark), "the alias (*name) has no anchor (&name) before it; write the value out")
         case .composer(_, _, let mark, _):
-            faults.report(
+            errors.report(
                 at: position(mark), "a second YAML document begins, and the file must be one; remove the '---'")
         case .duplicatedKeysInMapping(let keys, let context):
-            faults.report(
+            errors.report(
                 at: position(context.mark),
                 "the key '\(keys.first ?? "")' is there twice in one object; remove one of the two")
         case .reader(let problem, _, _, _):
-            faults.report(at: .start, "not YAML: \(problem); remove control characters")
+            errors.report(at: .start, "not YAML: \(problem); remove control characters")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
-            faults.report(at: .start, "not YAML: \(error)")
+            errors.report(at: .start, "not YAML: \(error)")
         }
     }
 }

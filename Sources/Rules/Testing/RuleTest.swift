@@ -16,23 +16,23 @@ struct RuleTest: Sendable {
 extension RuleTest {
     private static let keys = ["name", "given", "now", "slurp", "expect"]
 
-    /// Nil, with faults, if the node is not a test.
+    /// Nil, with errors, if the node is not a test.
     init?(_ node: SourceNode, _ reading: RuleReading) {
-        let faults = reading.faults
-        guard let object = SourceObject(node, "a test", known: Self.keys, faults: faults) else { return nil }
-        let before = faults.faults.count
+        let errors = reading.errors
+        guard let object = SourceObject(node, "a test", known: Self.keys, errors: errors) else { return nil }
+        let before = errors.errors.count
         let name = object.requiredText("name", "say what the test shows")
         let given = object.required("given", "give the document: given: { _id: t1, type: task }")
         if let given, case .object = given.content {
         } else if let given {
-            faults.reportKind(of: given, "'given' must be a document", remedy: "write given: { _id: t1, type: task }")
+            errors.reportKind(of: given, "'given' must be a document", remedy: "write given: { _id: t1, type: task }")
         }
         let now = Self.now(object)
         let slurps = object.node("slurp").map { Self.slurps($0, reading) } ?? []
         let expectation = object.required("expect", "say what is expected: expect: { fired: [] }").flatMap {
             RuleExpectation($0, reading)
         }
-        guard faults.faults.count == before, let name, let given, let expectation else { return nil }
+        guard errors.errors.count == before, let name, let given, let expectation else { return nil }
         self.init(
             name: name, position: node.position, given: given.jsonText, now: now, slurps: slurps,
             expectation: expectation)
@@ -40,23 +40,23 @@ extension RuleTest {
 
     private static func slurps(_ node: SourceNode, _ reading: RuleReading) -> [JQBinding] {
         guard case .object(let members) = node.content else {
-            reading.faults.report(
+            reading.errors.report(
                 at: node.position, "'slurp' must be an object, a name and a list each; write slurp: { users: [] }")
             return []
         }
         return members.compactMap { member in
             if !reading.variables.contains(member.name) {
-                reading.faults.report(
+                reading.errors.report(
                     at: member.position, "'\(member.name)' is not in the file's 'slurp' list; add it there")
                 return nil
             }
             guard case .list = member.value.content else {
-                reading.faults.reportKind(
+                reading.errors.reportKind(
                     of: member.value, "'\(member.name)' must be a list of documents", remedy: "put it in brackets: […]")
                 return nil
             }
-            do throws(JQFault) { return try JQBinding(name: member.name, member.value.jsonText) } catch {
-                reading.faults.report(at: member.value.position, "the data can't be used: \(error)")
+            do throws(JQError) { return try JQBinding(name: member.name, member.value.jsonText) } catch {
+                reading.errors.report(at: member.value.position, "the data can't be used: \(error)")
                 return nil
             }
         }
@@ -70,7 +70,7 @@ extension RuleTest {
             default: nil
             }
         if seconds == nil {
-            object.faults.report(at: node.position, "'now' must be a time such as 2026-11-20T10:00:00Z; correct it")
+            object.errors.report(at: node.position, "'now' must be a time such as 2026-11-20T10:00:00Z; correct it")
         }
         return seconds
     }
@@ -94,7 +94,7 @@ struct RuleExpectation: Sendable {
     var effects: JSONText?
     /// All documents that a mapping gives, in order.
     var documents: JSONText?
-    /// A part of the fault's description; empty: any fault.
+    /// A part of the error's description; empty: any error.
     var error: String?
 }
 
@@ -103,24 +103,24 @@ extension RuleExpectation {
         "fired", "document", "documents", "patch", "attachments", "deleted", "effects", "error",
     ]
 
-    /// Nil, with faults, if the node is not an expectation.
+    /// Nil, with errors, if the node is not an expectation.
     init?(_ node: SourceNode, _ reading: RuleReading) {
-        let faults = reading.faults
-        guard let object = SourceObject(node, "'expect'", known: Self.keys, faults: faults) else { return nil }
-        fired = object.node("fired").flatMap { Self.names($0, faults) }
+        let errors = reading.errors
+        guard let object = SourceObject(node, "'expect'", known: Self.keys, errors: errors) else { return nil }
+        fired = object.node("fired").flatMap { Self.names($0, errors) }
         document = Self.value(object, "document", "an object") { if case .object = $0 { true } else { false } }
         patch = Self.value(object, "patch", "a list (a JSON Patch)") { if case .list = $0 { true } else { false } }
         effects = Self.value(object, "effects", "a list of objects") { if case .list = $0 { true } else { false } }
         documents = Self.value(object, "documents", "a list of objects") { if case .list = $0 { true } else { false } }
         if let node = object.node("documents"), reading.kind != .mapping {
-            faults.report(at: node.position, "only mappings give 'documents'; write document, or effects")
+            errors.report(at: node.position, "only mappings give 'documents'; write document, or effects")
         }
         attachments = object.node("attachments").flatMap { Self.attachments($0, reading) }
         if let node = object.node("deleted") {
             if case .bool(let value) = node.content {
                 isDeleted = value
             } else {
-                faults.reportKind(of: node, "'deleted' must be true or false", remedy: "write one of them")
+                errors.reportKind(of: node, "'deleted' must be true or false", remedy: "write one of them")
             }
         }
         if let node = object.node("error") {
@@ -128,7 +128,7 @@ extension RuleExpectation {
             case .string(let text): error = text
             case .bool(true): error = ""
             default:
-                faults.report(at: node.position, "'error' must be a part of the message, or true for any; correct it")
+                errors.report(at: node.position, "'error' must be a part of the message, or true for any; correct it")
             }
         }
     }
@@ -138,13 +138,13 @@ extension RuleExpectation {
     ) -> JSONText? {
         guard let node = object.node(name) else { return nil }
         guard fits(node.content) else {
-            object.faults.reportKind(of: node, "'\(name)' must be \(demand)", remedy: "correct it")
+            object.errors.reportKind(of: node, "'\(name)' must be \(demand)", remedy: "correct it")
             return nil
         }
         return node.jsonText
     }
 
-    private static func names(_ node: SourceNode, _ faults: SourceFaults) -> [String]? {
+    private static func names(_ node: SourceNode, _ errors: SourceErrors) -> [String]? {
         var names: [String] = []
         if case .list(let elements) = node.content {
             for element in elements {
@@ -152,13 +152,13 @@ extension RuleExpectation {
             }
             if names.count == elements.count { return names }
         }
-        faults.report(at: node.position, "'fired' must be a list of rules' names; write fired: [] for none")
+        errors.report(at: node.position, "'fired' must be a list of rules' names; write fired: [] for none")
         return nil
     }
 
     private static func attachments(_ node: SourceNode, _ reading: RuleReading) -> [ExactString: File]? {
         guard case .object(let members) = node.content else {
-            reading.faults.report(
+            reading.errors.report(
                 at: node.position, "'attachments' must be an object, a name and what is expected each; correct it")
             return nil
         }
@@ -171,7 +171,7 @@ extension RuleExpectation.File {
         guard
             let object = SourceObject(
                 node, "an expected attachment", known: ["file", "content_type", "length", "sha256"],
-                faults: reading.faults)
+                errors: reading.errors)
         else { return }
         contentType = object.optionalText("content_type")
         sha256 = object.optionalText("sha256")
@@ -179,12 +179,12 @@ extension RuleExpectation.File {
             if case .number(let text) = node.content, let value = Int(text) {
                 length = value
             } else {
-                reading.faults.report(at: node.position, "'length' must be a number of bytes; correct it")
+                reading.errors.report(at: node.position, "'length' must be a number of bytes; correct it")
             }
         }
         guard let file = object.optionalText("file"), let node = object.node("file") else { return }
-        do throws(FileFault) { sha256 = try reading.files.content(file).sha256 } catch {
-            reading.faults.report(at: node.position, error.description)
+        do throws(FileError) { sha256 = try reading.files.content(file).sha256 } catch {
+            reading.errors.report(at: node.position, error.description)
         }
     }
 }

@@ -115,13 +115,13 @@ extension RuleExpectation {
     /// A test that expects neither an error nor a skip fails if a rule failed, skipped or not.
     private func errorMismatch(_ report: DecisionReport) -> Mismatch? {
         let skips = report.decision.skipped.map(\.description)
-        let errors = report.decision.fault.map { [$0.description] } ?? skips
+        let errors = report.decision.error.map { [$0.description] } ?? skips
         if let error {
             if errors.contains(where: { error.isEmpty || $0.contains(error) }) { return nil }
             return Mismatch(
                 what: "error", expected: [error.isEmpty ? "any" : error], actual: errors.isEmpty ? ["none"] : errors)
         }
-        if report.decision.fault == nil, errors.isEmpty || expectsSkip { return nil }
+        if report.decision.error == nil, errors.isEmpty || expectsSkip { return nil }
         return Mismatch(what: "error", expected: ["none"], actual: errors)
     }
 

@@ -1,6 +1,6 @@
 internal import JQ
 
-/// A fault that jq finds in a program, in plain words, and what to do.
+/// An error that jq finds in a program, in plain words, and what to do.
 struct ProgramComplaint {
     let message: String
     let remedy: String
@@ -15,18 +15,18 @@ struct ProgramComplaint {
     }
 
     /// - Parameters:
-    ///   - fault: jq's own message.
+    ///   - error: jq's own message.
     ///   - variables: The `$NAME` variables of the program.
     ///   - unexpected: The index of the token that jq did not expect; nil if it is not known.
-    init(_ fault: JQCompileFault, _ program: String, variables: [String], unexpected: Int?) {
+    init(_ error: JQCompileError, _ program: String, variables: [String], unexpected: Int?) {
         let tokens = ProgramTokens(program)
         if let unexpected {
-            (message, remedy) = Self.explanation(ofToken: unexpected, in: tokens, fault.message)
+            (message, remedy) = Self.explanation(ofToken: unexpected, in: tokens, error.message)
             place = Place(tokens.ranges[unexpected].lowerBound, in: tokens.scalars)
         } else {
-            (message, remedy) = Self.explanation(fault.message, tokens, variables)
-            place = ProgramPlace.offset(of: fault, in: program).flatMap { offset in
-                fault.line.map { Place(line: $0, offset: offset) }
+            (message, remedy) = Self.explanation(error.message, tokens, variables)
+            place = ProgramPlace.offset(of: error, in: program).flatMap { offset in
+                error.line.map { Place(line: $0, offset: offset) }
             }
         }
     }

@@ -2,7 +2,7 @@ internal import JQ
 
 /// The jq programs of all rule files of a set, without duplicates.
 ///
-/// They are compiled together once all files are read. A program that does not compile is a fault at each of its uses.
+/// They are compiled together once all files are read. A program that does not compile is an error at each of its uses.
 final class ProgramList {
     private struct Use {
         let program: Int
@@ -40,42 +40,42 @@ final class ProgramList {
         return index
     }
 
-    /// Compiles all programs and returns the faults. Blocks for about 15 ms per program.
-    func compile() -> [RuleFileFault] {
+    /// Compiles all programs and returns the errors. Blocks for about 15 ms per program.
+    func compile() -> [RuleFileError] {
         guard !programs.isEmpty else { return [] }
-        let results: [Int: JQCompileFault]
-        do throws(JQFault) { results = try check() } catch {
+        let results: [Int: JQCompileError]
+        do throws(JQError) { results = try check() } catch {
             let use = uses[0]
             return [
-                RuleFileFault(
+                RuleFileError(
                     path: use.path, position: use.position, message: "jq programs can't be compiled here: \(error)")
             ]
         }
         let complaints = complaints(results)
         return uses.compactMap { use in
-            complaints[use.program].map { Self.fault($0, of: programs[use.program].text.text, use) }
+            complaints[use.program].map { Self.error($0, of: programs[use.program].text.text, use) }
         }
     }
 
     /// The most programs in which the unexpected token is searched, each with several attempts.
     private static let searchLimit = 20
 
-    private func complaints(_ faults: [Int: JQCompileFault]) -> [Int: ProgramComplaint] {
+    private func complaints(_ errors: [Int: JQCompileError]) -> [Int: ProgramComplaint] {
         var complaints: [Int: ProgramComplaint] = [:]
-        for (index, fault) in faults.sorted(by: { $0.key < $1.key }) {
+        for (index, error) in errors.sorted(by: { $0.key < $1.key }) {
             let (text, variables) = (programs[index].text.text, programs[index].variables)
             let isSearched = complaints.count < Self.searchLimit
             let token =
                 isSearched
-                ? SyntaxErrorSearch.unexpectedToken(fault, ProgramTokens(text), variables: variables) : nil
+                ? SyntaxErrorSearch.unexpectedToken(error, ProgramTokens(text), variables: variables) : nil
             let known = (JQBinding.common + variables).map { "$" + $0 }
-            complaints[index] = ProgramComplaint(fault, text, variables: known, unexpected: token)
+            complaints[index] = ProgramComplaint(error, text, variables: known, unexpected: token)
         }
         return complaints
     }
 
     /// Located at the line and column of the file, as far as these are known.
-    private static func fault(_ complaint: ProgramComplaint, of program: String, _ use: Use) -> RuleFileFault {
+    private static func error(_ complaint: ProgramComplaint, of program: String, _ use: Use) -> RuleFileError {
         var position = use.position
         var line = ""
         if let place = complaint.place {
@@ -85,20 +85,20 @@ final class ProgramList {
                 line = "line \(place.line): "
             }
         }
-        return RuleFileFault(
+        return RuleFileError(
             path: use.path, position: position,
             message: "not a jq program: \(line)\(DisplayText.plain(complaint.message, limit: 250)); \(complaint.remedy)"
         )
     }
 
-    /// The faults of the programs that do not compile, by index.
-    private func check() throws(JQFault) -> [Int: JQCompileFault] {
-        var faults: [Int: JQCompileFault] = [:]
+    /// The errors of the programs that do not compile, by index.
+    private func check() throws(JQError) -> [Int: JQCompileError] {
+        var errors: [Int: JQCompileError] = [:]
         for variables in Set(programs.map(\.variables)) {
             let indexes = programs.indices.filter { programs[$0].variables == variables }
             let results = try JQCompiler.check(indexes.map { programs[$0].text.text }, variables: variables)
-            for (index, fault) in zip(indexes, results) { faults[index] = fault }
+            for (index, error) in zip(indexes, results) { errors[index] = error }
         }
-        return faults
+        return errors
     }
 }

@@ -3,13 +3,13 @@ internal import JQ
 /// Finds the place in a program's line that jq complains about: jq names only the line.
 enum ProgramPlace {
     /// The number of characters before the place on its line; nil if there is no such line.
-    static func offset(of fault: JQCompileFault, in program: String) -> Int? {
+    static func offset(of error: JQCompileError, in program: String) -> Int? {
         let lines = program.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
-        guard let number = fault.line, lines.indices.contains(number - 1) else { return nil }
+        guard let number = error.line, lines.indices.contains(number - 1) else { return nil }
         let line = Array(lines[number - 1].unicodeScalars)
         let start = line.firstIndex { $0 != " " && $0 != "\t" } ?? 0
-        if let name = undefinedName(fault.message) { return firstUse(of: name, in: line) ?? start }
-        guard let token = unexpectedToken(fault.message) else { return start }
+        if let name = undefinedName(error.message) { return firstUse(of: name, in: line) ?? start }
+        guard let token = unexpectedToken(error.message) else { return start }
         if token == "$end" { return line.count }
         let places = line.indices.filter { line[$0...].starts(with: token.unicodeScalars) }
         return places.count == 1 ? places[0] : start

@@ -1,4 +1,4 @@
-/// The tokens of a jq program, for locating faults.
+/// The tokens of a jq program, for locating errors.
 struct ProgramTokens {
     /// Ranges in ``scalars``, in order, without white space and comments.
     private(set) var ranges: [Range<Int>] = []

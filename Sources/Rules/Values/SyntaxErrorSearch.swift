@@ -6,8 +6,8 @@ internal import JQ
 enum SyntaxErrorSearch {
     /// The index of the token; nil if jq complains about something else, or about the end of the program. Blocks for
     /// about 30 ms for each of a few attempts.
-    static func unexpectedToken(_ fault: JQCompileFault, _ tokens: ProgramTokens, variables: [String]) -> Int? {
-        guard isUnexpected(fault), !tokens.ranges.isEmpty else { return nil }
+    static func unexpectedToken(_ error: JQCompileError, _ tokens: ProgramTokens, variables: [String]) -> Int? {
+        guard isUnexpected(error), !tokens.ranges.isEmpty else { return nil }
         var (low, high) = (0, tokens.ranges.count - 1)
         while low < high {
             let middle = (low + high) / 2
@@ -19,7 +19,7 @@ enum SyntaxErrorSearch {
         return low
     }
 
-    private static func isUnexpected(_ fault: JQCompileFault) -> Bool {
-        fault.message.hasPrefix("syntax error, unexpected") && !fault.message.contains("unexpected $end")
+    private static func isUnexpected(_ error: JQCompileError) -> Bool {
+        error.message.hasPrefix("syntax error, unexpected") && !error.message.contains("unexpected $end")
     }
 }

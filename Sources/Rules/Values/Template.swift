@@ -18,7 +18,7 @@ struct Template: Sendable {
     /// The value, if it has no holes.
     let literal: JSONText?
 
-    /// Nil, with a fault, if a hole's program is not a string.
+    /// Nil, with an error, if a hole's program is not a string.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         var programs: [Int] = []
         guard let root = Part(node, reading, &programs) else { return nil }
@@ -33,19 +33,19 @@ struct Template: Sendable {
     /// A member or element whose program has no output is left out.
     ///
     /// - Parameter outputs: For each of ``programs`` its outputs.
-    /// - Throws: ``ActionFault`` if a member or element would have several values.
-    func values(_ outputs: [[JSONText]]) throws(ActionFault) -> [JSONText] {
+    /// - Throws: ``ActionError`` if a member or element would have several values.
+    func values(_ outputs: [[JSONText]]) throws(ActionError) -> [JSONText] {
         if let literal { return [literal] }
         if case .hole(let hole) = root { return outputs[hole] }
         var writer = JSONWriter()
         try root.write(to: &writer, outputs)
-        do throws(JSONFault) { return [try JSONText(writer.bytes)] } catch {
+        do throws(JSONError) { return [try JSONText(writer.bytes)] } catch {
             throw .failed("the computed value is too large: \(error)")
         }
     }
 
     /// The single value; nil if there is none, or it is null.
-    func value(_ outputs: [[JSONText]], of what: String) throws(ActionFault) -> JSONText? {
+    func value(_ outputs: [[JSONText]], of what: String) throws(ActionError) -> JSONText? {
         let values = try values(outputs)
         guard values.count <= 1 else { throw .failed("\(what): the program gives \(values.count) values, not one") }
         return values.first?.root.kind == .null ? nil : values.first
@@ -80,7 +80,7 @@ extension Template.Part {
     }
 
     /// Recurses as deep as a rule file may be nested.
-    fileprivate func write(to writer: inout JSONWriter, _ outputs: [[JSONText]]) throws(ActionFault) {
+    fileprivate func write(to writer: inout JSONWriter, _ outputs: [[JSONText]]) throws(ActionError) {
         switch self {
         case .literal(let json): writer.raw(json)
         case .hole(let hole): if let output = try single(outputs[hole]) { writer.raw(output.bytes) }
@@ -103,7 +103,7 @@ extension Template.Part {
         }
     }
 
-    private func single(_ outputs: [JSONText]) throws(ActionFault) -> JSONText? {
+    private func single(_ outputs: [JSONText]) throws(ActionError) -> JSONText? {
         guard outputs.count <= 1 else {
             throw .failed("a program inside a value gives \(outputs.count) values; it must give one")
         }

@@ -22,8 +22,8 @@ enum TextTemplate: Sendable {
     /// - Parameters:
     ///   - outputs: For each of ``programs`` its outputs.
     ///   - what: What the string is, for messages.
-    /// - Throws: ``ActionFault`` if it is not a string, or empty.
-    func text(_ outputs: [[JSONText]], of what: String) throws(ActionFault) -> String? {
+    /// - Throws: ``ActionError`` if it is not a string, or empty.
+    func text(_ outputs: [[JSONText]], of what: String) throws(ActionError) -> String? {
         switch self {
         case .literal(let text): return text
         case .computed(let template):

@@ -20,7 +20,7 @@ struct AttachmentFetcher: Sendable {
 
     /// Writes the bytes into `file`, replacing its content.
     ///
-    /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {

@@ -32,7 +32,7 @@ struct DecompressedAttachment: ~Copyable {
                 compressedDigest.update(bytes)
             }
             let stretch = rest.prefix(Self.stretchSize)
-            do { try reader.read(stretch, to: &text) } catch { throw Self.fault(error) }
+            do { try reader.read(stretch, to: &text) } catch { throw Self.error(error) }
             rest = rest.dropFirst(stretch.count)
         }
         return text
@@ -40,11 +40,11 @@ struct DecompressedAttachment: ~Copyable {
 
     private func end(_ text: [UInt8]) throws(GatewayError) -> [UInt8]? {
         guard text.isEmpty else { return text }
-        do { try reader.finish() } catch { throw Self.fault(error) }
+        do { try reader.finish() } catch { throw Self.error(error) }
         return nil
     }
 
-    private static func fault(_ error: GzipFault) -> GatewayError {
+    private static func error(_ error: GzipError) -> GatewayError {
         GatewayError(.digestMismatch, "an attachment is not compressed as its encoding says: \(error)")
     }
 }

@@ -49,7 +49,7 @@ extension Exporter {
             journal: journal, seen: manifest.source == .feed ? SeenDocuments() : nil)
     }
 
-    /// - Throws: ``TransferError``: `.foreign`; `RunFailure` if the database was reset.
+    /// - Throws: ``TransferError``: `.foreign`; `RunError` if the database was reset.
     private func check(_ found: ExportJournal, _ manifest: ExportManifest) throws {
         guard found.manifest.options == manifest.options else {
             throw TransferError(
@@ -62,7 +62,7 @@ extension Exporter {
                 .foreign, "\(place.journal) is of \(before.gateway), not of \(now.gateway); run without --resume")
         }
         if let objection = before.objection(against: now) {
-            throw RunFailure(
+            throw RunError(
                 .databaseReset, "the interrupted export can't be continued: \(objection); run without --resume")
         }
     }
@@ -98,13 +98,13 @@ extension Exporter {
         }
     }
 
-    /// - Throws: ``TransferError`` if the manifest can't be continued from; `RunFailure` if the database was reset.
+    /// - Throws: ``TransferError`` if the manifest can't be continued from; `RunError` if the database was reset.
     private func sinceSequence(_ facts: DatabaseFacts) throws -> SequenceID? {
         switch settings.since {
         case nil: return nil
         case .sequence(let sequence):
             if let newest = facts.newest, newest.hasPassed(sequence) == false {
-                throw RunFailure(
+                throw RunError(
                     .databaseReset,
                     "--since \(sequence.queryValue): the newest sequence is \(newest.queryValue); was the database reset? Make a full export"
                 )
@@ -117,7 +117,7 @@ extension Exporter {
                     .invalid, "\(path) does not say up to which sequence its export goes; make a full one")
             }
             if let objection = earlier.facts.objection(against: facts) {
-                throw RunFailure(.databaseReset, "can't continue from \(path): \(objection); make a full export")
+                throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")
             }
             if let doubt = earlier.facts.doubt(about: facts) {
                 logger.warning("\(doubt)", metadata: ["manifest": "\(path)"])

@@ -37,7 +37,7 @@ package struct Exporter: Service {
     /// Returns when the export is complete, or after a graceful shutdown or cancellation; `report.state.isStopped`
     /// tells which.
     ///
-    /// - Throws: `RunFailure`, ``TransferError``.
+    /// - Throws: `RunError`, ``TransferError``.
     package func run() async throws {
         let isGuarded = place.kind == .file && !settings.overwrites
         let existing = isGuarded ? try ExistingExport(place, isResuming: settings.isResuming) : nil
@@ -103,7 +103,7 @@ package struct Exporter: Service {
                 place.kind == .file
                     ? "stopped before the end; go on with --resume" : "stopped before the end: the output is not whole")
             throw CancellationError()
-        } catch let failure as RunFailure {
+        } catch let failure as RunError {
             // Keep what was read, whatever the gateway does.
             try? await writer.save()
             throw failure

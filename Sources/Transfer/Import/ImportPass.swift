@@ -59,7 +59,7 @@ struct ImportPass {
     private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
 
     /// - Returns: Why the input could not be read to its end; everything before that has been written.
-    /// - Throws: `RunFailure`, `RunIsStopping`, ``TransferError``, `CancellationError`.
+    /// - Throws: `RunError`, `RunIsStopping`, ``TransferError``, `CancellationError`.
     mutating func run() async throws -> SourceError? {
         let size = try await job.reader.begin()
         return try await withThrowingTaskGroup { (group: inout Work) in
@@ -131,20 +131,20 @@ struct ImportPass {
 
     private func entries(of item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?) -> [ImportEntry] {
         switch item {
-        case .fault(let fault):
-            let reason = fault.isCut ? "\(fault) (only its beginning is kept)" : "\(fault)"
+        case .error(let error):
+            let reason = error.isCut ? "\(error) (only its beginning is kept)" : "\(error)"
             let origin = ImportOrigin(
-                ordinal: ordinal, line: fault.line, source: .init(fault.text, header: header))
+                ordinal: ordinal, line: error.line, source: .init(error.text, header: header))
             return [.refused(origin, id: nil, reason: reason)]
         case .document(let document):
             let origin = ImportOrigin(
                 ordinal: ordinal, line: document.line,
                 source: .init(document.original ?? document.bytes, header: header))
             guard let mapped else { return entry(of: document.text, origin).map { [$0] } ?? [] }
-            if let fault = mapped.fault {
+            if let error = mapped.error {
                 let id = document.text.root["_id"]?.string.map { DocumentID($0) }
                 return [
-                    .refused(origin, id: id, reason: fault.rule == nil ? "\(fault)" : "the mapping fails: \(fault)")
+                    .refused(origin, id: id, reason: error.rule == nil ? "\(error)" : "the mapping fails: \(error)")
                 ]
             }
             return mapped.documents.compactMap { output in

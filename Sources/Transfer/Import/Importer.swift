@@ -36,7 +36,7 @@ package struct Importer: Service {
     /// Returns when the whole input is processed, or after a graceful shutdown or cancellation;
     /// `report.state.isStopped` tells which.
     ///
-    /// - Throws: `RunFailure`, ``TransferError``.
+    /// - Throws: `RunError`, ``TransferError``.
     package func run() async throws {
         let isStopped = Locked(false)
         try await withGracefulShutdownHandler {
@@ -232,7 +232,7 @@ struct ImportRun {
             if case .order(let order) = purpose, !orders.contains(order) { continue }
             try await journal.begin(pass: pass)
             var going = ImportPass(purpose, from: await journal.progress.items, of: self)
-            if let fault = try await going.run() { failure = fault }
+            if let error = try await going.run() { failure = error }
             if isStopped.withLock({ $0 }) { return }
             if purpose == .check {
                 orders = going.orders

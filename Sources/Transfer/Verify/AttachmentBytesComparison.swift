@@ -17,7 +17,7 @@ struct AttachmentBytesComparison {
     /// - Parameters:
     ///   - names: The attachments to compare.
     ///   - revision: The revision of the gateway's document.
-    /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     mutating func finding(
         _ exported: JSONText, _ current: JSONText, _ names: [String], of id: DocumentID, _ revision: RevisionID?
     ) async throws -> VerificationFinding? {

@@ -25,7 +25,7 @@ extension ExportFile {
         if isInRecord { records += 1 }
         return Measure(
             byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1),
-            frameFault: decompressor?.endFault)
+            frameError: decompressor?.endError)
     }
 
     private final class Decompressor {
@@ -36,15 +36,15 @@ extension ExportFile {
 
         func decompress(_ compressed: [UInt8]) throws(TransferError) -> [UInt8] {
             var text: [UInt8] = []
-            do throws(GzipFault) { try reader.read(compressed[...], to: &text) } catch {
+            do throws(GzipError) { try reader.read(compressed[...], to: &text) } catch {
                 throw TransferError(.invalid, "\(path): \(error)")
             }
             return text
         }
 
         /// Why the gzip data is incomplete; nil if it is complete.
-        var endFault: String? {
-            do throws(GzipFault) { try reader.finish() } catch { return error.description }
+        var endError: String? {
+            do throws(GzipError) { try reader.finish() } catch { return error.description }
             return nil
         }
     }

@@ -8,7 +8,7 @@ package struct ExportFile: Sendable {
         /// From 1; counts documents, not line feeds.
         let number: Int
         /// The document, or why it is not JSON.
-        let document: Result<JSONText, JSONFault>
+        let document: Result<JSONText, JSONError>
     }
 
     /// As given, links not resolved.
@@ -33,7 +33,7 @@ package struct ExportFile: Sendable {
         var sha256 = ""
         var lines = 0
         /// What is missing at the end of a truncated file; nil if it is complete.
-        var frameFault: String?
+        var frameError: String?
     }
 
     /// Reads all documents, one at a time.
@@ -62,12 +62,12 @@ package struct ExportFile: Sendable {
             }
             try await pass()
         }
-        let fault = try lines.finish { waiting.append($0) }
+        let error = try lines.finish { waiting.append($0) }
         try await pass()
-        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameFault: fault)
+        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameError: error)
     }
 
-    private static func document(_ bytes: ArraySlice<UInt8>) -> Result<JSONText, JSONFault> {
-        do throws(JSONFault) { return .success(try JSONText(Array(bytes))) } catch { return .failure(error) }
+    private static func document(_ bytes: ArraySlice<UInt8>) -> Result<JSONText, JSONError> {
+        do throws(JSONError) { return .success(try JSONText(Array(bytes))) } catch { return .failure(error) }
     }
 }

@@ -36,8 +36,8 @@ package struct ExportVerifier: Sendable {
         } else {
             measure = try await file.readLines { line in
                 switch line.document {
-                case .failure(let fault):
-                    try report(VerificationFinding(.line, line: line.number, message: "not JSON: \(fault)"))
+                case .failure(let error):
+                    try report(VerificationFinding(.line, line: line.number, message: "not JSON: \(error)"))
                 case .success(let text):
                     try check(text.root, line: line.number, bodies: &bodies, report)
                 }
@@ -57,7 +57,7 @@ package struct ExportVerifier: Sendable {
             guard found != expected else { return }
             try report(VerificationFinding(kind, message: "\(what) is \(found), the manifest says \(expected)"))
         }
-        if let fault = measure.frameFault { try report(VerificationFinding(.framing, message: fault)) }
+        if let error = measure.frameError { try report(VerificationFinding(.framing, message: error)) }
         try expect(.length, measure.byteCount, manifest.byteCount, "the length in bytes")
         try expect(.digest, measure.sha256, manifest.sha256, "the SHA-256")
         try expect(.count, measure.lines, manifest.counts.lines, "the number of documents")
@@ -79,15 +79,15 @@ package struct ExportVerifier: Sendable {
             let stub = member.value
             guard stub["file"] != nil || stub["data"] != nil else { continue }
             bodies += 1
-            guard let fault = fault(of: stub) else { continue }
+            guard let error = self.error(of: stub) else { continue }
             try report(
                 VerificationFinding(
                     .attachment, id: id, line: line,
-                    path: JSONPointer(tokens: ["_attachments", member.name.string ?? ""]).description, message: fault))
+                    path: JSONPointer(tokens: ["_attachments", member.name.string ?? ""]).description, message: error))
         }
     }
 
-    private func fault(of stub: JSONValue) -> String? {
+    private func error(of stub: JSONValue) -> String? {
         let byteCount: Int
         if let data = stub["data"] {
             guard let data = try? InlineBase64(data) else { return "its data is not base64" }

@@ -35,7 +35,7 @@ package struct GatewayComparison: Sendable {
     /// of all channels.
     ///
     /// - Parameter report: Called with each finding, in the order found.
-    /// - Throws: `RunFailure`, ``TransferError``, and what `report` throws.
+    /// - Throws: `RunError`, ``TransferError``, and what `report` throws.
     package func compare(_ report: (VerificationFinding) throws -> Void) async throws {
         guard !file.manifest.options.format.isTable else {
             throw TransferError(.usage, Self.tableRemedy)

@@ -17,7 +17,7 @@ struct StateKeeper: Sendable {
     /// The gateway must have answered before. If the process is killed in between, the next run finds the mark and
     /// creates the state.
     ///
-    /// - Throws: ``RunFailure``, ``StateError``, `CancellationError`.
+    /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
     func open() async throws -> RunState {
         switch source {
         case .opened(let ledger): return RunState(ledger: ledger, isOwned: false)

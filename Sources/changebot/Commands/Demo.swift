@@ -25,13 +25,13 @@ struct Demo {
     /// Prints only the lines about pictures.
     let isQuiet: Bool
 
-    /// - Throws: ``CommandFailure`` with 1 if a picture is missing or is not the asset, or if a signal ended it.
+    /// - Throws: ``CommandError`` with 1 if a picture is missing or is not the asset, or if a signal ended it.
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await perform() }
             tasks.addTask {
-                for await _ in signals { throw CommandFailure(.incomplete, "stopped before the pictures were there") }
+                for await _ in signals { throw CommandError(.incomplete, "stopped before the pictures were there") }
             }
             defer { tasks.cancelAll() }
             try await tasks.next()
@@ -80,7 +80,7 @@ struct Demo {
             }
             tasks.addTask {
                 try await Task.sleep(for: Self.patience)
-                throw CommandFailure(.incomplete, "no pictures after \(Self.patience)")
+                throw CommandError(.incomplete, "no pictures after \(Self.patience)")
             }
             _ = try await tasks.next()
             _ = try await tasks.next()
@@ -97,7 +97,7 @@ struct Demo {
         }
         for (document, outcome) in zip(documents, try await gateway.bulkDocs(documents)) {
             guard case .written = outcome else {
-                throw CommandFailure(.invalidData, "the groceries' \(document.id) was not accepted: \(outcome)")
+                throw CommandError(.invalidData, "the groceries' \(document.id) was not accepted: \(outcome)")
             }
         }
         return documents.count
@@ -125,7 +125,7 @@ struct Demo {
         for item in Self.tasks {
             let asset = DemoFiles.asset(item.picture)
             guard let picture = try await phone.attachment("image", of: item.id), picture == asset else {
-                throw CommandFailure(.incomplete, "\(item.id): the picture is not \(item.picture)")
+                throw CommandError(.incomplete, "\(item.id): the picture is not \(item.picture)")
             }
             Console.print("attached \(item.id) image \(Digest.sha256.hex(picture))")
         }

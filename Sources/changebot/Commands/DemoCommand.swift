@@ -19,7 +19,7 @@ struct DemoCommand: AsyncParsableCommand {
             let logger = try log.logger(environment, default: .warning)
             try await Demo(logger: logger, isQuiet: try environment.isOn(log.quiet, "quiet")).run()
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }

@@ -12,12 +12,12 @@ extension embedded_file {
 struct DemoFiles {
     private let folder: String
 
-    /// - Throws: ``CommandFailure`` with 73.
-    private init() throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 73.
+    private init() throws(CommandError) {
         folder = NSTemporaryDirectory() + "changebot-demo-\(UUID().uuidString)"
         do { for (path, bytes) in Self.embedded { try write(bytes, to: path) } } catch {
             remove()
-            throw CommandFailure(
+            throw CommandError(
                 .cannotCreate, "can't write the demo's files to \(folder): \(error.localizedDescription)")
         }
     }
@@ -47,11 +47,11 @@ struct DemoFiles {
         return try RuleSet.load(paths: [files.folder + "/rules/attach-images.yaml"])
     }
 
-    static func groceries() throws(CommandFailure) -> [JSONText] {
+    static func groceries() throws(CommandError) -> [JSONText] {
         var lines: [JSONText] = []
         for (index, line) in asset("groceries.ndjson").split(separator: UInt8(ascii: "\n")).enumerated() {
-            do throws(JSONFault) { lines.append(try JSONText(Array(line))) } catch {
-                throw CommandFailure(.bug, "groceries.ndjson:\(index + 1): \(error)")
+            do throws(JSONError) { lines.append(try JSONText(Array(line))) } catch {
+                throw CommandError(.bug, "groceries.ndjson:\(index + 1): \(error)")
             }
         }
         return lines

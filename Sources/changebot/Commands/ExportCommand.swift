@@ -81,7 +81,7 @@ struct ExportCommand: AsyncParsableCommand {
     var overwrite = false
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandFailure(error) }
+        do { try await start(Environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {
@@ -94,7 +94,7 @@ struct ExportCommand: AsyncParsableCommand {
         try choice.requireFile()
         let settings = try settings(environment)
         guard !settings.isResuming || place.canResume else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "--resume needs a file; output to stdout or a pipe can't be continued")
         }
         let report = ExportReport()
@@ -113,11 +113,11 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func path(_ environment: Environment) -> String { output ?? environment["output"] ?? "-" }
 
-    /// - Throws: ``CommandFailure`` with 64 if a file that is written is another one, or one that is read; with 73 if the
+    /// - Throws: ``CommandError`` with 64 if a file that is written is another one, or one that is read; with 73 if the
     ///   summary can't be written.
     private func checkFiles(
         _ place: ExportPlace, _ choice: GatewayChoice, _ environment: Environment
-    ) throws(CommandFailure) {
+    ) throws(CommandError) {
         let summary = common.summaryPath(environment)
         let given = sinceManifest ?? environment["since-manifest"]
         let bodies = attachments ?? environment["attachments"]
@@ -137,7 +137,7 @@ struct ExportCommand: AsyncParsableCommand {
         if let summary { try OutputFile.check(summary) }
     }
 
-    /// - Throws: ``CommandFailure`` with 64; `RuleFilesError` for a selector that is none.
+    /// - Throws: ``CommandError`` with 64; `RuleFilesError` for a selector that is none.
     private func settings(_ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
@@ -146,7 +146,7 @@ struct ExportCommand: AsyncParsableCommand {
             try environment.value(format, "format", parse: OutputFormat.init(rawValue:)) ?? named ?? .ndjson
         switch attachments ?? environment["attachments"] {
         case nil, "none": settings.attachments = .none
-        case "": throw CommandFailure(.usage, "--attachments: the folder's name is empty")
+        case "": throw CommandError(.usage, "--attachments: the folder's name is empty")
         case "inline": settings.attachments = .inline
         case let folder?: settings.attachments = .folder(folder)
         }
@@ -163,30 +163,30 @@ struct ExportCommand: AsyncParsableCommand {
         settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
         guard !settings.format.isTable || !settings.includesRevisions else {
-            throw CommandFailure(.usage, "--revisions: a table can't hold histories; remove --format csv")
+            throw CommandError(.usage, "--revisions: a table can't hold histories; remove --format csv")
         }
         return settings
     }
 
     private func table(
         _ format: OutputFormat, _ environment: Environment
-    ) throws(CommandFailure) -> CSVOptions {
+    ) throws(CommandError) -> CSVOptions {
         var table = CSVOptions()
         // A variable is set for all commands: it does not count where there is no table.
         let fields = fields ?? (format.isTable ? environment["fields"] : nil)
         let delimiter = delimiter ?? (format.isTable ? environment["delimiter"] : nil)
         guard format.isTable || fields == nil && delimiter == nil else {
             let option = fields == nil ? "--delimiter" : "--fields"
-            throw CommandFailure(.usage, "\(option): only a table has columns; add --format csv")
+            throw CommandError(.usage, "\(option): only a table has columns; add --format csv")
         }
         if let fields {
-            do throws(CSVFields.Fault) { table.fields = try CSVFields(fields) } catch {
-                throw CommandFailure(.usage, "--fields: \(error)")
+            do throws(CSVFields.FormatError) { table.fields = try CSVFields(fields) } catch {
+                throw CommandError(.usage, "--fields: \(error)")
             }
         }
         if let delimiter {
             guard let character = CSVDelimiter(delimiter) else {
-                throw CommandFailure(
+                throw CommandError(
                     .usage, "--delimiter '\(delimiter)': write one character such as ; or |, or tab")
             }
             table.delimiter = character
@@ -194,11 +194,11 @@ struct ExportCommand: AsyncParsableCommand {
         return table
     }
 
-    private func start(_ environment: Environment) throws(CommandFailure) -> ExportSettings.Start? {
+    private func start(_ environment: Environment) throws(CommandError) -> ExportSettings.Start? {
         let sequence = try environment.value(since, "since", parse: SequenceArgument.init(argument:))
         let manifest = sinceManifest ?? environment["since-manifest"]
         guard sequence == nil || manifest == nil else {
-            throw CommandFailure(.usage, "--since and --since-manifest can't be combined: remove one")
+            throw CommandError(.usage, "--since and --since-manifest can't be combined: remove one")
         }
         if let manifest { return .manifest(manifest) }
         return sequence.map { .sequence($0.sequence) }

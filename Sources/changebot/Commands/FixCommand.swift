@@ -42,7 +42,7 @@ struct FixCommand: AsyncParsableCommand {
     var now: PointInTimeArgument?
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandFailure(error) }
+        do { try await start(Environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {
@@ -75,17 +75,17 @@ struct FixCommand: AsyncParsableCommand {
     /// None while a dry run shows documents on the same terminal.
     private func progress(
         _ environment: Environment, _ settings: Delivery.Settings
-    ) throws(CommandFailure) -> ProgressPacing {
+    ) throws(CommandError) -> ProgressPacing {
         if settings.preview != nil, TerminalStyle.isTerminal(.standardOutput) { return ProgressPacing(.none) }
         return try job.common.progress(environment, log)
     }
 
-    private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {
+    private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
         var settings = try job.deliverySettings(environment, isDaemon: false)
         settings.savesCheckpoint = false
         settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         guard settings.preview != nil || now == nil else {
-            throw CommandFailure(.usage, "--now requires --dry-run; without it, leave --now out")
+            throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
         }
         // A variable is set for all commands: it does not count where documents are written.
         let point =

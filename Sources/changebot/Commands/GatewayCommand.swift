@@ -52,7 +52,7 @@ struct GatewayCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await serve(Environment()) } catch { throw CommandFailure(error) }
+        do { try await serve(Environment()) } catch { throw CommandError(error) }
     }
 
     private func serve(_ environment: Environment) async throws {
@@ -67,7 +67,7 @@ struct GatewayCommand: AsyncParsableCommand {
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
         let name = database ?? environment["database"] ?? "todo"
         guard EmbeddedGateway.isDatabaseName(name) else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "--database '\(name)' is not valid: write \(EmbeddedGateway.databaseNameAdvice)")
         }
         var configuration = EmbeddedGateway.Configuration(
@@ -82,32 +82,32 @@ struct GatewayCommand: AsyncParsableCommand {
         try await StoppableService.run(service, grace: grace?.duration ?? .seconds(30), logger: logger)
     }
 
-    /// - Throws: ``CommandFailure`` with 66 if the file can't be read, 78 if it is not valid.
-    private static func users(_ file: String, of database: String) throws(CommandFailure) -> EmbeddedGateway.Users {
+    /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it is not valid.
+    private static func users(_ file: String, of database: String) throws(CommandError) -> EmbeddedGateway.Users {
         let text = try InputLines.whole(file)
-        do throws(EmbeddedGateway.UsersFault) {
+        do throws(EmbeddedGateway.UsersError) {
             return try EmbeddedGateway.Users.parse(text, database: database)
         } catch {
-            throw CommandFailure(.badConfiguration, "\(file):\(error)", isListing: true)
+            throw CommandError(.badConfiguration, "\(file):\(error)", isListing: true)
         }
     }
 
-    /// - Throws: ``CommandFailure`` with 66 if the file can't be read, 65 if it is not valid.
-    private static func faults(_ file: String) throws(CommandFailure) -> FaultPlan {
+    /// - Throws: ``CommandError`` with 66 if the file can't be read, 65 if it is not valid.
+    private static func faults(_ file: String) throws(CommandError) -> FaultPlan {
         let bytes = try InputLines.whole(file)
         let yaml: PlacedJSON?
         do throws(RuleFilesError) {
             let beginning = "a faults file has 'faults:' with a list of faults"
             yaml = file.hasSuffix(".json") ? nil : try PlacedJSON(yaml: bytes, path: file, beginning: beginning)
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
         do throws(FaultPlanError) { return try FaultPlan.parse(yaml?.text ?? bytes) } catch {
             let messages = error.mistakes.map { mistake in
                 let place = yaml?.position(at: mistake.offset)
                 return "\(file):\(place?.line ?? mistake.line):\(place?.column ?? mistake.column): \(mistake.reason)"
             }
-            throw CommandFailure(.invalidData, listing: messages)
+            throw CommandError(.invalidData, listing: messages)
         }
     }
 }

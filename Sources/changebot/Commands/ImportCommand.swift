@@ -33,7 +33,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandFailure(error) }
+        do { try await start(Environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {

@@ -41,7 +41,7 @@ struct RunCommand: AsyncParsableCommand {
     var onReset: ResetPolicy?
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandFailure(error) }
+        do { try await start(Environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {

@@ -43,20 +43,20 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandFailure(error) }
+        do { try await start(Environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {
         let logger = try log.logger(environment)
         let limit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number ?? 1000
-        let choice = try (against ?? environment["against"]).map { text throws(CommandFailure) in
+        let choice = try (against ?? environment["against"]).map { text throws(CommandError) in
             try GatewayChoice(text, option: "--against")
         }
         let retries = try environment.retries(retryFor: retryFor)
         try choice?.requireFile()
         let export = try export(isCompared: choice != nil)
         if choice != nil, export.manifest.options.format.isTable {
-            throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
+            throw CommandError(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
         let verifier = try ExportVerifier(export, attachments: attachments ?? environment["attachments"])
         var count = 0
@@ -81,20 +81,20 @@ struct VerifyCommand: AsyncParsableCommand {
                 "not all findings are printed; see --limit", metadata: ["more": .stringConvertible(count - limit)])
         }
         if damaged > 0 {
-            throw CommandFailure(.invalidData, "\(file) differs from its manifest: \(Self.findings(damaged))")
+            throw CommandError(.invalidData, "\(file) differs from its manifest: \(Self.findings(damaged))")
         }
         guard count == 0 else {
-            throw CommandFailure(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
+            throw CommandError(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
         }
         logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
     }
 
-    /// - Throws: `TransferError`; ``CommandFailure`` with 64 for what only its name tells to be a table.
+    /// - Throws: `TransferError`; ``CommandError`` with 64 for what only its name tells to be a table.
     private func export(isCompared: Bool) throws -> ExportFile {
         do throws(TransferError) { return try ExportFile(file) } catch {
             let isTable = InputFormat(fileName: file)?.isTable == true && FileManager.default.fileExists(atPath: file)
             guard isCompared, isTable, error.code == .missing else { throw error }
-            throw CommandFailure(.usage, "\(file): \(GatewayComparison.tableRemedy)")
+            throw CommandError(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
     }
 

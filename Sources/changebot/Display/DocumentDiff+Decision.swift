@@ -8,8 +8,8 @@ extension DocumentDiff {
         revision = report.document.root["_rev"]?.string
         rules = report.fired
         before = report.document
-        if let fault = decision.fault {
-            outcome = .deadLettered(reason: fault.description)
+        if let error = decision.error {
+            outcome = .deadLettered(reason: error.description)
         } else {
             outcome = decision.isDeletion ? .deleted : .written(decision.document)
         }

@@ -6,10 +6,10 @@ enum AuthorityFile {
 
     /// - Returns: The path, once it is clear that certificates can be read there.
     /// - Throws: 66 if it can't be read, 78 if there is no certificate in it.
-    static func checked(_ path: String) throws(CommandFailure) -> String {
+    static func checked(_ path: String) throws(CommandError) -> String {
         let bytes: [UInt8]
         do { bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
-            throw CommandFailure(.missingInput, "--ca-file: can't read \(path): \(reason(error, path))")
+            throw CommandError(.missingInput, "--ca-file: can't read \(path): \(reason(error, path))")
         }
         let text = String(decoding: bytes, as: UTF8.self)
         guard !labels.contains(where: { holdsBlock($0, in: text) }) else { return path }
@@ -18,7 +18,7 @@ enum AuthorityFile {
             bytes.starts(with: [0x30, 0x82])
             ? "it looks like DER; 'openssl x509 -inform der -in FILE -out FILE.pem' makes PEM of it"
             : "it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'"
-        throw CommandFailure(.badConfiguration, "--ca-file: there is no certificate in \(path): \(remedy)")
+        throw CommandError(.badConfiguration, "--ca-file: there is no certificate in \(path): \(remedy)")
     }
 
     private static func holdsBlock(_ label: String, in text: String) -> Bool {

@@ -32,31 +32,31 @@ struct CommonJobOptions: ParsableArguments {
 
     func summaryPath(_ environment: Environment) -> String? { summary ?? environment["summary"] }
 
-    func grace(_ environment: Environment) throws(CommandFailure) -> Duration {
+    func grace(_ environment: Environment) throws(CommandError) -> Duration {
         try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))?.duration
             ?? .seconds(30)
     }
 
-    func errorLimit(_ environment: Environment) throws(CommandFailure) -> ErrorLimit? {
+    func errorLimit(_ environment: Environment) throws(CommandError) -> ErrorLimit? {
         try environment.value(maxErrors, "max-errors", parse: ErrorLimit.init(argument:))
     }
 
     func retries(
         _ environment: Environment, isDaemon: Bool = false
-    ) throws(CommandFailure) -> RetryPolicy.Settings {
+    ) throws(CommandError) -> RetryPolicy.Settings {
         var retries = try environment.retries(retryFor: retryFor)
         retries.isDaemon = isDaemon
         return retries
     }
 
-    func progress(_ environment: Environment, _ log: LogOptions) throws(CommandFailure) -> ProgressPacing {
+    func progress(_ environment: Environment, _ log: LogOptions) throws(CommandError) -> ProgressPacing {
         try log.progress(environment, color.style(environment, of: .standardError))
     }
 }
 
 extension Environment {
     /// What `--retry-for` asks for.
-    func retries(retryFor: TimeSpan?) throws(CommandFailure) -> RetryPolicy.Settings {
+    func retries(retryFor: TimeSpan?) throws(CommandError) -> RetryPolicy.Settings {
         var retries = RetryPolicy.Settings()
         if let span = try value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {
             retries.retryFor = span.duration

@@ -23,11 +23,11 @@ struct Environment {
     /// - Throws: A usage failure (64) that names the variable if `parse` does not understand it.
     func value<Value>(
         _ flag: Value?, _ option: String, parse: (String) -> Value?
-    ) throws(CommandFailure) -> Value? {
+    ) throws(CommandError) -> Value? {
         if let flag { return flag }
         guard let text = self[option] else { return nil }
         guard let value = parse(text) else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "\(Self.variable(of: option))='\(text)' is not valid: \(Self.advice(Value.self))")
         }
         return value
@@ -42,10 +42,10 @@ struct Environment {
     /// The same for an option whose text is understood here.
     func parsed<Value>(
         _ flag: String?, _ option: String, parse: (String) -> Value?
-    ) throws(CommandFailure) -> Value? {
+    ) throws(CommandError) -> Value? {
         guard let flag else { return try value(nil, option, parse: parse) }
         guard let value = parse(flag) else {
-            throw CommandFailure(.usage, "--\(option) '\(flag)' is not valid: \(Self.advice(Value.self))")
+            throw CommandError(.usage, "--\(option) '\(flag)' is not valid: \(Self.advice(Value.self))")
         }
         return value
     }
@@ -66,7 +66,7 @@ struct Environment {
     }
 
     /// Whether a switch is on: `1`, `true`, `yes`, `on` in any case.
-    func isOn(_ flag: Bool, _ option: String) throws(CommandFailure) -> Bool {
+    func isOn(_ flag: Bool, _ option: String) throws(CommandError) -> Bool {
         if flag { return true }
         let value = try value(nil, option) { text -> Bool? in
             switch text.lowercased() {

@@ -41,51 +41,51 @@ enum GatewayChoice: Equatable {
     case embedded(file: String?)
 
     /// - Parameter option: Which one names the gateway, for messages.
-    /// - Throws: ``CommandFailure`` with 64.
-    init(_ text: String?, option: String = "--gateway") throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 64.
+    init(_ text: String?, option: String = "--gateway") throws(CommandError) {
         guard let text else {
-            throw CommandFailure(.usage, "no gateway given: add --gateway URL, or set CHANGEBOT_GATEWAY")
+            throw CommandError(.usage, "no gateway given: add --gateway URL, or set CHANGEBOT_GATEWAY")
         }
         if text.hasPrefix("embedded:") {
             let file = String(text.dropFirst("embedded:".count))
             self = .embedded(file: file.isEmpty ? nil : file)
             return
         }
-        do throws(GatewayURLFault) { self = .remote(try GatewayURL(text)) } catch {
-            throw CommandFailure(.usage, "\(option): \(error)")
+        do throws(GatewayURLError) { self = .remote(try GatewayURL(text)) } catch {
+            throw CommandError(.usage, "\(option): \(error)")
         }
     }
 
     /// For commands that need documents that are there.
     ///
-    /// - Throws: ``CommandFailure`` with 66 if the file of an embedded gateway is not there.
-    func requireFile() throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 66 if the file of an embedded gateway is not there.
+    func requireFile() throws(CommandError) {
         guard case .embedded(let file?) = self else { return }
         try EmbeddedFileUse.existing.require(file)
     }
 }
 
 extension GatewayOptions {
-    func choice(_ environment: Environment) throws(CommandFailure) -> GatewayChoice {
+    func choice(_ environment: Environment) throws(CommandError) -> GatewayChoice {
         try GatewayChoice(address ?? environment["gateway"])
     }
 }
 
 extension AccessOptions {
-    /// - Throws: ``CommandFailure`` with 64 for contradictions, 66 for a file that is not there or can't be read, 78 for
+    /// - Throws: ``CommandError`` with 64 for contradictions, 66 for a file that is not there or can't be read, 78 for
     ///   a `--ca-file` without a certificate.
-    func settings(for url: GatewayURL, _ environment: Environment) throws(CommandFailure) -> GatewaySettings {
+    func settings(for url: GatewayURL, _ environment: Environment) throws(CommandError) -> GatewaySettings {
         var settings = GatewaySettings()
         let credentials = try Credentials.find(environment)
         guard credentials == nil || url.userInfo == nil else {
-            throw CommandFailure(.usage, "credentials are given in the URL and in the environment: remove one")
+            throw CommandError(.usage, "credentials are given in the URL and in the environment: remove one")
         }
         settings.credentials = credentials ?? url.userInfo
         settings.usesSession =
             try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) == .session
         if settings.usesSession {
             guard case .basic? = settings.credentials else {
-                throw CommandFailure(
+                throw CommandError(
                     .usage, "--auth session needs a user and a password: set CHANGEBOT_USER and CHANGEBOT_PASSWORD")
             }
         }

@@ -54,10 +54,10 @@ struct ImportOptions: ParsableArguments {
     var progressFile: String?
 
     /// - Parameter files: What else the command reads and writes.
-    /// - Throws: ``CommandFailure`` with 64, 73.
+    /// - Throws: ``CommandError`` with 64, 73.
     func settings(
         for file: String, _ files: DistinctFiles, _ environment: Environment
-    ) throws(CommandFailure) -> ImportSettings {
+    ) throws(CommandError) -> ImportSettings {
         var settings = ImportSettings()
         settings.path = file
         settings.format = try input.format(environment)
@@ -74,11 +74,11 @@ struct ImportOptions: ParsableArguments {
         }
         settings.isResuming = try environment.isOn(resume, "resume")
         if settings.mode == .delete, settings.schema != nil {
-            throw CommandFailure(.usage, "--schema does nothing with --mode delete; remove it")
+            throw CommandError(.usage, "--schema does nothing with --mode delete; remove it")
         }
         let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
         try check(files, of: file, settings, progressPath, environment)
-        settings.rejectPath = try settings.rejectPath.map { path throws(CommandFailure) in
+        settings.rejectPath = try settings.rejectPath.map { path throws(CommandError) in
             try OutputFile.checkRegular(path, "--reject")
         }
         settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
@@ -93,11 +93,11 @@ struct ImportOptions: ParsableArguments {
         return file.st_dev == other.st_dev && file.st_ino == other.st_ino
     }
 
-    /// - Throws: ``CommandFailure`` with 64 if one file would overwrite another.
+    /// - Throws: ``CommandError`` with 64 if one file would overwrite another.
     private func check(
         _ files: DistinctFiles, of input: String, _ settings: ImportSettings, _ progressPath: String,
         _ environment: Environment
-    ) throws(CommandFailure) {
+    ) throws(CommandError) {
         var files = files
         // The reject file of an earlier import is replaced by what of it is rejected again.
         let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: input) ? nil : $0 }
@@ -118,11 +118,11 @@ struct ImportOptions: ParsableArguments {
         map.isEmpty ? environment["map"].map { [$0] } ?? [] : map
     }
 
-    private func filter(_ selector: String?) throws(CommandFailure) -> DocumentFilter? {
+    private func filter(_ selector: String?) throws(CommandError) -> DocumentFilter? {
         do throws(RuleFilesError) {
             return try selector.map { text throws(RuleFilesError) in try DocumentFilter(text, name: "--selector") }
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 
@@ -135,15 +135,15 @@ struct ImportOptions: ParsableArguments {
     /// Nil for what can't be read again.
     private func usable(
         _ path: String, for file: String, _ isResuming: Bool
-    ) throws(CommandFailure) -> String? {
+    ) throws(CommandError) -> String? {
         guard Self.canBeReadAgain(file) else {
             guard !isResuming, progressFile == nil else {
                 let option = isResuming ? "--resume" : "--progress-file"
-                throw CommandFailure(.usage, "\(option): stdin and pipes can't be read again; import from a file")
+                throw CommandError(.usage, "\(option): stdin and pipes can't be read again; import from a file")
             }
             return nil
         }
-        do throws(CommandFailure) { return try OutputFile.checkRegular(path, "--progress-file") } catch {
+        do throws(CommandError) { return try OutputFile.checkRegular(path, "--progress-file") } catch {
             // Without a file beside the input, an import can't be resumed.
             guard progressFile == nil, !isResuming else { throw error }
             return nil
@@ -152,12 +152,12 @@ struct ImportOptions: ParsableArguments {
 
     /// Nil if documents are taken as they are.
     ///
-    /// - Throws: ``CommandFailure``, `RuleFilesError`.
+    /// - Throws: ``CommandError``, `RuleFilesError`.
     func mapping(_ environment: Environment, _ slurps: SlurpOptions) async throws -> Mapping? {
         let paths = mapPaths(environment)
         guard !paths.isEmpty else {
             // A variable is set for all commands.
-            guard slurps.slurp.isEmpty else { throw CommandFailure(.usage, "--slurp is for mappings: add --map RULES") }
+            guard slurps.slurp.isEmpty else { throw CommandError(.usage, "--slurp is for mappings: add --map RULES") }
             return nil
         }
         return try await Mapping.load(paths: paths, slurps: slurps.load(environment))

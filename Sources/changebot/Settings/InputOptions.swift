@@ -12,23 +12,23 @@ struct InputOptions: ParsableArguments {
             valueName: "character"))
     var delimiter: String?
 
-    /// - Throws: ``CommandFailure`` with 64.
-    func format(_ environment: Environment) throws(CommandFailure) -> InputFormat? {
+    /// - Throws: ``CommandError`` with 64.
+    func format(_ environment: Environment) throws(CommandError) -> InputFormat? {
         try environment.value(format, "format", parse: InputFormat.init(rawValue:))
     }
 
-    /// - Throws: ``CommandFailure`` with 64, also if the input is no table.
-    func delimiter(for file: String, _ environment: Environment) throws(CommandFailure) -> CSVDelimiter {
+    /// - Throws: ``CommandError`` with 64, also if the input is no table.
+    func delimiter(for file: String, _ environment: Environment) throws(CommandError) -> CSVDelimiter {
         let isTable = try (format(environment) ?? InputFormat(fileName: file))?.isTable == true
         // A variable is set for all commands: it does not count where there is no table.
         guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .comma }
         guard let delimiter = CSVDelimiter(text) else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage,
                 "--delimiter '\(text)': write one character that is no letter, digit or quote, such as ';' or tab")
         }
         guard isTable else {
-            throw CommandFailure(.usage, "--delimiter is for tables: add --format csv, or leave it out")
+            throw CommandError(.usage, "--delimiter is for tables: add --format csv, or leave it out")
         }
         return delimiter
     }

@@ -22,23 +22,23 @@ struct JobOptions: ParsableArguments {
 
     @OptionGroup var common: CommonJobOptions
 
-    /// - Throws: ``CommandFailure`` with 64.
-    func rulePaths(_ environment: Environment) throws(CommandFailure) -> [String] {
+    /// - Throws: ``CommandError`` with 64.
+    func rulePaths(_ environment: Environment) throws(CommandError) -> [String] {
         let paths = rules.isEmpty ? environment["rules"].map { [$0] } ?? [] : rules
-        guard !paths.isEmpty else { throw CommandFailure(.usage, "no rules given: add --rules PATH") }
+        guard !paths.isEmpty else { throw CommandError(.usage, "no rules given: add --rules PATH") }
         return paths
     }
 
     /// Where a dry run shows what it would do; nil if this is not a dry run.
-    func preview(_ environment: Environment) throws(CommandFailure) -> Preview? {
+    func preview(_ environment: Environment) throws(CommandError) -> Preview? {
         guard try environment.isOn(dryRun, "dry-run") else { return nil }
         return .onConsole(try common.color.style(environment, of: .standardOutput))
     }
 
-    /// - Throws: ``CommandFailure`` with 64.
+    /// - Throws: ``CommandError`` with 64.
     func deliverySettings(
         _ environment: Environment, isDaemon: Bool
-    ) throws(CommandFailure) -> Delivery.Settings {
+    ) throws(CommandError) -> Delivery.Settings {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
         if let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:)) {

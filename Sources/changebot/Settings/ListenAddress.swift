@@ -3,14 +3,14 @@ struct ListenAddress: Equatable {
     let host: String
     let port: Int
 
-    /// - Throws: ``CommandFailure`` with 64.
-    init(_ text: String) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 64.
+    init(_ text: String) throws(CommandError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "--listen '\(text)' is not valid: write HOST:PORT, such as 127.0.0.1:4985 or [::1]:4985")
         }
         guard (0...65535).contains(port) else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "--listen '\(text)' is not valid: write a port from 1 to 65535, or 0 for a free one")
         }
         var host = String(text[..<colon])

@@ -25,7 +25,7 @@ struct LogOptions: ParsableArguments {
     ///   end why they fail, and with `--quiet` nothing else.
     func logger(
         _ environment: Environment, default: Logger.Level = .info, isDaemon: Bool = false
-    ) throws(CommandFailure) -> Logger {
+    ) throws(CommandError) -> Logger {
         let format = try environment.value(logFormat, "log-format", parse: StandardErrorLog.Format.init(rawValue:))
         let level = try level(environment)
         let isQuiet = try environment.isOn(quiet, "quiet")
@@ -35,14 +35,14 @@ struct LogOptions: ParsableArguments {
     }
 
     /// The given log level, without regard to `--quiet`; nil if none is given.
-    private func level(_ environment: Environment) throws(CommandFailure) -> Logger.Level? {
+    private func level(_ environment: Environment) throws(CommandError) -> Logger.Level? {
         try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
     }
 
     /// How progress is shown on stderr.
     ///
     /// - Parameter style: Of stderr.
-    func progress(_ environment: Environment, _ style: TerminalStyle) throws(CommandFailure) -> ProgressPacing {
+    func progress(_ environment: Environment, _ style: TerminalStyle) throws(CommandError) -> ProgressPacing {
         ProgressPacing(
             style, isQuiet: try environment.isOn(quiet, "quiet"), level: try level(environment) ?? .info)
     }
@@ -58,12 +58,12 @@ struct NoteOptions: ParsableArguments {
     var quiet = false
 
     /// Says on stderr what was done.
-    func note(_ text: String, _ environment: Environment = Environment()) throws(CommandFailure) {
+    func note(_ text: String, _ environment: Environment = Environment()) throws(CommandError) {
         if try !isQuiet(environment) { Console.complain(text) }
     }
 
     /// Whether stderr is only for why the command fails.
-    func isQuiet(_ environment: Environment = Environment()) throws(CommandFailure) -> Bool {
+    func isQuiet(_ environment: Environment = Environment()) throws(CommandError) -> Bool {
         try environment.isOn(quiet, "quiet")
     }
 }

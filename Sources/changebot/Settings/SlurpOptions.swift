@@ -19,40 +19,40 @@ struct SlurpOptions: ParsableArguments {
     /// The lists by their names, each as JSON text.
     ///
     /// - Throws: 64 for a text without a name, 65 and 66 for a file that can't be read.
-    func load(_ environment: Environment) throws(CommandFailure) -> [String: [UInt8]] {
+    func load(_ environment: Environment) throws(CommandError) -> [String: [UInt8]] {
         var lists: [String: [UInt8]] = [:]
         for text in environment.values(slurp, "slurp") ?? [] {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty, lists[String(parts[0])] == nil else {
-                throw CommandFailure(.usage, "--slurp '\(text)': write NAME=FILE, each name once")
+                throw CommandError(.usage, "--slurp '\(text)': write NAME=FILE, each name once")
             }
             lists[String(parts[0])] = try Self.list(String(parts[1]))
         }
         return lists
     }
 
-    private static func list(_ file: String) throws(CommandFailure) -> [UInt8] {
+    private static func list(_ file: String) throws(CommandError) -> [UInt8] {
         var list: [UInt8] = []
         var framing = DocumentFraming(isArray: true)
-        var broken: SourceFault?
+        var broken: SourceDocumentError?
         do throws(SourceError) {
             var source = try DocumentSource(path: file)
             while broken == nil, let item = try source.next() {
                 switch item {
                 case .document(let document): framing.write(document.bytes[...], to: &list)
-                case .fault(let fault): broken = fault
+                case .error(let error): broken = error
                 }
             }
         } catch {
-            throw CommandFailure(error, file)
+            throw CommandError(error, file)
         }
-        if let broken { throw CommandFailure(.invalidData, "\(file):\(broken)", isListing: true) }
+        if let broken { throw CommandError(.invalidData, "\(file):\(broken)", isListing: true) }
         list += framing.closing
         return list
     }
 }
 
-extension CommandFailure {
+extension CommandError {
     /// What is wrong with an input file.
     init(_ error: SourceError, _ file: String) {
         if case .unreadable = error.reason {

@@ -23,14 +23,14 @@ struct StateOptions: ParsableArguments {
     }
 
     /// - Throws: 64 for a name that could leave the directory.
-    func botName(_ environment: Environment) throws(CommandFailure) -> String {
+    func botName(_ environment: Environment) throws(CommandError) -> String {
         let name = name ?? environment["name"] ?? "changebot"
         let isSafe = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
         }
         guard isSafe, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 100 else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage,
                 "--name '\(name)' is not valid: write at most 100 letters, digits, '-', '_' and '.', "
                     + "not beginning with '.', such as pictures")

@@ -12,30 +12,30 @@ enum Console {
 
     /// Lines for people. Failing to write them is an error.
     ///
-    /// - Throws: ``CommandFailure`` with 74.
-    static func write(_ lines: [VisibleLine]) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 74.
+    static func write(_ lines: [VisibleLine]) throws(CommandError) {
         try writeLine(Array(lines.map(\.text).joined(separator: "\n").utf8))
     }
 
-    static func write(_ lines: [String]) throws(CommandFailure) { try write(lines.map { VisibleLine($0) }) }
+    static func write(_ lines: [String]) throws(CommandError) { try write(lines.map { VisibleLine($0) }) }
 
     /// JSON. Failing to write it is an error. On a terminal, invisible characters are escaped.
     ///
-    /// - Throws: ``CommandFailure`` with 74.
-    static func write(_ json: [UInt8]) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 74.
+    static func write(_ json: [UInt8]) throws(CommandError) {
         try writeLine(isTerminal ? json.visibleJSON : json)
     }
 
     private static let isTerminal = TerminalStyle.isTerminal(.standardOutput)
 
-    private static func writeLine(_ line: [UInt8]) throws(CommandFailure) {
+    private static func writeLine(_ line: [UInt8]) throws(CommandError) {
         var failure: (any Error)?
         StandardErrorOutput.shared.steppingAside {
             do { try FileHandle.standardOutput.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) } catch {
                 failure = error
             }
         }
-        if failure != nil { throw CommandFailure(.cannotWrite, "can't write to stdout: it is full, or closed") }
+        if failure != nil { throw CommandError(.cannotWrite, "can't write to stdout: it is full, or closed") }
     }
 
     private static func write(_ data: Data, to handle: FileHandle) {

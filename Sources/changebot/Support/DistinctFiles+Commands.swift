@@ -26,7 +26,7 @@ extension DistinctFiles {
 extension JobOptions {
     /// Reads the rules of a run, and looks at all its files before it begins.
     ///
-    /// - Throws: ``RuleFilesError``; ``CommandFailure`` with 64 if the summary would overwrite what the run reads, with 73
+    /// - Throws: ``RuleFilesError``; ``CommandError`` with 64 if the summary would overwrite what the run reads, with 73
     ///   if it can't be written.
     func loadRules(
         _ paths: [String], _ gateway: GatewayOptions, _ choice: GatewayChoice, state directory: String,

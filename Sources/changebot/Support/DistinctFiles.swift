@@ -50,8 +50,8 @@ struct DistinctFiles {
         folders.append(Folder(name: "the state", path: path, isDeep: true, endings: endings))
     }
 
-    /// - Throws: ``CommandFailure`` with 64 that names two that are one file, or the one whose path is empty.
-    func check() throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 64 that names two that are one file, or the one whose path is empty.
+    func check() throws(CommandError) {
         var names: [Identity: String] = [:]
         for (name, path) in outputs {
             guard let identity = try Self.identity(name, path) else { continue }
@@ -65,7 +65,7 @@ struct DistinctFiles {
         for (name, path) in outputs {
             guard let path, path != "-", case .file(let file) = OutputPath(path) else { continue }
             for folder in folders where Self.isInside(file, folder) {
-                throw CommandFailure(
+                throw CommandError(
                     .usage,
                     "\(name) \(path) is inside \(folder.path), which \(folder.name) reads; choose another path"
                 )
@@ -74,22 +74,22 @@ struct DistinctFiles {
     }
 
     /// Compares each with each.
-    static func check(_ files: [Named]) throws(CommandFailure) { try DistinctFiles(outputs: files).check() }
+    static func check(_ files: [Named]) throws(CommandError) { try DistinctFiles(outputs: files).check() }
 
     init(outputs: [Named] = [], inputs: [Named] = []) {
         self.outputs = outputs
         self.inputs = inputs
     }
 
-    private static func clash(_ name: String, _ path: String?, _ other: String) -> CommandFailure {
-        CommandFailure(
+    private static func clash(_ name: String, _ path: String?, _ other: String) -> CommandError {
+        CommandError(
             .usage,
             "\(name) \(path ?? "") is the file of \(other) as well: one would overwrite the other; choose another")
     }
 
-    private static func identity(_ name: String, _ path: String?) throws(CommandFailure) -> Identity? {
+    private static func identity(_ name: String, _ path: String?) throws(CommandError) -> Identity? {
         guard let path, path != "-" else { return nil }
-        guard !path.isEmpty else { throw CommandFailure(.usage, "\(name): the file's name is empty") }
+        guard !path.isEmpty else { throw CommandError(.usage, "\(name): the file's name is empty") }
         var information = stat()
         if stat(path, &information) == 0 {
             guard information.st_mode & S_IFMT == S_IFREG, case .file = OutputPath(path) else { return nil }

@@ -21,28 +21,28 @@ struct EmbeddedFileUse {
     private var mayBeFirst = false
     private var isDryRun = false
 
-    /// - Throws: ``CommandFailure`` with 66 if the file is missing and this command makes none.
-    func require(_ file: String) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 66 if the file is missing and this command makes none.
+    func require(_ file: String) throws(CommandError) {
         guard !makesFile, !FileManager.default.fileExists(atPath: file) else { return }
-        throw CommandFailure(.missingInput, "there is no file \(file); correct the path in embedded:FILE")
+        throw CommandError(.missingInput, "there is no file \(file); correct the path in embedded:FILE")
     }
 
     /// - Returns: Nil if an empty database in memory stands for the file: a dry run makes none.
-    /// - Throws: ``CommandFailure`` with 66 if the file is missing and this command makes none.
-    func fileToOpen(_ file: String, _ logger: Logger) throws(CommandFailure) -> String? {
+    /// - Throws: ``CommandError`` with 66 if the file is missing and this command makes none.
+    func fileToOpen(_ file: String, _ logger: Logger) throws(CommandError) -> String? {
         try require(file)
         guard isDryRun, !FileManager.default.fileExists(atPath: file) else { return file }
         logger.warning("there is no such database file; without --dry-run it is made", metadata: ["file": "\(file)"])
         return nil
     }
 
-    /// - Throws: ``CommandFailure`` with 66 if all documents of the file are in collections that `embedded:` does not
+    /// - Throws: ``CommandError`` with 66 if all documents of the file are in collections that `embedded:` does not
     ///   serve, unless this command may add the first one.
     func checkCollections(of gateway: EmbeddedGateway, _ file: String, _ logger: Logger) throws {
         let others = try gateway.collectionsBeside()
         guard !others.isEmpty else { return }
         guard mayBeFirst else {
-            throw CommandFailure(
+            throw CommandError(
                 .missingInput,
                 "\(file) has no documents in the default collection, only in \(others.joined(separator: ", ")); "
                     + "serve these with 'changebot gateway --data FILE --config FILE' and use their URL")

@@ -14,7 +14,7 @@ struct ExistingStateOptions: ParsableArguments {
     var address: String?
 
     /// - Throws: 64 for a name or an address that is none.
-    func existing(_ environment: Environment) throws(CommandFailure) -> ExistingState {
+    func existing(_ environment: Environment) throws(CommandError) -> ExistingState {
         // A variable is set for all commands: it only helps to choose.
         let text = address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
@@ -43,7 +43,7 @@ struct ExistingState {
 
     /// Opens it for the length of `body`.
     ///
-    /// - Throws: ``CommandFailure`` with 66 if there is none, 64 if there are several and none is named, 75 if it is to
+    /// - Throws: ``CommandError`` with 66 if there is none, 64 if there are several and none is named, 75 if it is to
     ///   be had alone and a run has it.
     func with<Result>(
         _ access: Ledger.Access, _ body: (Ledger) async throws -> Result
@@ -53,12 +53,12 @@ struct ExistingState {
         return try await body(ledger)
     }
 
-    private func open(_ access: Ledger.Access) throws(CommandFailure) -> Ledger {
+    private func open(_ access: Ledger.Access) throws(CommandError) -> Ledger {
         do throws(StateError) {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
-            guard case .locked(let holder) = error, access == .alone else { throw CommandFailure(error) }
-            throw CommandFailure(.tryLater, "a run is using the state '\(name)' (\(holder)); stop it first")
+            guard case .locked(let holder) = error, access == .alone else { throw CommandError(error) }
+            throw CommandError(.tryLater, "a run is using the state '\(name)' (\(holder)); stop it first")
         }
     }
 }

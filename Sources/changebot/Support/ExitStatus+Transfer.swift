@@ -1,6 +1,6 @@
 internal import Transfer
 
-extension CommandFailure {
+extension CommandError {
     init(_ error: TransferError) {
         let code: ExitStatus =
             switch error.code {

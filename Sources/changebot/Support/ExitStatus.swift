@@ -28,7 +28,7 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 /// How a command fails: its messages and the exit code.
-struct CommandFailure: Error, CustomStringConvertible {
+struct CommandError: Error, CustomStringConvertible {
     let code: ExitStatus
     /// What is said, a line each. Empty if it has been said.
     let messages: [String]
@@ -63,12 +63,12 @@ struct CommandFailure: Error, CustomStringConvertible {
     /// Every error that a command may meet.
     init(_ error: any Error) {
         switch error {
-        case let failure as CommandFailure: self = failure
-        case let failure as RunFailure: self.init(ExitStatus(failure.code), failure.description)
+        case let failure as CommandError: self = failure
+        case let failure as RunError: self.init(ExitStatus(failure.code), failure.description)
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
-            self.init(ExitStatus(error.kind), listing: error.faults.map(\.description))
-        case let error as GatewayURLFault: self.init(.usage, error.description)
+            self.init(ExitStatus(error.kind), listing: error.errors.map(\.description))
+        case let error as GatewayURLError: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(ExitStatus(error.code), error.description)
         case let error as TransferError: self.init(error)
@@ -79,7 +79,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 extension ExitStatus {
-    fileprivate init(_ code: RunFailure.Code) {
+    fileprivate init(_ code: RunError.Code) {
         switch code {
         case .unreachable: self = .unreachable
         case .notAllowed: self = .notAllowed

@@ -24,10 +24,10 @@ enum GatewayConnection {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user")
             }
-            do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunFailure
+            do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunError
                 where failure.code == .notAllowed && settings.credentials == nil
             {
-                throw RunFailure(.notAllowed, "\(failure); no credentials are set: \(Credentials.advice)")
+                throw RunError(.notAllowed, "\(failure); no credentials are set: \(Credentials.advice)")
             }
         case .embedded(let given):
             let file = try given.flatMap { try use.fileToOpen($0, logger) }

@@ -41,18 +41,18 @@ struct Job {
 
     /// Runs the service that `make` makes, to its end, and then writes the summary, whatever the end.
     ///
-    /// - Throws: ``CommandFailure``.
+    /// - Throws: ``CommandError``.
     func run(
         _ make: @Sendable (Parts) throws -> some Service, whenDone: (RunCounters) -> Void = { _ in }
     ) async throws {
         let report = RunReport()
-        var failure: CommandFailure?
-        do { try await work(report, make) } catch { failure = CommandFailure(error) }
+        var failure: CommandError?
+        do { try await work(report, make) } catch { failure = CommandError(error) }
         let counters = await report.counters()
         let failures = failures(counters)
         // What was under way when it was stopped has come to its end meanwhile.
         if let limit = settings.errorLimit, limit.isExceeded(by: failures) {
-            failure = CommandFailure(RunFailure(limit, failures))
+            failure = CommandError(RunError(limit, failures))
         }
         if failure == nil || counters.changes > 0 {
             tell(counters, isDone: failure == nil)
@@ -62,7 +62,7 @@ struct Job {
         let code = (failure?.code ?? .done).rawValue
         if let path = options.common.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
-            do throws(CommandFailure) { try OutputFile.write(summary.json, to: path) } catch {
+            do throws(CommandError) { try OutputFile.write(summary.json, to: path) } catch {
                 // The run's own failure, if there is one, is the one to end with.
                 if failure != nil { error.report() }
                 failure = failure ?? error
@@ -77,10 +77,10 @@ struct Job {
         return failures
     }
 
-    private func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandFailure? {
+    private func shortfall(_ counters: RunCounters, _ limit: ErrorLimit?) -> CommandError? {
         let failures = failures(counters)
         if let limit, limit.isExceeded(by: failures, isFinal: true) {
-            return CommandFailure(RunFailure(limit, failures))
+            return CommandError(RunError(limit, failures))
         }
         guard counters.deadLetters > 0 else { return nil }
         let count = Quantity.count(counters.deadLetters)
@@ -91,7 +91,7 @@ struct Job {
             isDryRun || place.isTemporary
             ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names each"
             : "see them with: changebot dead-letters list \(place.options)"
-        return CommandFailure(.incomplete, "\(deadLetters); \(advice)")
+        return CommandError(.incomplete, "\(deadLetters); \(advice)")
     }
 
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {

@@ -6,11 +6,11 @@ internal import Transfer
 enum OutputFile {
     /// Finds out before the work begins whether ``write(_:to:)`` can succeed.
     ///
-    /// - Throws: ``CommandFailure`` with 73.
-    static func check(_ path: String) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 73.
+    static func check(_ path: String) throws(CommandError) {
         switch OutputPath(path) {
-        case .folder: throw CommandFailure(.cannotCreate, "can't create \(path): it is a folder")
-        case .unusable(_, let reason): throw CommandFailure(.cannotCreate, "can't create \(path): \(reason)")
+        case .folder: throw CommandError(.cannotCreate, "can't create \(path): it is a folder")
+        case .unusable(_, let reason): throw CommandError(.cannotCreate, "can't create \(path): \(reason)")
         case .special:
             guard access(path, W_OK) == 0 else { throw failure(.cannotCreate, "open", path) }
         case .file(let file):
@@ -23,34 +23,34 @@ enum OutputFile {
     /// The same for files that are written bit by bit and read again.
     ///
     /// - Returns: The file that the path leads to.
-    static func checkRegular(_ path: String, _ name: String) throws(CommandFailure) -> String {
+    static func checkRegular(_ path: String, _ name: String) throws(CommandError) -> String {
         if case .special = OutputPath(path) {
-            throw CommandFailure(
+            throw CommandError(
                 .cannotCreate, "\(name): \(path) is a pipe or a device, which can't be read again; name a file")
         }
         try check(path)
         return OutputPath.resolved(path)
     }
 
-    /// - Throws: ``CommandFailure`` with 73 if the file can't be made, 74 if it can't be written.
-    static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 73 if the file can't be made, 74 if it can't be written.
+    static func write(_ bytes: [UInt8], to path: String) throws(CommandError) {
         switch OutputPath(path) {
         case .file(let file): try replace(file, with: bytes)
         case .special, .folder, .unusable: try append(bytes, to: path)
         }
     }
 
-    private static func append(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+    private static func append(_ bytes: [UInt8], to path: String) throws(CommandError) {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(.cannotCreate, "open", path) }
         defer { close(descriptor) }
         try write(bytes, to: descriptor, path)
     }
 
-    private static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
+    private static func replace(_ path: String, with bytes: [UInt8]) throws(CommandError) {
         let descriptor = try create(beside: path)
         defer { close(descriptor) }
-        do throws(CommandFailure) {
+        do throws(CommandError) {
             try write(bytes, to: descriptor, path)
             guard fsync(descriptor) == 0, rename(temporary(path), path) == 0 else {
                 throw failure(.cannotWrite, "write", path)
@@ -61,7 +61,7 @@ enum OutputFile {
         }
     }
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(CommandFailure) {
+    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(CommandError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
@@ -71,7 +71,7 @@ enum OutputFile {
         }
     }
 
-    private static func create(beside path: String) throws(CommandFailure) -> Int32 {
+    private static func create(beside path: String) throws(CommandError) -> Int32 {
         let descriptor = open(temporary(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else { throw failure(.cannotCreate, "create", path) }
         return descriptor
@@ -79,7 +79,7 @@ enum OutputFile {
 
     private static func temporary(_ path: String) -> String { "\(path).part-\(getpid())" }
 
-    private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandFailure {
-        CommandFailure(code, "can't \(verb) \(path): \(OutputPath.obstacle(errno, to: path))")
+    private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandError {
+        CommandError(code, "can't \(verb) \(path): \(OutputPath.obstacle(errno, to: path))")
     }
 }

@@ -18,10 +18,10 @@ struct StateLocation {
         catalogue = StateCatalogue(directory: directory, name: name)
     }
 
-    /// - Throws: ``CommandFailure`` with 73 or 78 if a run that needs it can't have a state here.
-    func source(ruleSetHash: String, for purpose: StateCatalogue.Purpose) throws(CommandFailure) -> StateSource {
+    /// - Throws: ``CommandError`` with 73 or 78 if a run that needs it can't have a state here.
+    func source(ruleSetHash: String, for purpose: StateCatalogue.Purpose) throws(CommandError) -> StateSource {
         if purpose == .run {
-            do throws(StateError) { try catalogue.check() } catch { throw CommandFailure(error) }
+            do throws(StateError) { try catalogue.check() } catch { throw CommandError(error) }
         }
         return .chosen(StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose))
     }

@@ -16,35 +16,35 @@ struct TransferJob {
 
     /// Runs the service that `work` makes, to its end, and then writes the summary, whatever the end.
     ///
-    /// - Throws: ``CommandFailure``.
+    /// - Throws: ``CommandError``.
     func run(_ report: some TransferReport, limit: ErrorLimit?, _ work: (Start) async throws -> Void) async throws {
         let grace = try options.grace(environment)
-        var failure: CommandFailure?
+        var failure: CommandError?
         do {
             try await work { service in
                 try await showing(report) { try await StoppableService.run(service, grace: grace, logger: logger) }
             }
         } catch {
-            failure = CommandFailure(error)
+            failure = CommandError(error)
         }
         if failure == nil { failure = shortfall(report, limit) }
         try finish(report, failure)
     }
 
-    private func shortfall(_ report: some TransferReport, _ limit: ErrorLimit?) -> CommandFailure? {
+    private func shortfall(_ report: some TransferReport, _ limit: ErrorLimit?) -> CommandError? {
         let failures = report.failures
         if let limit, limit.isExceeded(by: failures, isFinal: true) {
-            return CommandFailure(RunFailure(limit, failures))
+            return CommandError(RunError(limit, failures))
         }
         guard failures.count > 0 else { return nil }
-        return CommandFailure(.incomplete, report.shortfall(isLogged: logger.logLevel <= .warning))
+        return CommandError(.incomplete, report.shortfall(isLogged: logger.logLevel <= .warning))
     }
 
-    private func finish(_ report: some TransferReport, _ failure: CommandFailure?) throws {
+    private func finish(_ report: some TransferReport, _ failure: CommandError?) throws {
         var failure = failure
         if let path = options.summaryPath(environment) {
             let summary = report.summary(exitCode: (failure?.code ?? .done).rawValue)
-            do throws(CommandFailure) { try OutputFile.write(summary, to: path) } catch {
+            do throws(CommandError) { try OutputFile.write(summary, to: path) } catch {
                 // The run's own failure, if there is one, is the one to end with.
                 if failure != nil { error.report() }
                 failure = failure ?? error

@@ -1,16 +1,16 @@
 import LosslessJSON
 
-func scan(_ text: some Sequence<UInt8>, limits: JSONLimits = .documents) -> Result<JSONText, JSONFault> {
-    Result { () throws(JSONFault) in try JSONText(Array(text), limits: limits) }
+func scan(_ text: some Sequence<UInt8>, limits: JSONLimits = .documents) -> Result<JSONText, JSONError> {
+    Result { () throws(JSONError) in try JSONText(Array(text), limits: limits) }
 }
 
-/// The fault of a text that must have one.
-func fault(
+/// The error of a text that must have one.
+func error(
     of text: some Sequence<UInt8>, limits: JSONLimits = .documents
-) throws -> JSONFault {
+) throws -> JSONError {
     switch scan(text, limits: limits) {
     case .success: throw Unexpected("accepted")
-    case .failure(let fault): fault
+    case .failure(let error): error
     }
 }
 

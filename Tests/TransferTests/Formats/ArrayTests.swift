@@ -40,7 +40,7 @@ import Testing
             let shifted = indentation.isEmpty ? reason : reason.shifted(by: 2)
             #expect(
                 read("[\n" + lines.joined(separator: ",\n") + "\n]") == [
-                    document(#"{"n":1}"#, 2), fault(shifted, text), document(#"{"n":3}"#, 4), document(#"{"n":4}"#, 5),
+                    document(#"{"n":1}"#, 2), error(shifted, text), document(#"{"n":3}"#, 4), document(#"{"n":4}"#, 5),
                 ], "\(name)")
         }
     }
@@ -49,7 +49,7 @@ import Testing
     func aBrokenElementOnTheSameLineIsOneFaultIfItsBracketsPair(element: String) {
         let found = read("[{\"n\":1},\(element),{\"n\":3}]")
         #expect(found.count == 3 && found.first == document(#"{"n":1}"#, 1) && found.last == document(#"{"n":3}"#, 1))
-        guard case .fault(_, let text) = found[1] else {
+        guard case .broken(_, let text) = found[1] else {
             Issue.record("no fault")
             return
         }
@@ -59,7 +59,7 @@ import Testing
     @Test func aBrokenLastElementDoesNotHideTheEnd() {
         #expect(
             read("[\n{\"n\":1},\n{\"n\":\n]\n") == [
-                document(#"{"n":1}"#, 2), fault("3:6: the text ends inside a value", "{\"n\":"),
+                document(#"{"n":1}"#, 2), error("3:6: the text ends inside a value", "{\"n\":"),
             ])
     }
 
@@ -77,7 +77,7 @@ import Testing
     ])
     func aWrongSeparatorIsAFaultButNoDocumentIsLost(input: String, reason: String) {
         let found = read(input)
-        #expect(found.contains { if case .fault(reason, _) = $0 { true } else { false } }, "\(found)")
+        #expect(found.contains { if case .broken(reason, _) = $0 { true } else { false } }, "\(found)")
         let count = input.split(separator: "{").count - 1
         #expect(found.filter { if case .document = $0 { true } else { false } }.count == count)
     }
@@ -103,7 +103,7 @@ import Testing
         let row = #"{"id":"a","key":"a","value":{"rev":"1-x"}}"#
         #expect(
             read("{\"rows\":[\(row)]}") == [
-                fault("1:10: the row has no document; get the rows with include_docs=true", row)
+                error("1:10: the row has no document; get the rows with include_docs=true", row)
             ])
     }
 

@@ -86,7 +86,7 @@ import Testing
 
     @Test(arguments: ["", "a,", "a,,b", "a,a", "a,a.b", "a.b.c,a.b", "a..b", "a:text", #"a\x"#])
     func fieldsThatMakeNoTableAreRefused(fields: String) {
-        #expect(throws: CSVFields.Fault.self) { try CSVFields(fields) }
+        #expect(throws: CSVFields.FormatError.self) { try CSVFields(fields) }
     }
 
     @Test(arguments: [";", "\t", "|"] as [Character]) func cellsMayBeDividedOtherwise(delimiter: Character) throws {
@@ -108,7 +108,7 @@ import Testing
     @Test func tooManyColumnsAreRefused() throws {
         let wide = try JSONText("{" + (0...CSVColumns.limit).map { "\"k\($0)\":1" }.joined(separator: ",") + "}")
         var columns = CSVColumns()
-        #expect(throws: CSVFault.tooManyColumns(limit: CSVColumns.limit)) { try columns.observe(wide.root) }
+        #expect(throws: CSVError.tooManyColumns(limit: CSVColumns.limit)) { try columns.observe(wide.root) }
     }
 
     @Test(arguments: [#"{"b":1}"#, #"{"a":"x"}"#, #"{"o":1}"#, #"{"o":{}}"#, #"{"o":{"y":1}}"#, "[]"])
@@ -117,7 +117,7 @@ import Testing
         try columns.observe(JSONText(#"{"a":1,"o":{"x":1}}"#).root)
         var writer = try CSVWriter(columns)
         var output: [UInt8] = []
-        #expect(throws: CSVFault.unexpectedDocument) { try writer.write(JSONText(other).root, to: &output) }
+        #expect(throws: CSVError.unexpectedDocument) { try writer.write(JSONText(other).root, to: &output) }
         #expect(output.isEmpty)
     }
 
@@ -160,7 +160,7 @@ import Testing
             let rows = ["n:number,s,b:boolean,p\\.q:json", "1,a,true,1", row, "2,\"b\",false,2"]
             #expect(
                 read(rows.joined(separator: lineBreak) + lineBreak, as: .csv) == [
-                    document(#"{"n":1,"s":"a","b":true,"p.q":1}"#, 2), fault(reason, row),
+                    document(#"{"n":1,"s":"a","b":true,"p.q":1}"#, 2), error(reason, row),
                     document(#"{"n":2,"s":"b","b":false,"p.q":2}"#, 4),
                 ], "\(name)")
         }
@@ -169,7 +169,7 @@ import Testing
     @Test func aQuoteThatIsNeverClosedCostsOneLine() {
         #expect(
             read("a,b\n1,\"x\n2,y\n3,z\n", as: .csv) == [
-                fault("2:3: the quote that opens a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
+                error("2:3: the quote that opens a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
                 document(#"{"a":"3","b":"z"}"#, 4),
             ])
     }
@@ -199,7 +199,7 @@ import Testing
         let found = read(Array("a\nx\n".utf8) + [0xFF, 0x0A] + Array("y".utf8), as: .csv)
         #expect(
             found == [
-                document(#"{"a":"x"}"#, 2), fault("3:1: invalid UTF-8", "\u{FFFD}"), document(#"{"a":"y"}"#, 4),
+                document(#"{"a":"x"}"#, 2), error("3:1: invalid UTF-8", "\u{FFFD}"), document(#"{"a":"y"}"#, 4),
             ])
     }
 

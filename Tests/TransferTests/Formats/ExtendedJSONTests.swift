@@ -123,7 +123,7 @@ import Testing
     func aMalformedWrapperIsAFault(wrapper: String, expected: String, offset: Int) throws {
         let text = try JSONText("{\"a\":\(wrapper)}")
         let name = try #require(wrapper.split(separator: "\"").dropFirst().first)
-        #expect(throws: ExtendedJSONFault(wrapper: String(name), expected: expected, offset: offset + 5)) {
+        #expect(throws: ExtendedJSONError(wrapper: String(name), expected: expected, offset: offset + 5)) {
             try ExtendedJSON.plain(text)
         }
     }
@@ -136,7 +136,7 @@ import Testing
         let text = try ExtendedJSON.plain(JSONText(deep))
         #expect(text.bytes.count == deep.utf8.count - 17)
         let dates = String(repeating: "{\"$date\":", count: depth) + "1" + String(repeating: "}", count: depth)
-        #expect(throws: ExtendedJSONFault.self) { try ExtendedJSON.plain(JSONText(dates)) }
+        #expect(throws: ExtendedJSONError.self) { try ExtendedJSON.plain(JSONText(dates)) }
     }
 
     @Test func anExportOfMongoDBIsRecognisedByItsIDs() {
@@ -154,7 +154,7 @@ import Testing
         #expect(
             read("{}\n\(line)\n{}", as: .ejson) == [
                 document("{}", 1),
-                fault("2:21: $date needs milliseconds or a date and time in ISO 8601 with its zone", line),
+                error("2:21: $date needs milliseconds or a date and time in ISO 8601 with its zone", line),
                 document("{}", 3),
             ])
     }

@@ -39,7 +39,7 @@ import Testing
             let input = ["{\"n\":1}", line, "{\"n\":3}", "{\"n\":4}"].joined(separator: lineBreak) + lineBreak
             #expect(
                 read(input, as: .ndjson) == [
-                    document(#"{"n":1}"#, 1), fault(reason, text), document(#"{"n":3}"#, 3), document(#"{"n":4}"#, 4),
+                    document(#"{"n":1}"#, 1), error(reason, text), document(#"{"n":3}"#, 3), document(#"{"n":4}"#, 4),
                 ], "\(name)")
         }
     }
@@ -47,13 +47,13 @@ import Testing
     @Test func brokenBytesAreAFault() {
         let input = Array("{}\n{\"a\":\"".utf8) + [0xFF] + Array("\"}\n{}".utf8)
         let found = read(input, as: .ndjson)
-        #expect(found == [document("{}", 1), fault("2:7: invalid UTF-8", "{\"a\":\"\u{FFFD}\"}"), document("{}", 3)])
+        #expect(found == [document("{}", 1), error("2:7: invalid UTF-8", "{\"a\":\"\u{FFFD}\"}"), document("{}", 3)])
     }
 
     @Test func aLastLineThatIsCutOffIsAFault() {
         #expect(
             read("{}\n{\"a\":[1,\n", as: .ndjson) == [
-                document("{}", 1), fault("2:9: the text ends inside a value", "{\"a\":[1,"),
+                document("{}", 1), error("2:9: the text ends inside a value", "{\"a\":[1,"),
             ])
     }
 
@@ -61,7 +61,7 @@ import Testing
         let broken = "{\n  \"a\": {\n    \"x\": 1\n    \"y\": 2\n  }\n}"
         #expect(
             read("{\n  \"n\": 1\n}\n\(broken)\n{\n  \"n\": 2\n}\n", as: .ndjson) == [
-                document("{\n  \"n\": 1\n}", 1), fault("7:5: expected ',' or '}', found '\"'", broken),
+                document("{\n  \"n\": 1\n}", 1), error("7:5: expected ',' or '}', found '\"'", broken),
                 document("{\n  \"n\": 2\n}", 10),
             ])
     }
@@ -71,7 +71,7 @@ import Testing
         for limit in [10, 17] {
             #expect(
                 read("{}\n\(long)\n{}", as: .ndjson, limit: limit) == [
-                    document("{}", 1), fault("2:\(limit + 1): longer than \(limit) bytes", long), document("{}", 3),
+                    document("{}", 1), error("2:\(limit + 1): longer than \(limit) bytes", long), document("{}", 3),
                 ])
         }
         #expect(read("\(long)\n", as: .ndjson, limit: 18) == [document(long, 1)])
@@ -82,11 +82,11 @@ import Testing
         var pieces = stride(from: 0, to: input.count, by: 100_000).map { Array(input[$0...].prefix(100_000)) }
             .makeIterator()
         var source = DocumentSource(format: .ndjson) { pieces.next() }
-        guard case .fault(let fault) = try source.next() else {
+        guard case .error(let error) = try source.next() else {
             Issue.record("no fault")
             return
         }
-        #expect(fault.isCut && fault.text == Array(input.prefix(1 << 20)))
+        #expect(error.isCut && error.text == Array(input.prefix(1 << 20)))
         #expect(Found(try #require(try source.next())) == document("{}", 2))
     }
 

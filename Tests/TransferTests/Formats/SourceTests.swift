@@ -81,7 +81,7 @@ import Testing
         let first = Gzip.compress(Array("{}\n{\"a\":1}\n{\"cut".utf8))
         let found = read(first + Array("no gzip".utf8))
         #expect(found.prefix(2) == [document("{}", 1), document(#"{"a":1}"#, 2)])
-        #expect(found.dropFirst(2).first == fault("3:6: the text ends inside a value", "{\"cut"))
+        #expect(found.dropFirst(2).first == error("3:6: the text ends inside a value", "{\"cut"))
         #expect(found.count == 4)
         #expect(found.last == .error("3:6: the gzip text is damaged; everything before it was read"))
     }

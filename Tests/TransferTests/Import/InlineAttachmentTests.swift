@@ -74,8 +74,8 @@ import Testing
         ("\"QUJ\u{E9}\"", .notBase64),
         ("1", .notAString), ("null", .notAString), ("[]", .notAString),
     ])
-    func whatGatewaysRefuseIsNoBase64(data: String, fault: InlineBase64Error) throws {
+    func whatGatewaysRefuseIsNoBase64(data: String, error: InlineBase64Error) throws {
         let value = try JSONText(data).root
-        #expect(throws: fault) { try InlineBase64(value) }
+        #expect(throws: error) { try InlineBase64(value) }
     }
 }

@@ -33,7 +33,7 @@ struct AttachmentExport: Sendable {
 
     /// The results for the stubs of each document, in order.
     ///
-    /// - Throws: `RunFailure`, ``TransferError``, `CancellationError`.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[Fetched]] {
         var all = documents.map { [Fetched](repeating: .missing(reason: ""), count: $0.stubs.count) }
         var places = documents.indices.flatMap { document in

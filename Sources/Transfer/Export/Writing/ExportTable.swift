@@ -36,8 +36,8 @@ struct ExportTable {
                     metadata: ["columns": "\(unused.joined(separator: ","))"])
             }
             return count
-        } catch let fault as CSVFault {
-            throw TransferError(.invalid, fault.description)
+        } catch let error as CSVError {
+            throw TransferError(.invalid, error.description)
         }
     }
 }

@@ -45,9 +45,9 @@ extension ExportWriter {
             append((change.document?.bytes ?? Self.tombstone(change)[...]), isTombstone: true)
             return false
         case .withoutBody: return try await takeCurrent(change, from: gateway, contact)
-        case .malformed(let fault):
+        case .malformed(let error):
             tally.noteUnreadable(
-                change.id, change.revision, "it is not JSON: \(fault), at byte \(fault.offset) of its row")
+                change.id, change.revision, "it is not JSON: \(error), at byte \(error.offset) of its row")
             return false
         }
     }

@@ -62,7 +62,7 @@ actor ExportWriter {
 
     /// Writes a batch of documents and moves the position past it.
     ///
-    /// - Throws: ``TransferError``; `RunFailure` if `--max-errors` is exceeded; `CancellationError` between two
+    /// - Throws: ``TransferError``; `RunError` if `--max-errors` is exceeded; `CancellationError` between two
     ///   documents.
     func take(_ documents: DocumentBatch) async throws {
         beginStretch()
@@ -75,9 +75,9 @@ actor ExportWriter {
                 guard try await take(body, id: { document.id }, revision: { document.revision }) else { continue }
                 try passed(.document(document.id))
                 beginStretch()
-            case .malformed(let fault):
+            case .malformed(let error):
                 tally.noteUnreadable(
-                    document.id, document.revision, "it is not JSON: \(fault), at byte \(fault.offset) of its row")
+                    document.id, document.revision, "it is not JSON: \(error), at byte \(error.offset) of its row")
             case .unreadable(let reason): tally.noteUnreadable(document.id, document.revision, reason)
             case .deleted, .missing: continue
             }
@@ -153,7 +153,7 @@ actor ExportWriter {
         try flush()
         if let limit = settings.errorLimit {
             let failures = report.failures
-            guard !limit.isExceeded(by: failures) else { throw RunFailure(limit, failures) }
+            guard !limit.isExceeded(by: failures) else { throw RunError(limit, failures) }
         }
         if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
     }

@@ -87,8 +87,8 @@ package struct CSVColumns: Sendable {
 
     /// Looks at one document. Call for all documents before a ``CSVWriter`` is made.
     ///
-    /// - Throws: ``CSVFault/tooManyColumns(limit:)``
-    package mutating func observe(_ document: JSONValue) throws(CSVFault) {
+    /// - Throws: ``CSVError/tooManyColumns(limit:)``
+    package mutating func observe(_ document: JSONValue) throws(CSVError) {
         guard chosen == nil else { return observeChosen(document, at: 0) }
         observe(document, at: 0, depth: 0)
         guard members[0].children.count <= Self.limit else { throw .tooManyColumns(limit: Self.limit) }

@@ -8,9 +8,9 @@ struct CSVDocuments {
 
     /// - Parameter bytes: The row's text with its line break.
     func document(of record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) -> SourceItem {
-        do throws(SourceFault) {
+        do throws(SourceDocumentError) {
             guard record.cells.count == header.columns.count else {
-                throw fault(.cellCount(found: record.cells.count, expected: header.columns.count), 0, bytes, place)
+                throw error(.cellCount(found: record.cells.count, expected: header.columns.count), 0, bytes, place)
             }
             var document: [UInt8] = []
             document.reserveCapacity(bytes.count + 32 * header.columns.count)
@@ -19,14 +19,15 @@ struct CSVDocuments {
                 SourceDocument(
                     text: try text(document, bytes, place), place: place, original: bytes.withoutLineBreak))
         } catch {
-            return .fault(error)
+            return .error(error)
         }
     }
 
     /// Checks the document; the only thing that can still be wrong is a string that is not UTF-8.
-    private func text(_ document: [UInt8], _ bytes: [UInt8], _ place: TextPlace) throws(SourceFault) -> JSONText {
-        do throws(JSONFault) { return try JSONText(document) } catch {
-            throw fault(.json(error.reason), 0, bytes, place)
+    private func text(_ document: [UInt8], _ bytes: [UInt8], _ place: TextPlace) throws(SourceDocumentError) -> JSONText
+    {
+        do throws(JSONError) { return try JSONText(document) } catch {
+            throw self.error(.json(error.reason), 0, bytes, place)
         }
     }
 
@@ -35,7 +36,7 @@ struct CSVDocuments {
     /// - Returns: Whether it has any members.
     private func write(
         _ index: Int, _ record: CSVRecord, _ bytes: [UInt8], _ place: TextPlace, to document: inout [UInt8]
-    ) throws(SourceFault) -> Bool {
+    ) throws(SourceDocumentError) -> Bool {
         document.append(UInt8(ascii: "{"))
         var isEmpty = true
         for child in header.members[index].children {
@@ -59,7 +60,7 @@ struct CSVDocuments {
     private func write(
         _ cell: CSVRecord.Cell, _ column: CSVHeader.Column, _ bytes: [UInt8], _ place: TextPlace,
         to document: inout [UInt8]
-    ) throws(SourceFault) -> Bool {
+    ) throws(SourceDocumentError) -> Bool {
         let characters = cell.characters(in: bytes)
         guard !characters.isEmpty else { return false }
         guard column.type != .string else {
@@ -68,7 +69,7 @@ struct CSVDocuments {
         }
         guard let json = Self.json(characters, column.type) else {
             let start = cell.range.lowerBound - (cell.isQuoted ? 1 : 0)
-            throw fault(.cell(column: column.name, expected: column.type), start, bytes, place)
+            throw error(.cell(column: column.name, expected: column.type), start, bytes, place)
         }
         document += json
         return true
@@ -89,11 +90,11 @@ struct CSVDocuments {
         return tape.kind(of: 0) == .number && isBare ? characters : nil
     }
 
-    private func fault(
-        _ reason: SourceFault.Reason, _ offset: Int, _ bytes: [UInt8], _ place: TextPlace
-    ) -> SourceFault {
+    private func error(
+        _ reason: SourceDocumentError.Reason, _ offset: Int, _ bytes: [UInt8], _ place: TextPlace
+    ) -> SourceDocumentError {
         let row = bytes.withoutLineBreak
-        return SourceFault(
+        return SourceDocumentError(
             reason: reason, place: place.advanced(over: Array(bytes[..<offset])), start: place,
             text: Array(row.prefix(BrokenText.keptLimit)), isCut: row.count > BrokenText.keptLimit)
     }

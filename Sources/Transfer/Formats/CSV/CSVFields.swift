@@ -5,7 +5,7 @@
 /// from the documents.
 package struct CSVFields: Sendable, Equatable {
     /// Why the list of columns is not valid.
-    package struct Fault: Error, Equatable, CustomStringConvertible {
+    package struct FormatError: Error, Equatable, CustomStringConvertible {
         /// What is wrong and what to do.
         package let description: String
     }
@@ -22,22 +22,22 @@ package struct CSVFields: Sendable, Equatable {
     package let text: String
     let columns: [Column]
 
-    /// - Throws: ``Fault`` for a path that is empty, malformed, repeated or inside another one.
-    package init(_ text: String) throws(Fault) {
+    /// - Throws: ``FormatError`` for a path that is empty, malformed, repeated or inside another one.
+    package init(_ text: String) throws(FormatError) {
         self.text = text
         var columns: [Column] = []
         for part in Self.parts(of: text) { columns.append(try Self.column(part)) }
         guard columns.count <= CSVColumns.limit else {
-            throw Fault(description: "more than \(CSVColumns.limit) columns; name fewer")
+            throw FormatError(description: "more than \(CSVColumns.limit) columns; name fewer")
         }
         var paths: Set<[CSVMemberName]> = []
         for column in columns where !paths.insert(column.path).inserted {
-            throw Fault(description: "'\(Self.name(column.path))' is listed twice; remove one")
+            throw FormatError(description: "'\(Self.name(column.path))' is listed twice; remove one")
         }
         for column in columns {
             for count in 1..<column.path.count where paths.contains(Array(column.path.prefix(count))) {
                 let outer = Self.name(Array(column.path.prefix(count)))
-                throw Fault(
+                throw FormatError(
                     description: "'\(Self.name(column.path))' is a part of '\(outer)'; take one of them away")
             }
         }
@@ -68,14 +68,14 @@ package struct CSVFields: Sendable, Equatable {
         }
     }
 
-    private static func column(_ part: [UInt8]) throws(Fault) -> Column {
+    private static func column(_ part: [UInt8]) throws(FormatError) -> Column {
         let shown = String(decoding: part, as: UTF8.self)
-        guard !part.isEmpty else { throw Fault(description: "a field has no name; write them as a,b.c") }
+        guard !part.isEmpty else { throw FormatError(description: "a field has no name; write them as a,b.c") }
         var rest = part[...]
         var path: [CSVMemberName] = []
         while true {
             guard let name = CSVMemberName.take(from: &rest), path.count < deepest else {
-                throw Fault(
+                throw FormatError(
                     description:
                         "'\(shown)' is not the path of a member; '\\', '.', ':' and ',' in a name need a '\\' before them"
                 )
@@ -86,7 +86,7 @@ package struct CSVFields: Sendable, Equatable {
         }
         guard !rest.isEmpty else { return Column(path: path, type: nil) }
         guard let type = CSVColumnType(rawValue: String(decoding: rest.dropFirst(), as: UTF8.self)) else {
-            throw Fault(
+            throw FormatError(
                 description:
                     "'\(shown)' has an unknown type; leave it out, or write :string, :number, :boolean or :json")
         }

@@ -23,7 +23,7 @@ struct CSVHeader {
         }
     }
 
-    struct Fault: Error {
+    struct FormatError: Error {
         let description: String
     }
 
@@ -35,31 +35,31 @@ struct CSVHeader {
     private(set) var members = [Member(name: .empty)]
 
     /// - Parameter cells: The characters of each cell, unquoted.
-    init(_ cells: [[UInt8]]) throws(Fault) {
+    init(_ cells: [[UInt8]]) throws(FormatError) {
         guard cells.count <= CSVColumns.limit else {
-            throw Fault(description: "the header has more than \(CSVColumns.limit) columns")
+            throw FormatError(description: "the header has more than \(CSVColumns.limit) columns")
         }
         for (index, cell) in cells.enumerated() { try add(cell, index) }
     }
 
-    private mutating func add(_ cell: [UInt8], _ index: Int) throws(Fault) {
-        func fault(_ what: String) -> Fault {
-            Fault(description: "column \(index + 1), '\(String(decoding: cell, as: UTF8.self))', \(what)")
+    private mutating func add(_ cell: [UInt8], _ index: Int) throws(FormatError) {
+        func error(_ what: String) -> FormatError {
+            FormatError(description: "column \(index + 1), '\(String(decoding: cell, as: UTF8.self))', \(what)")
         }
-        guard String(validating: cell, as: UTF8.self) != nil else { throw fault("is not UTF-8") }
-        guard !cell.isEmpty else { throw fault("has no name; the empty name is written \\e") }
+        guard String(validating: cell, as: UTF8.self) != nil else { throw error("is not UTF-8") }
+        guard !cell.isEmpty else { throw error("has no name; the empty name is written \\e") }
         var rest = cell[...]
         var at = 0
         var depth = 0
         while true {
             guard let name = CSVMemberName.take(from: &rest) else {
-                throw fault("is not a path; '\\', '.' and ':' in a name need a '\\' before them")
+                throw error("is not a path; '\\', '.' and ':' in a name need a '\\' before them")
             }
             depth += 1
-            guard depth <= Self.deepest else { throw fault("has more than \(Self.deepest) parts") }
+            guard depth <= Self.deepest else { throw error("has more than \(Self.deepest) parts") }
             let isLast = rest.first != UInt8(ascii: ".")
             guard let next = child(of: at, named: name, isLast ? index : nil) else {
-                throw fault("stands for the same member as another column, or for something inside it")
+                throw error("stands for the same member as another column, or for something inside it")
             }
             at = next
             if isLast { break }
@@ -67,7 +67,7 @@ struct CSVHeader {
         }
         let name = String(decoding: cell[..<rest.startIndex], as: UTF8.self)
         guard let type = Self.type(rest) else {
-            throw fault("has an unknown type; it is one of :string, :number, :boolean, :json")
+            throw error("has an unknown type; it is one of :string, :number, :boolean, :json")
         }
         columns.append(Column(name: name, type: type))
     }

@@ -22,7 +22,7 @@ struct CSVReader: DocumentsReader {
         while window.count > 0 || window.fill() {
             var record = CSVRecord(delimiter: delimiter)
             switch read(&record, &window) {
-            case .fault(let breakage): return .fault(try skip(&window, breakage))
+            case .error(let breakage): return .error(try skip(&window, breakage))
             case .end(let next):
                 let place = window.place
                 let bytes = try take(next, &window)
@@ -39,7 +39,7 @@ struct CSVReader: DocumentsReader {
         while window.count > 0 || window.fill() {
             var record = CSVRecord(delimiter: delimiter)
             switch read(&record, &window) {
-            case .fault(let breakage):
+            case .error(let breakage):
                 throw SourceError(.header("the header: \(breakage.reason)"), at: window.place(of: breakage.offset))
             case .end(let next):
                 let place = window.place
@@ -52,7 +52,7 @@ struct CSVReader: DocumentsReader {
                             "the header has one column; add --delimiter \(other.name), or put its name in quotes if that "
                                 + "is part of it"), at: place)
                 }
-                do throws(CSVHeader.Fault) {
+                do throws(CSVHeader.FormatError) {
                     return CSVDocuments(try CSVHeader(record.cells.map { Array($0.characters(in: bytes)) }))
                 } catch {
                     throw SourceError(.header(error.description), at: place)
@@ -67,7 +67,7 @@ struct CSVReader: DocumentsReader {
         while true {
             if let ending = window.withText(upTo: limit + 1, { record.read($0) }) { return ending }
             guard record.reached <= limit else {
-                return .fault(Breakage(.json(.tooLong(limit: limit)), at: min(limit, window.count)))
+                return .error(Breakage(.json(.tooLong(limit: limit)), at: min(limit, window.count)))
             }
             guard window.fill() else { return record.finish() }
         }
@@ -80,7 +80,7 @@ struct CSVReader: DocumentsReader {
         let bytes = window.take(count)
         if isLast, !window.fill() {
             try window.finish(
-                leaving: SourceFault(
+                leaving: SourceDocumentError(
                     reason: .json(.unexpectedEnd), place: window.place, start: place,
                     text: Array(bytes.prefix(BrokenText.keptLimit)), isCut: count > BrokenText.keptLimit))
         }
@@ -89,12 +89,12 @@ struct CSVReader: DocumentsReader {
 
     /// Skips to the next row. If text follows a quoted cell, that is the next line. If a quote is never closed, any
     /// line may have been meant as the cell's last one; the first is assumed.
-    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceFault {
+    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceDocumentError {
         var end = LineEnd(after: breakage.reason == .textBehindQuote ? breakage.offset : 0)
-        let (fault, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
+        let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
         // If the input was cut off, that is the reason for the open quote.
-        if isAtEnd || breakage.reason == .openQuote { try window.finish(leaving: fault) }
-        return fault
+        if isAtEnd || breakage.reason == .openQuote { try window.finish(leaving: error) }
+        return error
     }
 }
 

@@ -14,7 +14,7 @@ struct CSVRecord {
     enum Ending {
         /// The offset of the next row.
         case end(next: Int)
-        case fault(Breakage)
+        case error(Breakage)
     }
 
     private enum State {
@@ -74,8 +74,8 @@ struct CSVRecord {
         return .end(next: reached)
     }
 
-    /// The fault of a quoted cell that is not closed.
-    private var openQuote: Ending { .fault(Breakage(.openQuote, at: current.range.lowerBound - 1)) }
+    /// The error of a quoted cell that is not closed.
+    private var openQuote: Ending { .error(Breakage(.openQuote, at: current.range.lowerBound - 1)) }
 
     private mutating func read(_ byte: UInt8) -> Ending? {
         switch state {
@@ -108,7 +108,7 @@ struct CSVRecord {
             endCell()
             state = .carriageReturn
         default:
-            if state == .quoteInQuoted { return .fault(Breakage(.textBehindQuote, at: reached)) }
+            if state == .quoteInQuoted { return .error(Breakage(.textBehindQuote, at: reached)) }
         }
         return nil
     }

@@ -22,8 +22,8 @@ package struct CSVWriter: Sendable {
     /// The values of the current row.
     private var cells: [JSONValue?]
 
-    /// - Throws: ``CSVFault/tooManyColumns(limit:)``
-    package init(_ observed: CSVColumns, delimiter: CSVDelimiter = .comma) throws(CSVFault) {
+    /// - Throws: ``CSVError/tooManyColumns(limit:)``
+    package init(_ observed: CSVColumns, delimiter: CSVDelimiter = .comma) throws(CSVError) {
         members = observed
         separator = delimiter
         places = Array(repeating: 0..<0, count: observed.members.count)
@@ -47,8 +47,8 @@ package struct CSVWriter: Sendable {
 
     /// Appends the document's row.
     ///
-    /// - Throws: ``CSVFault/unexpectedDocument`` if it does not fit the columns; then nothing is appended.
-    package mutating func write(_ document: JSONValue, to output: inout [UInt8]) throws(CSVFault) {
+    /// - Throws: ``CSVError/unexpectedDocument`` if it does not fit the columns; then nothing is appended.
+    package mutating func write(_ document: JSONValue, to output: inout [UInt8]) throws(CSVError) {
         guard document.kind == .object else { throw .unexpectedDocument }
         for index in cells.indices { cells[index] = nil }
         if members.chosen == nil { try place(document, at: 0) } else { try placeChosen(document, at: 0) }
@@ -92,7 +92,7 @@ package struct CSVWriter: Sendable {
     }
 
     /// Puts the chosen members into their cells.
-    private mutating func placeChosen(_ object: JSONValue, at index: Int) throws(CSVFault) {
+    private mutating func placeChosen(_ object: JSONValue, at index: Int) throws(CSVError) {
         for (position, member) in object.members.enumerated() {
             guard let child = members.child(of: index, named: member.name, position: position) else { continue }
             // Of two members of one name the last counts.
@@ -115,7 +115,7 @@ package struct CSVWriter: Sendable {
     }
 
     /// Puts the members of an object into their cells.
-    private mutating func place(_ object: JSONValue, at index: Int) throws(CSVFault) {
+    private mutating func place(_ object: JSONValue, at index: Int) throws(CSVError) {
         for (position, member) in object.members.enumerated() {
             guard let child = members.child(of: index, named: member.name, position: position) else {
                 throw .unexpectedDocument

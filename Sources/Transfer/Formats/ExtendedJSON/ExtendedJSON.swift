@@ -26,8 +26,8 @@ package import LosslessJSON
 package enum ExtendedJSON {
     /// The document without wrappers; the same text if it has none. Does not recurse.
     ///
-    /// - Throws: ``ExtendedJSONFault`` if a wrapper has invalid content.
-    package static func plain(_ text: JSONText) throws(ExtendedJSONFault) -> JSONText {
+    /// - Throws: ``ExtendedJSONError`` if a wrapper has invalid content.
+    package static func plain(_ text: JSONText) throws(ExtendedJSONError) -> JSONText {
         let original = text.bytes
         guard mayHaveWrappers(original.span) else { return text }
         var replacements: [Replacement] = []
@@ -43,8 +43,8 @@ package enum ExtendedJSON {
         }
         guard !replacements.isEmpty else { return text }
         let bytes = apply(replacements, to: original)
-        do throws(JSONFault) { return try JSONText(bytes) } catch {
-            throw ExtendedJSONFault(wrapper: "document", expected: "\(error)", offset: 0)
+        do throws(JSONError) { return try JSONText(bytes) } catch {
+            throw ExtendedJSONError(wrapper: "document", expected: "\(error)", offset: 0)
         }
     }
 
@@ -84,7 +84,7 @@ package enum ExtendedJSON {
 }
 
 /// A wrapper of Extended JSON with invalid content.
-package struct ExtendedJSONFault: Error, Equatable, Sendable {
+package struct ExtendedJSONError: Error, Equatable, Sendable {
     /// The wrapper's name, such as `$oid`.
     package let wrapper: String
     /// What it must contain, for messages.
@@ -93,7 +93,7 @@ package struct ExtendedJSONFault: Error, Equatable, Sendable {
     package let offset: Int
 }
 
-extension ExtendedJSONFault: CustomStringConvertible {
+extension ExtendedJSONError: CustomStringConvertible {
     /// Has no values of the document: safe to log.
     package var description: String { "\(wrapper) needs \(expected)" }
 }

@@ -2,14 +2,14 @@ internal import LosslessJSON
 
 extension ExtendedJSONWrapper {
     /// Both forms: `{"$binary":{"base64":…,"subType":…}}` and, of version 1, `{"$binary":…,"$type":…}`.
-    func binary() throws(ExtendedJSONFault) -> [UInt8] {
+    func binary() throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         let (base64, subtype) = companion.map { (value, $0.value) } ?? (value["base64"], value["subType"])
         guard companion != nil || value.childCount == 2, let base64, let subtype, let number = Self.subtype(subtype)
-        else { throw fault("base64 and a subtype") }
+        else { throw error("base64 and a subtype") }
         let text: InlineBase64
         do throws(InlineBase64Error) { text = try InlineBase64(base64) } catch {
-            throw fault("base64 and a subtype; this is \(error)", base64)
+            throw self.error("base64 and a subtype; this is \(error)", base64)
         }
         let document = base64.text.bytes
         if number == 4, text.byteCount == 16 { return Self.literal(Self.uuid(text.bytes(in: document))) }

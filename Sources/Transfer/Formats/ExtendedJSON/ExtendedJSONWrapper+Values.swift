@@ -6,8 +6,8 @@ extension ExtendedJSONWrapper {
     /// The content unchanged, if it is a string that passes `isValid`.
     func text(
         where isValid: ([UInt8]) -> Bool, orNeeds expected: String
-    ) throws(ExtendedJSONFault) -> [UInt8] {
-        guard let characters = content.value.utf8, isValid(characters) else { throw fault(expected) }
+    ) throws(ExtendedJSONError) -> [UInt8] {
+        guard let characters = content.value.utf8, isValid(characters) else { throw error(expected) }
         return Array(content.value.bytes)
     }
 
@@ -23,15 +23,15 @@ extension ExtendedJSONWrapper {
     }
 
     /// A number in a string, or as a number, as version 1 wrote some.
-    func number(_ expected: String, _ isInRange: (String) -> Bool) throws(ExtendedJSONFault) -> [UInt8] {
+    func number(_ expected: String, _ isInRange: (String) -> Bool) throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         let characters = value.kind == .number ? Array(value.bytes) : value.utf8 ?? []
         if Self.isNumber(characters) {
-            guard isInRange(String(decoding: characters, as: UTF8.self)) else { throw fault(expected) }
+            guard isInRange(String(decoding: characters, as: UTF8.self)) else { throw error(expected) }
             return characters
         }
         guard kind == .double || kind == .decimal, value.kind == .string, isNamedOrDecimal(characters) else {
-            throw fault(expected)
+            throw error(expected)
         }
         return Array(value.bytes)
     }
@@ -48,7 +48,7 @@ extension ExtendedJSONWrapper {
             && characters.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
     }
 
-    func date() throws(ExtendedJSONFault) -> [UInt8] {
+    func date() throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         let date: UTCDate? =
             if let characters = value.utf8 {
@@ -59,32 +59,32 @@ extension ExtendedJSONWrapper {
             } else {
                 value.integer.flatMap { UTCDate(milliseconds: $0) }
             }
-        guard let date else { throw fault("milliseconds or a date and time in ISO 8601 with its zone") }
+        guard let date else { throw error("milliseconds or a date and time in ISO 8601 with its zone") }
         return Self.literal(date.text.utf8)
     }
 
     func expression(
         _ pattern: JSONValue?, _ options: JSONValue?, members: Int
-    ) throws(ExtendedJSONFault) -> [UInt8] {
+    ) throws(ExtendedJSONError) -> [UInt8] {
         guard members == 2, let pattern = pattern?.utf8, let options = options?.utf8 else {
-            throw fault("a pattern and options, both strings")
+            throw error("a pattern and options, both strings")
         }
         return Self.literal([UInt8(ascii: "/")] + pattern + [UInt8(ascii: "/")] + options)
     }
 
-    func timestamp() throws(ExtendedJSONFault) -> [UInt8] {
+    func timestamp() throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         guard value.childCount == 2, value["t"]?.integer != nil, value["i"]?.integer != nil else {
-            throw fault("the integers t and i")
+            throw error("the integers t and i")
         }
         return Array(value.bytes)
     }
 
-    func pointer() throws(ExtendedJSONFault) -> [UInt8] {
+    func pointer() throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         guard value.childCount == 2, let collection = value["$ref"], collection.kind == .string, let id = value["$id"],
             let wrapper = ExtendedJSONWrapper(id), wrapper.kind == .objectID
-        else { throw fault("$ref, a string, and $id, an $oid") }
+        else { throw error("$ref, a string, and $id, an $oid") }
         let hex = try wrapper.text(where: Self.isObjectID, orNeeds: "24 hexadecimal digits")
         return Array(#"{"$ref":"#.utf8) + collection.bytes + Array(#","$id":"#.utf8) + hex + [UInt8(ascii: "}")]
     }

@@ -60,10 +60,10 @@ struct ExtendedJSONWrapper {
     /// - Parameter rest: Gets the values inside the wrapper that must be converted next.
     func replace(
         into replacements: inout [ExtendedJSON.Replacement], rest: inout [JSONValue]
-    ) throws(ExtendedJSONFault) {
+    ) throws(ExtendedJSONError) {
         if kind == .code, let companion {
-            guard content.value.kind == .string else { throw fault("a string") }
-            guard companion.value.kind == .object else { throw fault("a $scope that is an object", companion.value) }
+            guard content.value.kind == .string else { throw error("a string") }
+            guard companion.value.kind == .object else { throw error("a $scope that is an object", companion.value) }
             replacements.append(.init(range: content.name.range, bytes: Array(#""code""#.utf8)))
             replacements.append(.init(range: companion.name.range, bytes: Array(#""scope""#.utf8)))
             rest.append(companion.value)
@@ -72,7 +72,7 @@ struct ExtendedJSONWrapper {
         replacements.append(.init(range: object.range, bytes: try plainValue()))
     }
 
-    private func plainValue() throws(ExtendedJSONFault) -> [UInt8] {
+    private func plainValue() throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         switch kind {
         case .objectID: return try text(where: Self.isObjectID, orNeeds: "24 hexadecimal digits")
@@ -89,16 +89,16 @@ struct ExtendedJSONWrapper {
         case .timestamp: return try timestamp()
         case .pointer: return try pointer()
         case .minKey, .maxKey:
-            guard value.integer == 1 else { throw fault("the number 1") }
+            guard value.integer == 1 else { throw error("the number 1") }
             return Array((kind == .minKey ? #""MinKey""# : #""MaxKey""#).utf8)
         case .undefined:
-            guard value.bool == true else { throw fault("true") }
+            guard value.bool == true else { throw error("true") }
             return Array("null".utf8)
         }
     }
 
-    func fault(_ expected: String, _ value: JSONValue? = nil) -> ExtendedJSONFault {
-        ExtendedJSONFault(
+    func error(_ expected: String, _ value: JSONValue? = nil) -> ExtendedJSONError {
+        ExtendedJSONError(
             wrapper: kind.rawValue, expected: expected, offset: (value ?? content.value).range.lowerBound)
     }
 }

@@ -82,9 +82,9 @@ enum AnswerFrame {
         _ = try window.nextByte()
         switch values.read(&window) {
         case .value(_, let end): window.drop(end)
-        case .fault(let fault):
+        case .error(let error):
             try window.finish()
-            throw SourceError(.structure(.json(fault.reason)), at: window.place(of: fault.offset))
+            throw SourceError(.structure(.json(error.reason)), at: window.place(of: error.offset))
         }
     }
 }
@@ -99,7 +99,7 @@ extension TextWindow {
 
     /// Consumes one of two bytes. Returns whether it was the first.
     fileprivate mutating func take(
-        _ one: UInt8, or other: UInt8, expected: JSONFault.Expectation
+        _ one: UInt8, or other: UInt8, expected: JSONError.Expectation
     ) throws(SourceError) -> Bool {
         let byte = try nextByte()
         guard byte == one || byte == other else {

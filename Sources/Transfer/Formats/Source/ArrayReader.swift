@@ -49,9 +49,9 @@ struct ArrayReader: DocumentsReader {
             return nil
         case (.afterElement, UInt8(ascii: "{")):
             state = .element
-            return .fault(missingComma(window.place))
+            return .error(missingComma(window.place))
         case (.afterElement, let byte):
-            return .fault(try skip(&window, Self.expectedComma(byte)))
+            return .error(try skip(&window, Self.expectedComma(byte)))
         default:
             state = .afterElement
             return try readElement(&window)
@@ -60,12 +60,13 @@ struct ArrayReader: DocumentsReader {
 
     private mutating func readElement(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
         switch values.read(&window) {
-        case .fault(let fault): return .fault(try skip(&window, Breakage(fault)))
+        case .error(let error): return .error(try skip(&window, Breakage(error)))
         case .value(let tape, let end):
             let place = window.place
             let element = SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place)
             if frame == .rows { return Self.document(ofRow: element) }
-            return element.text.root.kind == .object ? .document(element) : .fault(SourceFault(element, .notAnObject))
+            return element.text.root.kind == .object
+                ? .document(element) : .error(SourceDocumentError(element, .notAnObject))
         }
     }
 
@@ -76,25 +77,25 @@ struct ArrayReader: DocumentsReader {
             let before = Array(row.bytes[..<document.range.lowerBound])
             return .document(SourceDocument(text: text, place: row.place.advanced(over: before)))
         }
-        return root["value"]?["deleted"]?.bool == true ? nil : .fault(SourceFault(row, .noDocument))
+        return root["value"]?["deleted"]?.bool == true ? nil : .error(SourceDocumentError(row, .noDocument))
     }
 
     // MARK: - Broken elements
 
-    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceFault {
+    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceDocumentError {
         var end = ElementEnd(indentation: indentation)
-        let (fault, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
-        guard isAtEnd else { return fault }
-        try window.finish(leaving: fault)
-        throw SourceError(.structure(fault.reason), at: fault.place, broken: fault)
+        let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
+        guard isAtEnd else { return error }
+        try window.finish(leaving: error)
+        throw SourceError(.structure(error.reason), at: error.place, broken: error)
     }
 
     private static func expectedComma(_ byte: UInt8) -> Breakage {
         Breakage(.json(.unexpectedByte(byte, expected: .commaOrEndOfArray)), at: 0)
     }
 
-    private func missingComma(_ place: TextPlace) -> SourceFault {
-        SourceFault(
+    private func missingComma(_ place: TextPlace) -> SourceDocumentError {
+        SourceDocumentError(
             reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isCut: false)
     }
 

@@ -12,15 +12,15 @@ protocol BrokenTextEnd {
 
 /// What is wrong, and its offset in a window.
 struct Breakage {
-    let reason: SourceFault.Reason
+    let reason: SourceDocumentError.Reason
     let offset: Int
 
-    init(_ reason: SourceFault.Reason, at offset: Int) {
+    init(_ reason: SourceDocumentError.Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
-    init(_ fault: JSONFault) { self.init(.json(fault.reason), at: fault.offset) }
+    init(_ error: JSONError) { self.init(.json(error.reason), at: error.offset) }
 }
 
 /// Consumes the text of a broken document of any length from a window.
@@ -32,10 +32,10 @@ struct BrokenText {
     private var length = 0
 
     /// - Parameter breakage: Must lie within the window.
-    /// - Returns: The fault, and whether the input ended before `end` found an end. The window is then after the text.
+    /// - Returns: The error, and whether the input ended before `end` found an end. The window is then after the text.
     static func skip(
         _ window: inout TextWindow, _ breakage: Breakage, to end: inout some BrokenTextEnd
-    ) -> (fault: SourceFault, isAtEnd: Bool) {
+    ) -> (error: SourceDocumentError, isAtEnd: Bool) {
         let start = window.place
         let place = window.place(of: breakage.shownOffset(in: window))
         var text = BrokenText()
@@ -43,11 +43,11 @@ struct BrokenText {
         // If the scanner stopped at the start of the next document, this one was cut off.
         let isCutOff = isFound && text.length < breakage.offset
         let trimmed = text.trimmed
-        let fault = SourceFault(
+        let error = SourceDocumentError(
             reason: isCutOff || breakage.isLineBreak ? .json(.unexpectedEnd) : breakage.reason,
             place: isCutOff ? start.advanced(over: trimmed) : place, start: start, text: trimmed,
             isCut: text.length > text.kept.count)
-        return (fault, !isFound)
+        return (error, !isFound)
     }
 
     /// Returns whether the end was found.

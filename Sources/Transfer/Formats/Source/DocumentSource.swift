@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Reads the documents of a file or of stdin one by one: plain or gzip, in any ``InputFormat``.
 ///
 /// Memory is bounded: it holds one document and a few hundred kilobytes. The result does not depend on how the input is
-/// split into pieces. A document that can't be read is returned as a fault, and reading continues.
+/// split into pieces. A document that can't be read is returned as an error, and reading continues.
 package struct DocumentSource: ~Copyable {
     /// The default limit for a document, larger than any that a gateway stores: 64 MiB.
     package static let documentLimit = 64 << 20
@@ -29,7 +29,7 @@ package struct DocumentSource: ~Copyable {
     ///     MongoDB's
     ///     wrappers are read as Extended JSON.
     ///   - delimiter: Between the cells of a table.
-    ///   - documentLimit: The most bytes of a document. A longer one is a fault.
+    ///   - documentLimit: The most bytes of a document. A longer one is an error.
     /// - Throws: ``SourceError`` if the file can't be opened.
     package init(
         path: String, format: InputFormat? = nil, delimiter: CSVDelimiter = .comma,
@@ -60,7 +60,7 @@ package struct DocumentSource: ~Copyable {
     /// The header row of a table, without its line break; nil before the first document was read and for other formats.
     package var header: [UInt8]? { reader?.header }
 
-    /// The next document or fault; nil at the end.
+    /// The next document or error; nil at the end.
     ///
     /// - Throws: ``SourceError`` if reading can't continue; the next call returns nil.
     package mutating func next() throws(SourceError) -> SourceItem? {
@@ -77,7 +77,7 @@ package struct DocumentSource: ~Copyable {
             hasEnded = true
             guard let broken = error.broken else { throw error }
             failure = SourceError(error.reason, at: error.place)
-            return .fault(broken)
+            return .error(broken)
         }
     }
 
@@ -93,13 +93,13 @@ package struct DocumentSource: ~Copyable {
     }
 
     private static func plain(_ document: SourceDocument) -> SourceItem {
-        do throws(ExtendedJSONFault) {
+        do throws(ExtendedJSONError) {
             return .document(
                 SourceDocument(
                     text: try ExtendedJSON.plain(document.text), place: document.place, original: document.bytes))
         } catch {
-            return .fault(
-                SourceFault(
+            return .error(
+                SourceDocumentError(
                     document, .extendedJSON(wrapper: error.wrapper, expected: error.expected), at: error.offset))
         }
     }

@@ -18,7 +18,7 @@ struct ExportLines: ~Copyable {
         if decompressor == nil {
             text += bytes
         } else {
-            do throws(GzipFault) { try decompressor?.read(bytes[...], to: &text) } catch {
+            do throws(GzipError) { try decompressor?.read(bytes[...], to: &text) } catch {
                 throw TransferError(.invalid, "\(error)")
             }
         }
@@ -39,7 +39,7 @@ struct ExportLines: ~Copyable {
     @discardableResult
     mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws -> String? {
         // After truncated gzip data, the rest is an incomplete line.
-        do throws(GzipFault) { try decompressor?.finish() } catch { return error.description }
+        do throws(GzipError) { try decompressor?.finish() } catch { return error.description }
         let line = document(text[...])
         text = []
         searched = 0

@@ -44,13 +44,13 @@ struct InputBytes: ~Copyable {
     private mutating func decompress(into text: inout [UInt8]) throws(SourceError) {
         let stretch = compressed.prefix(Self.stretch)
         compressed = compressed.dropFirst(Self.stretch)
-        do throws(GzipFault) { try gzip?.read(stretch, to: &text) } catch {
+        do throws(GzipError) { try gzip?.read(stretch, to: &text) } catch {
             throw SourceError(.compressed(error), at: TextPlace())
         }
     }
 
     private func finish() throws(SourceError) -> Bool {
-        do throws(GzipFault) { try gzip?.finish() } catch { throw SourceError(.compressed(error), at: TextPlace()) }
+        do throws(GzipError) { try gzip?.finish() } catch { throw SourceError(.compressed(error), at: TextPlace()) }
         return false
     }
 

@@ -19,10 +19,10 @@ struct LinesReader: DocumentsReader {
         }
         guard first == UInt8(ascii: "{") else { return try skipScalar(&window) }
         switch values.read(&window) {
-        case .fault(let fault): return try skip(&window, Breakage(fault))
+        case .error(let error): return try skip(&window, Breakage(error))
         case .value(let tape, let end):
             if let stranger = strangerOnLine(from: end, in: &window) {
-                return .fault(try skipLine(&window, Breakage(.json(stranger.reason), at: stranger.offset), from: end))
+                return .error(try skipLine(&window, Breakage(.json(stranger.reason), at: stranger.offset), from: end))
             }
             let place = window.place
             return .document(SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place))
@@ -30,14 +30,14 @@ struct LinesReader: DocumentsReader {
     }
 
     /// Text after a document on its line that does not begin another document.
-    private func strangerOnLine(from end: Int, in window: inout TextWindow) -> JSONFault? {
+    private func strangerOnLine(from end: Int, in window: inout TextWindow) -> JSONError? {
         var at = end
         while true {
             while at < window.count {
                 switch window[at] {
                 case UInt8(ascii: "\n"), UInt8(ascii: "{"): return nil
                 case 0x20, 0x09, 0x0D: at += 1
-                case let byte: return JSONFault(.unexpectedByte(byte, expected: .endOfText), at: at)
+                case let byte: return JSONError(.unexpectedByte(byte, expected: .endOfText), at: at)
                 }
             }
             // Endless white space must neither delay a document nor fill memory.
@@ -47,11 +47,11 @@ struct LinesReader: DocumentsReader {
 
     private mutating func skipScalar(_ window: inout TextWindow) throws(SourceError) -> SourceItem {
         switch values.read(&window) {
-        case .fault(let fault): return .fault(try skipLine(&window, Breakage(fault)))
+        case .error(let error): return .error(try skipLine(&window, Breakage(error)))
         case .value(_, let end):
             let stranger = strangerOnLine(from: end, in: &window)
             let breakage = stranger.map { Breakage($0) } ?? Breakage(.notAnObject, at: 0)
-            return .fault(try skipLine(&window, breakage, from: end))
+            return .error(try skipLine(&window, breakage, from: end))
         }
     }
 
@@ -59,25 +59,25 @@ struct LinesReader: DocumentsReader {
         let isOnFirstLine = window.withText(upTo: breakage.offset) { text in
             !text.indices.contains { text[$0] == UInt8(ascii: "\n") }
         }
-        if isOnFirstLine { return .fault(try skipLine(&window, breakage, from: breakage.offset)) }
+        if isOnFirstLine { return .error(try skipLine(&window, breakage, from: breakage.offset)) }
         var end = NextDocumentLine()
-        return .fault(try Self.finish(BrokenText.skip(&window, breakage, to: &end), window))
+        return .error(try Self.finish(BrokenText.skip(&window, breakage, to: &end), window))
     }
 
     /// - Parameter offset: Any offset on the line that ends the broken text.
     private func skipLine(
         _ window: inout TextWindow, _ breakage: Breakage, from offset: Int = 0
-    ) throws(SourceError) -> SourceFault {
+    ) throws(SourceError) -> SourceDocumentError {
         var end = LineEnd(after: offset)
         return try Self.finish(BrokenText.skip(&window, breakage, to: &end), window)
     }
 
     /// If the input was cut off, that is the error, and not the last document.
     private static func finish(
-        _ skipped: (fault: SourceFault, isAtEnd: Bool), _ window: borrowing TextWindow
-    ) throws(SourceError) -> SourceFault {
-        if skipped.isAtEnd { try window.finish(leaving: skipped.fault) }
-        return skipped.fault
+        _ skipped: (error: SourceDocumentError, isAtEnd: Bool), _ window: borrowing TextWindow
+    ) throws(SourceError) -> SourceDocumentError {
+        if skipped.isAtEnd { try window.finish(leaving: skipped.error) }
+        return skipped.error
     }
 }
 

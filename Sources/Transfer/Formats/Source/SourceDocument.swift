@@ -4,7 +4,7 @@ package import LosslessJSON
 package enum SourceItem: Sendable {
     case document(SourceDocument)
     /// A document that can't be read; reading continues after it.
-    case fault(SourceFault)
+    case error(SourceDocumentError)
 }
 
 /// A document of an input, checked to be a JSON object.

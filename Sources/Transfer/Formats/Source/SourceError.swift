@@ -6,11 +6,11 @@ package struct SourceError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
         /// A system call failed; the string is the system's message.
         case unreadable(String)
-        case compressed(GzipFault)
+        case compressed(GzipError)
         /// Neither the file name nor the first byte tells the format.
         case unknownFormat
         /// The array or the answer around it is broken in a place where no next document can be found.
-        case structure(SourceFault.Reason)
+        case structure(SourceDocumentError.Reason)
         /// The header of a table is not valid; the string says why.
         case header(String)
     }
@@ -20,12 +20,12 @@ package struct SourceError: Error, Equatable, Sendable {
     /// How far the input was read.
     package let place: TextPlace
     /// The incomplete document at which reading stopped.
-    let broken: SourceFault?
+    let broken: SourceDocumentError?
 
     /// - Parameter place: How far the input was read.
     package init(_ reason: Reason, at place: TextPlace) { self.init(reason, at: place, broken: nil) }
 
-    init(_ reason: Reason, at place: TextPlace, broken: SourceFault?) {
+    init(_ reason: Reason, at place: TextPlace, broken: SourceDocumentError?) {
         self.reason = reason
         self.place = place
         self.broken = broken
@@ -37,7 +37,7 @@ extension SourceError: CustomStringConvertible {
     package var description: String {
         switch reason {
         case .unreadable(let words): "can't be read: \(words)"
-        case .compressed(let fault): "\(place): \(fault); everything before it was read"
+        case .compressed(let error): "\(place): \(error); everything before it was read"
         case .unknownFormat: "can't tell the format; name it with --format ndjson, json, csv or ejson"
         case .structure(let reason): "\(place): \(reason); the documents after it can't be told apart"
         case .header(let what): "\(place): \(what)"

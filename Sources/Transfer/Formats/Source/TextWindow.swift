@@ -43,7 +43,7 @@ struct TextWindow: ~Copyable {
     /// Call when there is no more input. Throws if an error ended it.
     ///
     /// - Parameter broken: The incomplete last document.
-    func finish(leaving broken: SourceFault? = nil) throws(SourceError) {
+    func finish(leaving broken: SourceDocumentError? = nil) throws(SourceError) {
         if let failure { throw SourceError(failure, at: place, broken: broken) }
     }
 
@@ -53,7 +53,7 @@ struct TextWindow: ~Copyable {
     }
 
     /// - Returns: The offset after the value.
-    func scan(into tape: inout JSONTape, upTo limit: Int = .max, from start: Int = 0) throws(JSONFault) -> Int {
+    func scan(into tape: inout JSONTape, upTo limit: Int = .max, from start: Int = 0) throws(JSONError) -> Int {
         try tape.scanValue(in: bytes.span.extracting(position..<position + min(limit, count)), from: start)
     }
 

@@ -5,7 +5,7 @@ struct ValueReader {
     enum Outcome {
         case value(JSONTape, end: Int)
         /// For a value cut off by the end of the input, the offset is the window's end.
-        case fault(JSONFault)
+        case error(JSONError)
     }
 
     /// The most bytes of a value.
@@ -21,7 +21,7 @@ struct ValueReader {
         var tape = JSONTape(minimumCapacity: expectedNodes)
         while true {
             let scanned = min(window.count, limit)
-            do throws(JSONFault) {
+            do throws(JSONError) {
                 let end = try window.scan(into: &tape, upTo: limit)
                 // A number may continue in the next piece.
                 if end < scanned || tape.kind(of: 0) >= .string || !window.fill() {
@@ -30,11 +30,11 @@ struct ValueReader {
                 }
                 tape.removeAll()
             } catch {
-                guard error.reason == .unexpectedEnd else { return .fault(error) }
-                guard scanned < limit else { return .fault(JSONFault(.tooLong(limit: limit), at: limit)) }
+                guard error.reason == .unexpectedEnd else { return .error(error) }
+                guard scanned < limit else { return .error(JSONError(.tooLong(limit: limit), at: limit)) }
                 var known = frame ?? JSONFrame(start: 0, endsAtBrokenString: true)
                 guard Self.waitForEnd(&known, in: &window, scanned: scanned, limit: limit) else {
-                    return .fault(JSONFault(.unexpectedEnd, at: window.count))
+                    return .error(JSONError(.unexpectedEnd, at: window.count))
                 }
                 frame = known
             }

@@ -19,7 +19,7 @@ struct AttachmentComparison: Sendable {
     /// Reads the gateway's attachment if its digest can't decide; nil if it can't be read.
     let digestOfCurrent: @Sendable (_ name: String) async throws -> AttachmentDigest?
 
-    /// - Throws: ``AttachmentFault`` if an attachment has no bytes and the gateway does not have it.
+    /// - Throws: ``AttachmentError`` if an attachment has no bytes and the gateway does not have it.
     func run() async throws -> Result {
         var result = Result()
         var present = try ImportAttachment.all(of: current.root, store: nil)

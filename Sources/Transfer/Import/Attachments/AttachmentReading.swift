@@ -17,8 +17,8 @@ actor AttachmentReading {
 
     /// A whole file as base64.
     ///
-    /// - Throws: ``AttachmentFault`` if the bytes don't match the digest in the file's name.
-    func base64(of body: AttachmentBody, _ name: String) throws(AttachmentFault) -> [UInt8] {
+    /// - Throws: ``AttachmentError`` if the bytes don't match the digest in the file's name.
+    func base64(of body: AttachmentBody, _ name: String) throws(AttachmentError) -> [UInt8] {
         var text: [UInt8] = []
         // Don't reserve everything for a sparse or endless file.
         text.reserveCapacity((min(body.byteCount, 1 << 30) + 2) / 3 * 4)
@@ -30,20 +30,20 @@ actor AttachmentReading {
     /// The base64 of the decompressed bytes.
     ///
     /// - Parameter base64: Digits and padding, on one line.
-    /// - Throws: ``AttachmentFault`` if it is not gzip, or larger than any gateway stores.
-    func decompressed(_ base64: [UInt8], _ name: String) throws(AttachmentFault) -> [UInt8] {
-        do throws(GzipFault) {
+    /// - Throws: ``AttachmentError`` if it is not gzip, or larger than any gateway stores.
+    func decompressed(_ base64: [UInt8], _ name: String) throws(AttachmentError) -> [UInt8] {
+        do throws(GzipError) {
             let compressed = InlineBase64.bytes(of: base64.span)
             return Base64.encode(try Gzip.decompress(compressed, limit: Self.decompressedLimit))
         } catch {
-            throw AttachmentFault(name, "is not compressed as its encoding says: \(error)")
+            throw AttachmentError(name, "is not compressed as its encoding says: \(error)")
         }
     }
 
     /// The attachment's digest as the gateway computes it; nil if its bytes are not available.
     func digest(
         of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
-    ) throws(AttachmentFault) -> (digest: AttachmentDigest, byteCount: Int)? {
+    ) throws(AttachmentError) -> (digest: AttachmentDigest, byteCount: Int)? {
         var digest = AttachmentDigest.Calculation(for: dialect)
         switch attachment.body {
         case .stub, .removed: return nil
@@ -59,7 +59,7 @@ actor AttachmentReading {
     /// A new attachment as the gateway will describe it: `{"content_type":…,"digest":…,"length":…}`.
     func description(
         of attachment: ImportAttachment, in document: JSONText, for dialect: GatewayDialect
-    ) throws(AttachmentFault) -> [UInt8] {
+    ) throws(AttachmentError) -> [UInt8] {
         let known = try digest(of: attachment, in: document, for: dialect)
         var writer = JSONWriter()
         writer.object { writer in
@@ -75,7 +75,7 @@ actor AttachmentReading {
     /// The gateway's digest of a file. Also checks that the bytes match the digest in the file's name.
     func fileDigest(
         of body: AttachmentBody, _ name: String, for dialect: GatewayDialect
-    ) throws(AttachmentFault) -> AttachmentDigest {
+    ) throws(AttachmentError) -> AttachmentDigest {
         var digest = AttachmentDigest.Calculation(for: dialect)
         try read(body, name) { digest.update($0) }
         return digest.digest()
@@ -89,7 +89,7 @@ actor AttachmentReading {
 
     private func read(
         _ body: AttachmentBody, _ name: String, _ take: ([UInt8]) -> Void
-    ) throws(AttachmentFault) {
+    ) throws(AttachmentError) {
         var sha256 = RunningDigest(.sha256)
         do throws(TransferError) {
             let file = try OpenFile(reading: "\(store?.path ?? "")/\(body.file)")
@@ -100,10 +100,10 @@ actor AttachmentReading {
                 take(piece)
             }
         } catch {
-            throw AttachmentFault(name, "can't be read: \(error)")
+            throw AttachmentError(name, "can't be read: \(error)")
         }
         guard sha256.hex == body.sha256 else {
-            throw AttachmentFault(name, "is damaged: the bytes of \(body.file) have another SHA-256")
+            throw AttachmentError(name, "is damaged: the bytes of \(body.file) have another SHA-256")
         }
     }
 }

@@ -60,7 +60,7 @@ enum MissingBytes: Sendable, Equatable {
 }
 
 /// Why an attachment can't be written.
-struct AttachmentFault: Error {
+struct AttachmentError: Error {
     let reason: String
 
     init(_ name: String, _ reason: String) { self.reason = "the attachment '\(name)' \(reason)" }
@@ -72,19 +72,19 @@ extension ImportAttachment {
     /// The attachments of a document; empty if it has none.
     ///
     /// - Parameter store: The folder; nil if none was given.
-    static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentFault) -> [ImportAttachment] {
+    static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentError) -> [ImportAttachment] {
         guard let members = document.member(named: membersName), members.kind != .null else { return [] }
-        guard members.kind == .object else { throw AttachmentFault("", "list is no object") }
-        return try members.members.map { member throws(AttachmentFault) in
+        guard members.kind == .object else { throw AttachmentError("", "list is no object") }
+        return try members.members.map { member throws(AttachmentError) in
             let name = member.name.string ?? ""
-            guard member.name.isText else { throw AttachmentFault(name, "has a lone surrogate in its name") }
+            guard member.name.isText else { throw AttachmentError(name, "has a lone surrogate in its name") }
             return try ImportAttachment(name, member.value, store)
         }
     }
 
-    private init(_ name: String, _ value: JSONValue, _ store: AttachmentStore?) throws(AttachmentFault) {
+    private init(_ name: String, _ value: JSONValue, _ store: AttachmentStore?) throws(AttachmentError) {
         self.name = name
-        guard value.kind == .object || value.kind == .null else { throw AttachmentFault(name, "is no object") }
+        guard value.kind == .object || value.kind == .null else { throw AttachmentError(name, "is no object") }
         contentType = value["content_type"]?.string
         hasBadType = value["content_type"].map { $0.kind != .string && $0.kind != .null } ?? false
         revisionPosition = value["revpos"]?.integer
@@ -95,14 +95,14 @@ extension ImportAttachment {
             body = .removed
         } else if let data = value["data"] {
             do throws(InlineBase64Error) { body = .inline(try InlineBase64(data)) } catch {
-                throw AttachmentFault(name, "has data that is \(error)")
+                throw AttachmentError(name, "has data that is \(error)")
             }
         } else if let file = value["file"] {
             body = try Self.file(file.string ?? "", name, store)
         } else if value["stub"]?.bool == true {
             body = .stub(.notExported)
         } else {
-            throw AttachmentFault(
+            throw AttachmentError(
                 name, "comes without its bytes; export with --attachments inline or --attachments DIR")
         }
     }
@@ -111,11 +111,11 @@ extension ImportAttachment {
     /// the file is missing, the attachment is an ordinary stub.
     private static func file(
         _ path: String, _ name: String, _ store: AttachmentStore?
-    ) throws(AttachmentFault) -> Body {
+    ) throws(AttachmentError) -> Body {
         let sha256 = path.split(separator: "/").last.map(String.init) ?? ""
         let isHexadecimal = sha256.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard sha256.utf8.count == 64, isHexadecimal, path == AttachmentBody.file(sha256) else {
-            throw AttachmentFault(name, "names a file that no export writes")
+            throw AttachmentError(name, "names a file that no export writes")
         }
         guard let store else { return .stub(.noFolder) }
         guard let byteCount = store.byteCount(of: sha256) else { return .stub(.noFile("\(store.path)/\(path)")) }
@@ -123,14 +123,14 @@ extension ImportAttachment {
     }
 
     /// The error for a stub in a mode that keeps no existing attachment.
-    func bareStub(_ missing: MissingBytes) -> AttachmentFault {
-        AttachmentFault(name, "\(missing.reason); \(missing.remedy)")
+    func bareStub(_ missing: MissingBytes) -> AttachmentError {
+        AttachmentError(name, "\(missing.reason); \(missing.remedy)")
     }
 
     /// The error for a stub if the gateway does not have the attachment either.
-    var withoutBytes: AttachmentFault {
+    var withoutBytes: AttachmentError {
         let missing = missingBytes ?? .notExported
-        return AttachmentFault(
+        return AttachmentError(
             name, "\(missing.reason), and the gateway does not have it either; \(missing.remedy)")
     }
 

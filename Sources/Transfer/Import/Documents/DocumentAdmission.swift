@@ -87,7 +87,7 @@ struct DocumentAdmission: Sendable {
         try checkMembers(root)
         var attachments: [ImportAttachment] = []
         if mode != .delete {
-            do throws(AttachmentFault) { attachments = try ImportAttachment.all(of: root, store: store) } catch {
+            do throws(AttachmentError) { attachments = try ImportAttachment.all(of: root, store: store) } catch {
                 throw Refusal(reason: error.reason)
             }
             for attachment in attachments { try check(attachment) }
@@ -124,13 +124,13 @@ struct DocumentAdmission: Sendable {
     private func check(_ attachment: ImportAttachment) throws(Refusal) {
         if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
         if attachment.hasBadType {
-            throw Refusal(reason: AttachmentFault(attachment.name, "has a content_type that is not a string").reason)
+            throw Refusal(reason: AttachmentError(attachment.name, "has a content_type that is not a string").reason)
         }
         switch (attachment.body, mode) {
         case (.stub(let missing), .insert), (.stub(let missing), .restore):
             throw Refusal(reason: attachment.bareStub(missing).reason)
         case (.removed, .merge): break
-        case (.removed, _): throw Refusal(reason: AttachmentFault(attachment.name, "is null").reason)
+        case (.removed, _): throw Refusal(reason: AttachmentError(attachment.name, "is null").reason)
         default: break
         }
     }

@@ -46,7 +46,7 @@ actor ImportJournal {
     }
 
     /// - Returns: How many batches of this pass are recorded, without gaps.
-    /// - Throws: ``TransferError``; `RunFailure` if too many documents were rejected.
+    /// - Throws: ``TransferError``; `RunError` if too many documents were rejected.
     func settle(_ batch: SettledBatch) throws -> Int {
         waiting[batch.number] = batch
         while let batch = waiting.removeValue(forKey: next) {
@@ -89,11 +89,11 @@ actor ImportJournal {
             ])
     }
 
-    /// - Throws: `RunFailure` if too many documents were rejected.
+    /// - Throws: `RunError` if too many documents were rejected.
     func check(isFinal: Bool) throws {
         let failures = report.failures
         guard let limit = settings.errorLimit, limit.isExceeded(by: failures, isFinal: isFinal) else { return }
-        throw RunFailure(limit, failures)
+        throw RunError(limit, failures)
     }
 
     /// Begins a pass; batches are numbered from 0 again.

@@ -24,7 +24,7 @@ package struct InputCounts: Sendable, Equatable {
             matched = isLetThrough ? 1 : 0
             return
         }
-        matched = mapped.fired.isEmpty && mapped.fault?.rule == nil ? 0 : 1
+        matched = mapped.fired.isEmpty && mapped.error?.rule == nil ? 0 : 1
         for rule in mapped.fired { rules[rule, default: 0] += 1 }
     }
 

@@ -148,7 +148,7 @@ extension SourceItem {
     fileprivate var byteCount: Int {
         switch self {
         case .document(let document): document.bytes.count
-        case .fault(let fault): fault.text.count
+        case .error(let error): error.text.count
         }
     }
 }

@@ -41,7 +41,7 @@ struct AttachmentRendering: Sendable {
     /// Attachments as a dry run shows them, without their bytes.
     func described(
         _ attachments: [ImportAttachment], _ document: JSONText, _ current: JSONText?
-    ) async throws(AttachmentFault) -> [WrittenAttachment] {
+    ) async throws(AttachmentError) -> [WrittenAttachment] {
         var described: [WrittenAttachment] = []
         for attachment in attachments {
             let stub = attachment.isStub ? current?.root["_attachments"]?[attachment.name] : nil

@@ -26,16 +26,16 @@ struct ImportPlanner: Sendable {
         self.logger = logger
     }
 
-    /// - Throws: `RunFailure`, `CancellationError`.
+    /// - Throws: `RunError`, `CancellationError`.
     func need(_ open: OpenDocument, isTolerant: Bool) async throws -> ImportNeed {
         do {
             return try await need(open.document, open.lookup, isTolerant)
-        } catch let fault as AttachmentFault {
-            return .nothing(.rejected(reason: fault.reason))
-        } catch let fault as JSONEditFault {
-            return .nothing(.rejected(reason: "\(fault)"))
-        } catch let fault as JSONFault {
-            return .nothing(.rejected(reason: "\(fault)"))
+        } catch let error as AttachmentError {
+            return .nothing(.rejected(reason: error.reason))
+        } catch let error as JSONEditError {
+            return .nothing(.rejected(reason: "\(error)"))
+        } catch let error as JSONError {
+            return .nothing(.rejected(reason: "\(error)"))
         }
     }
 

@@ -47,7 +47,7 @@ struct ImportWriter: Sendable {
     }
 
     /// - Returns: The outcome of each entry; in a dry run, the expected one.
-    /// - Throws: `RunFailure`, `RunIsStopping`, `CancellationError`. Some documents may have been written.
+    /// - Throws: `RunError`, `RunIsStopping`, `CancellationError`. Some documents may have been written.
     func write(_ batch: ImportBatch) async throws -> ImportResults {
         var documents: [Int: [UInt8]] = [:]
         var outcomes: [ImportOutcome?] = []

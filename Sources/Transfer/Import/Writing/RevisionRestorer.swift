@@ -69,7 +69,7 @@ struct RevisionRestorer: Sendable {
     ) async throws -> [OpenDocument] {
         var writes: [Write] = []
         for open in open {
-            do throws(AttachmentFault) {
+            do throws(AttachmentError) {
                 if let write = try await stored(open) { writes.append(write) }
             } catch {
                 outcomes[open.index] = .rejected(reason: error.reason)
@@ -102,7 +102,7 @@ struct RevisionRestorer: Sendable {
         return again
     }
 
-    private func stored(_ open: OpenDocument) async throws(AttachmentFault) -> Write? {
+    private func stored(_ open: OpenDocument) async throws(AttachmentError) -> Write? {
         guard let revision = open.document.revision else { return nil }
         var written: [WrittenAttachment] = []
         for attachment in open.document.attachments {
@@ -115,11 +115,11 @@ struct RevisionRestorer: Sendable {
 
     private func rendered(
         _ attachment: ImportAttachment, _ document: JSONText
-    ) async throws(AttachmentFault) -> WrittenAttachment {
-        do { return try await rendering.rendered(attachment, document, nil) } catch let fault as AttachmentFault {
-            throw fault
+    ) async throws(AttachmentError) -> WrittenAttachment {
+        do { return try await rendering.rendered(attachment, document, nil) } catch let error as AttachmentError {
+            throw error
         } catch {
-            throw AttachmentFault(attachment.name, "can't be read: \(error)")
+            throw AttachmentError(attachment.name, "can't be read: \(error)")
         }
     }
 }

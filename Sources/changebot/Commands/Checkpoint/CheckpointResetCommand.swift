@@ -18,7 +18,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do { try await reset() } catch { throw CommandFailure(error) }
+        do { try await reset() } catch { throw CommandError(error) }
     }
 
     private func reset() async throws {

@@ -19,13 +19,13 @@ struct CheckpointSetCommand: AsyncParsableCommand {
     var sequence: String
 
     func run() async throws {
-        do { try await set() } catch { throw CommandFailure(error) }
+        do { try await set() } catch { throw CommandError(error) }
     }
 
     private func set() async throws {
         let state = try state.existing(Environment())
         guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage,
                 "'\(self.sequence.visible)' is not a sequence; write \(SequenceArgument.expected). To skip all changes "
                     + "up to now, start the run with --since now after: changebot checkpoint reset \(state.options)")

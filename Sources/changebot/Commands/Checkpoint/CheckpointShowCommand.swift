@@ -25,7 +25,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
             let report = try await state.with(.beside) { try CheckpointReport($0, of: state) }
             if json { try Console.write(report.json) } else { try Console.write(report.lines) }
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }

@@ -22,14 +22,14 @@ struct DeadLetterPages {
         }
     }
 
-    /// - Throws: ``StateError``, ``CommandFailure`` with 74.
+    /// - Throws: ``StateError``, ``CommandError`` with 74.
     func writeJSON() throws {
         try forEach { page in try Console.write(Array(page.map(DeadLetterText.json).joined(separator: [0x0A]))) }
     }
 
     /// One header, one line for each dead letter, the columns as wide as they must be for all of them.
     ///
-    /// - Throws: ``StateError``, ``CommandFailure`` with 74.
+    /// - Throws: ``StateError``, ``CommandError`` with 74.
     func writeTable() throws {
         var table = DeadLetterTable()
         try forEach { table.measure($0) }

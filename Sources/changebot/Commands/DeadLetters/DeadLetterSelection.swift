@@ -17,7 +17,7 @@ struct DeadLetterSelection: ParsableArguments {
     /// The dead letters, in the order of the arguments, each once.
     ///
     /// - Parameter options: By which other commands find this state.
-    /// - Throws: ``CommandFailure`` with 66 for what is not there, 64 for what may mean two things; ``StateError``.
+    /// - Throws: ``CommandError`` with 66 for what is not there, 64 for what may mean two things; ``StateError``.
     func deadLetters(in ledger: Ledger, found options: String) throws -> [DeadLetter] {
         var seen: Set<Int> = []
         var deadLetters: [DeadLetter] = []
@@ -37,7 +37,7 @@ struct DeadLetterSelection: ParsableArguments {
         }
         let others = try ledger.deadLetters(of: DocumentID(argument)).filter { $0 != deadLetter }
         guard others.isEmpty else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage,
                 "'\(argument)' is both a letter's number and a document's id; write --document \(argument), "
                     + "or other numbers from: changebot dead-letters list \(options)")
@@ -50,7 +50,7 @@ struct DeadLetterSelection: ParsableArguments {
     ) throws -> [DeadLetter] {
         let deadLetters = try ledger.deadLetters(of: DocumentID(id))
         guard !deadLetters.isEmpty else {
-            throw CommandFailure(
+            throw CommandError(
                 .missingInput,
                 "there is no dead letter '\(id.visible)'; list them with: changebot dead-letters list \(options)")
         }

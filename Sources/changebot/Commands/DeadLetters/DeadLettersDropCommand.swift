@@ -24,7 +24,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
         do {
             let filter = deadLetters.filter
             guard [all, !selection.isEmpty, !filter.isEmpty].count(where: { $0 }) == 1 else {
-                throw CommandFailure(
+                throw CommandError(
                     .usage,
                     all || !selection.isEmpty || !filter.isEmpty
                         ? "use only one of: numbers, --all, or --rule/--reason/--since"
@@ -38,7 +38,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
             }
             try notes.note("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }

@@ -43,7 +43,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
                 try notes.note(counts.line)
             }
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }
@@ -64,7 +64,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
                 try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
             }
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }

@@ -26,7 +26,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await retry(Environment()) } catch { throw CommandFailure(error) }
+        do { try await retry(Environment()) } catch { throw CommandError(error) }
     }
 
     private func retry(_ environment: Environment) async throws {
@@ -40,10 +40,10 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let settings = try deliverySettings(environment)
         let filter = deadLetters.filter
         guard selection.isEmpty || filter.isEmpty else {
-            throw CommandFailure(.usage, "use only one of: numbers, or --rule/--reason/--since")
+            throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
         let ruleSet = try files.ruleSet()
-        do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandFailure(error) }
+        do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandError(error) }
         let job = Job(
             options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
             choice: choice, settings: settings, isOneShot: true, isBesideRun: true)
@@ -62,7 +62,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                     },
                     outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
             }
-        } catch let failure as CommandFailure where failure.code == .incomplete && settings.preview == nil {
+        } catch let failure as CommandError where failure.code == .incomplete && settings.preview == nil {
             // Told below.
         }
         guard outcome.before > 0 else {
@@ -77,14 +77,14 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             Console.complain("\(Quantity.count(outcome.before - outcome.left)) of \(before) dead letters are settled")
         }
         guard outcome.left == 0 else {
-            throw CommandFailure(
+            throw CommandError(
                 .incomplete,
                 "\(Quantity.count(outcome.left)) of \(before) dead letters are left; "
                     + "see why with: changebot dead-letters list \(place.options)")
         }
     }
 
-    private func deliverySettings(_ environment: Environment) throws(CommandFailure) -> Delivery.Settings {
+    private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
         var settings = try job.deliverySettings(environment, isDaemon: false)
         settings.savesCheckpoint = false
         return settings

@@ -17,7 +17,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
     func run() async throws {
         do {
             guard !selection.isEmpty else {
-                throw CommandFailure(.usage, "which one? give its number, or the id of its document")
+                throw CommandError(.usage, "which one? give its number, or the id of its document")
             }
             let environment = Environment()
             let json = try environment.isOn(json, "json")
@@ -31,7 +31,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
                 try Console.write((index > 0 ? [""] : []) + DeadLetterText.lines(deadLetter))
             }
         } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }

@@ -33,7 +33,7 @@ struct RulesCheckCommand: ParsableCommand {
                 "\(Counted(set.fileCount, "file")), \(Counted(set.ruleCount, "rule")), "
                     + "\(Counted(set.testCount, "test")): valid, \(Counted(warnings.count, "warning"))")
         }
-        if isStrict, !warnings.isEmpty { throw CommandFailure(.invalidData) }
+        if isStrict, !warnings.isEmpty { throw CommandError(.invalidData) }
     }
 }
 

@@ -19,10 +19,10 @@ struct RuleFileArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
     var paths: [String]
 
-    /// - Throws: ``CommandFailure`` with 65 or 66.
-    func load() throws(CommandFailure) -> RuleFileSet {
+    /// - Throws: ``CommandError`` with 65 or 66.
+    func load() throws(CommandError) -> RuleFileSet {
         do throws(RuleFilesError) { return try RuleFileSet.load(paths: paths, kind: nil) } catch {
-            throw CommandFailure(error)
+            throw CommandError(error)
         }
     }
 }
@@ -37,7 +37,7 @@ struct NowOption: ParsableArguments {
     var now: PointInTimeArgument?
 
     /// - Throws: 64 for a variable that is no time.
-    func seconds(_ environment: Environment) throws(CommandFailure) -> Int {
+    func seconds(_ environment: Environment) throws(CommandError) -> Int {
         try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))?.seconds ?? Timestamp.secondsNow
     }
 }

@@ -25,7 +25,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do { try await explain() } catch { throw CommandFailure(error) }
+        do { try await explain() } catch { throw CommandError(error) }
     }
 
     private func explain() async throws {
@@ -45,14 +45,14 @@ struct RulesExplainCommand: AsyncParsableCommand {
         Console.print(verdict)
     }
 
-    private static func read(_ file: String) throws(CommandFailure) -> JSONText {
+    private static func read(_ file: String) throws(CommandError) -> JSONText {
         let bytes = try InputLines.whole(file)
-        func failure(_ fault: JSONFault, _ message: String) -> CommandFailure {
-            let (line, column) = fault.position(in: bytes.span)
-            return CommandFailure(.invalidData, "\(file):\(line):\(column): \(message)", isListing: true)
+        func failure(_ error: JSONError, _ message: String) -> CommandError {
+            let (line, column) = error.position(in: bytes.span)
+            return CommandError(.invalidData, "\(file):\(line):\(column): \(message)", isListing: true)
         }
         let text: JSONText
-        do throws(JSONFault) { text = try JSONText(bytes) } catch {
+        do throws(JSONError) { text = try JSONText(bytes) } catch {
             if bytes.allSatisfy({ " \t\r\n".utf8.contains($0) }) {
                 throw failure(error, "there is no document; write one JSON object")
             }
@@ -61,17 +61,17 @@ struct RulesExplainCommand: AsyncParsableCommand {
         }
         switch text.root.kind {
         case .object: return text
-        case .array: throw failure(JSONFault(.unexpectedEnd, at: 0), "this is a list of documents; \(one)")
-        default: throw failure(JSONFault(.unexpectedEnd, at: 0), "a document must be an object; correct it")
+        case .array: throw failure(JSONError(.unexpectedEnd, at: 0), "this is a list of documents; \(one)")
+        default: throw failure(JSONError(.unexpectedEnd, at: 0), "a document must be an object; correct it")
         }
     }
 
     private static let one =
         "explain takes one document: leave one in the file, or see all of them with `changebot rules try`"
 
-    /// Where another document begins after a complete first one, as in NDJSON; nil if that is not the fault.
-    private static func beginningOfSecond(_ fault: JSONFault) -> JSONFault? {
-        guard case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = fault.reason else { return nil }
-        return fault
+    /// Where another document begins after a complete first one, as in NDJSON; nil if that is not the error.
+    private static func beginningOfSecond(_ error: JSONError) -> JSONError? {
+        guard case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = error.reason else { return nil }
+        return error
     }
 }

@@ -20,7 +20,7 @@ struct RulesTestCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do { try await test() } catch { throw CommandFailure(error) }
+        do { try await test() } catch { throw CommandError(error) }
     }
 
     private func test() async throws {
@@ -34,19 +34,19 @@ struct RulesTestCommand: AsyncParsableCommand {
         for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
         let verdict = results.isEmpty ? "" : failed == 0 ? ", all passed" : ", \(failed) failed"
         Console.print("\(Counted(results.count, "test"))\(verdict)")
-        if failed > 0 { throw CommandFailure(.incomplete) }
+        if failed > 0 { throw CommandError(.incomplete) }
     }
 
     /// Says on stderr which tests fail.
     ///
-    /// - Throws: ``CommandFailure`` with 1 if there are any.
-    private static func complain(_ failed: [RuleTestResult], _ style: TerminalStyle) throws(CommandFailure) {
+    /// - Throws: ``CommandError`` with 1 if there are any.
+    private static func complain(_ failed: [RuleTestResult], _ style: TerminalStyle) throws(CommandError) {
         for result in failed {
             let lines = lines(of: result, style)
             let text = lines.map(\.text).joined(separator: "\n")
             Console.complain(lines, LogLine(.error, text, exit: .incomplete))
         }
-        if !failed.isEmpty { throw CommandFailure(.incomplete) }
+        if !failed.isEmpty { throw CommandError(.incomplete) }
     }
 
     private static func lines(of result: RuleTestResult, _ style: TerminalStyle) -> [VisibleLine] {

@@ -33,7 +33,7 @@ struct RulesTryCommand: AsyncParsableCommand {
     private static let batchBytes = 4 << 20
 
     func run() async throws {
-        do { try await tryOut() } catch { throw CommandFailure(error) }
+        do { try await tryOut() } catch { throw CommandError(error) }
     }
 
     private func tryOut() async throws {
@@ -46,7 +46,7 @@ struct RulesTryCommand: AsyncParsableCommand {
         var bad = 0
         var batch: [DecisionInput] = []
         var bytes = 0
-        func decide() async throws(CommandFailure) {
+        func decide() async throws(CommandError) {
             for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
                 let report = DecisionReport(input.document, decision, names: ruleSet.names)
                 try Console.write(report.line())
@@ -60,9 +60,9 @@ struct RulesTryCommand: AsyncParsableCommand {
                 let isDeleted = document.text.root["_deleted"]?.bool == true
                 batch.append(DecisionInput(document.text, isDeleted: isDeleted))
                 bytes += document.bytes.count
-            case .fault(let fault):
+            case .error(let error):
                 bad += 1
-                CommandFailure(.invalidData, "\(input):\(fault.complaint)", isListing: true).report()
+                CommandError(.invalidData, "\(input):\(error.complaint)", isListing: true).report()
             }
         }
         do {
@@ -73,14 +73,14 @@ struct RulesTryCommand: AsyncParsableCommand {
             }
         } catch let error as SourceError {
             try await decide()
-            throw CommandFailure(error, input)
+            throw CommandError(error, input)
         }
         try await decide()
-        if bad > 0 { throw CommandFailure(.invalidData) }
+        if bad > 0 { throw CommandError(.invalidData) }
     }
 }
 
-extension SourceFault {
+extension SourceDocumentError {
     /// `LINE:COLUMN: what is wrong; what to do`.
     fileprivate var complaint: String {
         switch reason {

@@ -6,13 +6,13 @@ import LosslessJSON
 /// What a source handed out, in a form that can be compared.
 enum Found: Equatable, CustomStringConvertible {
     case document(String, line: Int)
-    case fault(String, text: String)
+    case broken(String, text: String)
     case error(String)
 
     var description: String {
         switch self {
         case .document(let text, let line): "\(line) \(text)"
-        case .fault(let fault, let text): "\(fault) | \(text)"
+        case .broken(let error, let text): "\(error) | \(text)"
         case .error(let error): "error \(error)"
         }
     }
@@ -49,10 +49,10 @@ extension Found {
         switch item {
         case .document(let document):
             self = .document(String(decoding: document.bytes, as: UTF8.self), line: document.line)
-        case .fault(let fault): self = .fault("\(fault)", text: String(decoding: fault.text, as: UTF8.self))
+        case .error(let error): self = .broken("\(error)", text: String(decoding: error.text, as: UTF8.self))
         }
     }
 }
 
 func document(_ text: String, _ line: Int) -> Found { .document(text, line: line) }
-func fault(_ fault: String, _ text: String) -> Found { .fault(fault, text: text) }
+func error(_ error: String, _ text: String) -> Found { .broken(error, text: text) }

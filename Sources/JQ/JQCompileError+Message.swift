@@ -1,4 +1,4 @@
-extension JQCompileFault {
+extension JQCompileError {
     /// Parses jq's message: `jq: error: MESSAGE (Unix shell quoting issues?) at <top-level>, line N:`, followed by the
     /// program's text on the next lines.
     init(jqMessage: String) {

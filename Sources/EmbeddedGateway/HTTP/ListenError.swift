@@ -2,7 +2,7 @@ internal import Glibc
 internal import NIOCore
 
 /// Why an address can't be listened on, and what to do about it.
-struct ListenFault: CustomStringConvertible {
+struct ListenError: CustomStringConvertible {
     private let address: String
     private let error: any Error
 
@@ -22,7 +22,7 @@ struct ListenFault: CustomStringConvertible {
         case EACCES: "this user may not use this port; choose one above 1023 (0 picks a free one)"
         case EADDRNOTAVAIL:
             "this is not an address of this machine; write 127.0.0.1, or 0.0.0.0 for all its addresses"
-        default: "\(SystemFault(code)); choose another address"
+        default: "\(SystemError(code)); choose another address"
         }
     }
 }

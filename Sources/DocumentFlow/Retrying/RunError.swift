@@ -1,5 +1,5 @@
 /// Why a run ended before its work was done. The checkpoint covers what was finished.
-package struct RunFailure: Error, Sendable, CustomStringConvertible {
+package struct RunError: Error, Sendable, CustomStringConvertible {
     /// Decides the exit code of the process.
     package enum Code: Sendable, Equatable {
         /// The first contact was refused, or the gateway's name is unknown.

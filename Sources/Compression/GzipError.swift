@@ -1,5 +1,5 @@
 /// Why a gzip text can't be decompressed.
-package enum GzipFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum GzipError: Error, Equatable, Sendable, CustomStringConvertible {
     /// It does not begin with a gzip header.
     case noHeader
     /// It is empty, or ends within a header.

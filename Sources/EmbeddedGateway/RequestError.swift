@@ -2,10 +2,10 @@
 ///
 /// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`. Rows of `_bulk_docs`
 ///   use other names for some statuses.
-struct GatewayFault: Error, Equatable {
+struct RequestError: Error, Equatable {
     let status: Int
     let reason: String
-    /// Header fields of the answer that belong to this fault.
+    /// Header fields of the answer that belong to this error.
     var headers: [HTTPField] = []
 
     init(_ status: Int, _ reason: String, headers: [HTTPField] = []) {
@@ -45,22 +45,22 @@ struct GatewayFault: Error, Equatable {
     }
 }
 
-extension GatewayFault {
-    static let missing = GatewayFault(404, "missing")
+extension RequestError {
+    static let missing = RequestError(404, "missing")
     /// The bodies of other requests use all memory for them.
-    static let tooManyBodies = GatewayFault(
+    static let tooManyBodies = RequestError(
         503, "too many large requests at the same time", headers: [HTTPField("Retry-After", "1")])
-    static let deleted = GatewayFault(404, "deleted")
-    static let unknownURL = GatewayFault(404, "unknown URL")
-    static let documentExists = GatewayFault(409, "Document exists")
-    static let revisionConflict = GatewayFault(409, "Document revision conflict")
-    static let localConflict = GatewayFault(409, "Document update conflict")
-    static let documentTooLarge = GatewayFault(413, "Document too large!")
-    static let attachmentTooLarge = GatewayFault(413, "Attachment too large")
-    static let invalidDocumentID = GatewayFault(400, "Invalid doc ID")
+    static let deleted = RequestError(404, "deleted")
+    static let unknownURL = RequestError(404, "unknown URL")
+    static let documentExists = RequestError(409, "Document exists")
+    static let revisionConflict = RequestError(409, "Document revision conflict")
+    static let localConflict = RequestError(409, "Document update conflict")
+    static let documentTooLarge = RequestError(413, "Document too large!")
+    static let attachmentTooLarge = RequestError(413, "Attachment too large")
+    static let invalidDocumentID = RequestError(400, "Invalid doc ID")
 
     /// The path exists, but not for this method.
-    static func methodNotAllowed(_ allowed: String) -> GatewayFault {
-        GatewayFault(405, "", headers: [HTTPField("Allow", allowed)])
+    static func methodNotAllowed(_ allowed: String) -> RequestError {
+        RequestError(405, "", headers: [HTTPField("Allow", allowed)])
     }
 }

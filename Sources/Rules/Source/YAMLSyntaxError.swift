@@ -1,7 +1,7 @@
 /// A syntax error of the YAML parser, with the mistake that most likely caused it.
 ///
 /// The parser names the place where it gave up; the mistake may be before it.
-struct YAMLSyntaxFault {
+struct YAMLSyntaxError {
     let position: SourcePosition
     let message: String
 

@@ -1,5 +1,5 @@
 /// The first place where a text is not JSON.
-public struct JSONFault: Error, Equatable, Sendable {
+public struct JSONError: Error, Equatable, Sendable {
     /// Only ``unexpectedEnd`` can be cured by more bytes.
     public enum Reason: Equatable, Sendable {
         /// The text ends inside a value. More bytes may make it valid, so a stream reads on.
@@ -38,7 +38,7 @@ public struct JSONFault: Error, Equatable, Sendable {
         self.offset = offset
     }
 
-    /// Line and column of the fault in `text`, both from 1. Lines end at line feeds, columns count Unicode scalars.
+    /// Line and column of the error in `text`, both from 1. Lines end at line feeds, columns count Unicode scalars.
     /// Takes time proportional to ``offset``.
     public func position(in text: Span<UInt8>) -> (line: Int, column: Int) {
         var line = 1
@@ -56,7 +56,7 @@ public struct JSONFault: Error, Equatable, Sendable {
     }
 }
 
-extension JSONFault: CustomStringConvertible {
+extension JSONError: CustomStringConvertible {
     /// What is wrong, with at most one byte of the text: safe to log.
     public var description: String {
         switch reason {

@@ -1,5 +1,5 @@
 /// Why documents can't be written as a table.
-package enum CSVFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum CSVError: Error, Equatable, Sendable, CustomStringConvertible {
     case tooManyColumns(limit: Int)
     /// The document was not among those that the columns were made for.
     case unexpectedDocument

@@ -1,10 +1,10 @@
 package import LosslessJSON
 
 /// A document of an input that can't be read, with the reason and its text.
-package struct SourceFault: Error, Equatable, Sendable {
+package struct SourceDocumentError: Error, Equatable, Sendable {
     /// What is wrong with the document.
     package enum Reason: Equatable, Sendable {
-        case json(JSONFault.Reason)
+        case json(JSONError.Reason)
         /// The JSON value is not an object.
         case notAnObject
         /// A row of a gateway's answer has no document: it was requested without `include_docs=true`.
@@ -37,7 +37,7 @@ package struct SourceFault: Error, Equatable, Sendable {
     package var column: Int { place.column }
 }
 
-extension SourceFault {
+extension SourceDocumentError {
     /// A document that is valid JSON but not valid for another reason.
     ///
     /// - Parameter offset: Where in the document's text the error is.
@@ -49,11 +49,11 @@ extension SourceFault {
     }
 }
 
-extension SourceFault.Reason: CustomStringConvertible {
+extension SourceDocumentError.Reason: CustomStringConvertible {
     /// Has no values of the document: safe to log.
     package var description: String {
         switch self {
-        case .json(let reason): JSONFault(reason, at: 0).description
+        case .json(let reason): JSONError(reason, at: 0).description
         case .notAnObject: "not a document: it must be an object"
         case .noDocument: "the row has no document; get the rows with include_docs=true"
         case .extendedJSON(let wrapper, let expected): "\(wrapper) needs \(expected)"
@@ -65,7 +65,7 @@ extension SourceFault.Reason: CustomStringConvertible {
     }
 }
 
-extension SourceFault: CustomStringConvertible {
+extension SourceDocumentError: CustomStringConvertible {
     /// `LINE:COLUMN: REASON`.
     package var description: String { "\(place): \(reason)" }
 }

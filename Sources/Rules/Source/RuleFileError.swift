@@ -1,8 +1,8 @@
 /// One thing that is wrong in a rule file. Prints as `path:line:column: what is wrong and what to do`.
-package struct RuleFileFault: Error, Hashable, Sendable, CustomStringConvertible {
+package struct RuleFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file as it was given, or the option that is wrong.
     package let path: String
-    /// Nil if the file itself is the fault: missing, unreadable.
+    /// Nil if the file itself is the error: missing, unreadable.
     package let position: SourcePosition?
     /// What is wrong and what to do, on one line.
     package let message: String
@@ -14,7 +14,7 @@ package struct RuleFileFault: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Why no rules were loaded: all faults of all files, in order.
+/// Why no rules were loaded: all errors of all files, in order.
 package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
     /// Decides the exit code.
     package enum Kind: Sendable {
@@ -30,21 +30,21 @@ package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
     /// Of several kinds, the one that decides.
     package let kind: Kind
     /// At least one.
-    package let faults: [RuleFileFault]
+    package let errors: [RuleFileError]
 
-    /// One line per fault.
-    package var description: String { faults.map(\.description).joined(separator: "\n") }
+    /// One line per error.
+    package var description: String { errors.map(\.description).joined(separator: "\n") }
 }
 
-/// Collects the faults of one file while it is read.
-final class SourceFaults {
+/// Collects the errors of one file while it is read.
+final class SourceErrors {
     let path: String
-    private(set) var faults: [RuleFileFault] = []
+    private(set) var errors: [RuleFileError] = []
 
     init(path: String) { self.path = path }
 
     func report(at position: SourcePosition?, _ message: String) {
-        faults.append(RuleFileFault(path: path, position: position, message: message))
+        errors.append(RuleFileError(path: path, position: position, message: message))
     }
     /// Reports a value of the wrong kind: `'then' must be a list, not text; begin each with '- '`.
     ///

@@ -1,9 +1,9 @@
 /// Why a program gave no result for a document.
-package enum JQFault: Error, Sendable, Equatable {
+package enum JQError: Error, Sendable, Equatable {
     /// The program ended with an error of its own.
     case programError(String)
     /// The program does not compile.
-    case notCompiled(JQCompileFault)
+    case notCompiled(JQCompileError)
     /// The program was still running after this processor time.
     case deadline(Duration)
     /// The outputs of one call exceed this number of bytes.
@@ -34,14 +34,14 @@ package enum JQFault: Error, Sendable, Equatable {
     case shutDown
 }
 
-extension JQFault: CustomStringConvertible {
+extension JQError: CustomStringConvertible {
     /// One line of at most 300 characters: what is wrong and what to do.
     package var description: String { displayText(explanation, limit: 300) }
 
     private var explanation: String {
         switch self {
         case .programError(let message): "the program fails: \(displayText(message, limit: 250))"
-        case .notCompiled(let fault): "the program does not compile: \(fault)"
+        case .notCompiled(let error): "the program does not compile: \(error)"
         case .deadline(let duration): "the program runs longer than \(duration); make it simpler"
         case .tooMuchOutput(let limit): "the program gives more than \(limit) bytes; make it give less"
         case .crashed: "jq ended while the program ran, most likely out of memory; make the program need less"
@@ -68,8 +68,8 @@ extension JQFault: CustomStringConvertible {
     }
 }
 
-/// The first fault that jq finds in a program's text.
-package struct JQCompileFault: Error, Sendable, Equatable, CustomStringConvertible {
+/// The first error that jq finds in a program's text.
+package struct JQCompileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// jq's message, one line.
     package var message: String
     /// The line in the program, from 1; nil if jq names none.
@@ -108,8 +108,8 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
     }
 }
 
-extension JQFault {
-    /// Whether the fault is temporary, not one of the program or the document: the same call may succeed later.
+extension JQError {
+    /// Whether the error is temporary, not one of the program or the document: the same call may succeed later.
     package var isTemporary: Bool {
         switch self {
         case .notStarted, .cancelled, .shutDown: true

@@ -1,5 +1,5 @@
 /// Why a patch could not be read or applied. The document is unchanged.
-public struct JSONPatchFault: Error, Equatable, Sendable {
+public struct JSONPatchError: Error, Equatable, Sendable {
     /// What is wrong with the patch, or with the document it was applied to.
     public enum Reason: Equatable, Sendable {
         /// The patch is not valid; the string says what is wrong and what to do.
@@ -8,7 +8,7 @@ public struct JSONPatchFault: Error, Equatable, Sendable {
         case testFailed(JSONPointer)
         /// There is no such place, an object on the path has two members of one name, or the document would grow too
         /// large.
-        case edit(JSONEditFault)
+        case edit(JSONEditError)
         /// A `move` of the value at this place to a place inside it.
         case moveIntoItself(JSONPointer)
     }
@@ -25,7 +25,7 @@ public struct JSONPatchFault: Error, Equatable, Sendable {
     }
 }
 
-extension JSONPatchFault: CustomStringConvertible {
+extension JSONPatchError: CustomStringConvertible {
     /// What is wrong and where. Has pointers into the document but none of its values.
     public var description: String {
         guard let operation else { return reason.description }
@@ -33,15 +33,15 @@ extension JSONPatchFault: CustomStringConvertible {
     }
 }
 
-extension JSONPatchFault.Reason: CustomStringConvertible {
-    /// The fault without the number of its operation.
+extension JSONPatchError.Reason: CustomStringConvertible {
+    /// The error without the number of its operation.
     public var description: String {
         switch self {
         case .malformed(let what): what
         case .testFailed(let pointer): "the document does not have the tested value at '\(pointer)'"
         case .edit(.noSuchPlace(let pointer)) where pointer.tokens.isEmpty: "the whole document can't be removed"
-        case .edit(.invalidValue(let fault)): "the result would be refused: \(fault)"
-        case .edit(let fault): fault.description
+        case .edit(.invalidValue(let error)): "the result would be refused: \(error)"
+        case .edit(let error): error.description
         case .moveIntoItself(let pointer): "the value at '\(pointer)' can't be moved to a place within itself"
         }
     }
