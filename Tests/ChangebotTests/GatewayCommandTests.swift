@@ -42,9 +42,9 @@ import Testing
         #expect(try await Program.run(["gateway", "--config", "/none.json"]).code == 66)
     }
 
-    private static let errors = """
+    private static let faults = """
         seed: 3
-        errors:
+        faults:
           - { name: lost answers, on: _bulk_docs, drop: after, times: 1 }
           - on: _bulk_docs
             status: { code: 503, retry_after: 0 }

@@ -63,10 +63,10 @@ extension Ledger {
             try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT rule, COUNT(*) AS deadLetters FROM dead_letter WHERE \(condition.sql)
-                    GROUP BY rule ORDER BY deadLetters DESC, rule
+                    SELECT rule, COUNT(*) AS dead_letters FROM dead_letter WHERE \(condition.sql)
+                    GROUP BY rule ORDER BY dead_letters DESC, rule
                     """, arguments: condition.arguments
-            ).map { row in ((row["rule"] as WholeText?)?.text, row["letters"]) }
+            ).map { row in ((row["rule"] as WholeText?)?.text, row["dead_letters"]) }
         }
     }
 

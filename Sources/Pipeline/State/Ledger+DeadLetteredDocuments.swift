@@ -43,17 +43,17 @@ extension Ledger {
             let firsts = try WholeText.fetchAll(
                 database,
                 sql: """
-                    SELECT id FROM dead_letter AS deadLetter
+                    SELECT id FROM dead_letter AS letter
                     WHERE number > ? AND number <= ? AND \(any.sql) AND NOT EXISTS (
                         SELECT 1 FROM dead_letter AS earlier
-                        WHERE earlier.id = deadLetter.id AND earlier.number < deadLetter.number AND \(earlier.sql))
+                        WHERE earlier.id = letter.id AND earlier.number < letter.number AND \(earlier.sql))
                     ORDER BY number LIMIT ?
                     """, arguments: [number, last] + any.arguments + earlier.arguments + [limit])
             return try firsts.map { id in
                 let rows = try Row.fetchAll(
                     database,
                     sql: """
-                        SELECT number, sequence FROM dead_letter AS deadLetter
+                        SELECT number, sequence FROM dead_letter AS letter
                         WHERE id = ? AND number <= ? AND \(any.sql) ORDER BY number
                         """,
                     arguments: [id, last] + any.arguments)

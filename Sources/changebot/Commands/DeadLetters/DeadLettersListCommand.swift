@@ -10,7 +10,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             changebot dead-letters list --reason 'not allowed' --json
             changebot dead-letters list --count
 
-            How many deadLetters there are of each rule is told on stderr at the end; --count prints that alone, with \
+            How many dead letters there are of each rule is told on stderr at the end; --count prints that alone, with \
             --json as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
             """)
 

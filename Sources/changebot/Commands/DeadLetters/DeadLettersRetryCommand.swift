@@ -13,7 +13,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             changebot dead-letters retry 12 --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/ --rule stamp
 
-            Single deadLetters come before the options: what follows --rules is a path.
+            Single dead letters come before the options: what follows --rules is a path.
 
             A dead letter is removed once its document is written or needs no change. Exits with 1 if some are left.
             """)
