@@ -59,7 +59,7 @@ import Testing
     /// The bot goes on through all of it, and the gateway keeps count.
     @Test func aGatewayMisbehavesOnRequest() async throws {
         try await Program.withDirectory { folder in
-            try Data(Self.errors.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
+            try Data(Self.faults.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
             let process = try ChildProcess(
                 [Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.yaml"],
                 errors: folder + "/log")
