@@ -88,7 +88,7 @@ import Testing
 
     @Test(arguments: [
         (
-            "json", #"{"errors":[{"on":"_changes","lantency":"1s"}]}"#,
+            "json", #"{"faults":[{"on":"_changes","lantency":"1s"}]}"#,
             ":1:29: unknown member \"lantency\"; known are name"
         ),
         ("json", "{\n", ":2:1: "),

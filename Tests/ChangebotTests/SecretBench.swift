@@ -52,7 +52,7 @@ struct SecretBench {
             #"{"databases":{"todo":{"users":{"\#(Self.user)":{"password":"\#(quoted)","admin_channels":["*"]}}}}}"#)
         var arguments = [Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", inputs + "/users.json"]
         if let errors {
-            try input("faults.json", #"{"errors":[\#(errors)]}"#)
+            try input("faults.json", #"{"faults":[\#(errors)]}"#)
             arguments += ["--faults", inputs + "/faults.json"]
         }
         let process = try ChildProcess(arguments)

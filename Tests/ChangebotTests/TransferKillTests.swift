@@ -49,7 +49,7 @@ import Testing
         /// A gateway of its own, which does wrong what the list of errors says, and a folder.
         static func with(_ errors: String, _ body: (Bench) async throws -> Void) async throws {
             try await Program.withDirectory { folder in
-                try Data(#"{"errors":[\#(errors)]}"#.utf8).write(to: URL(fileURLWithPath: folder + "/faults.json"))
+                try Data(#"{"faults":[\#(errors)]}"#.utf8).write(to: URL(fileURLWithPath: folder + "/faults.json"))
                 let process = try ChildProcess([
                     Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.json",
                 ])

@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayClient
 
 @Suite(.timeLimit(.minutes(5))) struct AttachmentUploadTests {
-    private struct SourceDocumentError: Error {}
+    private struct SourceError: Error {}
 
     private func source(_ parts: [String], count: Int? = nil) -> ByteSource {
         let rest = Monitor(parts.map { Array($0.utf8) })
@@ -117,7 +117,7 @@ import Testing
 
     @Test func aSourceThatFailsEndsTheRequest() async throws {
         let scripted = try ScriptedGateway { _, _ in Issue.record("a whole request") }
-        let source = ByteSource(count: 10) { throw SourceDocumentError() }
+        let source = ByteSource(count: 10) { throw SourceError() }
         let error = await #expect(throws: GatewayError.self) {
             try await scripted.gateway.putAttachment("x", of: "a", revision: nil, contentType: "a/b", source: source)
         }

@@ -5,7 +5,7 @@ import Testing
 
 /// Bodies that are made while they are sent.
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {
-    private struct SourceDocumentError: Error {}
+    private struct SourceError: Error {}
 
     /// Parts of the pattern, one for each call.
     private static func source(_ sizes: [Int], promise: Int? = nil, asked: EventCounter = EventCounter())
@@ -137,14 +137,14 @@ import Testing
         let calls = EventCounter()
         let source = HTTPBodySource(count: 10) {
             calls.increment()
-            guard calls.count == 1 else { throw SourceDocumentError() }
+            guard calls.count == 1 else { throw SourceError() }
             return [1, 2, 3]
         }
         let error = await #expect(throws: HTTPTransportError.self) {
             try await HTTPClient().send(Self.put(source, to: server))
         }
         #expect(error?.code == .sourceFailed)
-        #expect(error?.message.contains("SourceFault") == true)
+        #expect(error?.message.contains("SourceError") == true)
     }
 
     /// Met while the transfer waits for bytes, and while it has more than the server takes. The rest of the refusal comes

@@ -77,7 +77,7 @@ extension BotBench {
 extension EmbeddedGateway {
     /// From now on does wrong what this list of errors says.
     func misbehave(_ errors: String) throws {
-        setFaults(try FaultPlan.parse(Array(#"{"seed":7,"errors":[\#(errors)]}"#.utf8)))
+        setFaults(try FaultPlan.parse(Array(#"{"seed":7,"faults":[\#(errors)]}"#.utf8)))
     }
 
     func behave() { setFaults(nil) }

@@ -10,14 +10,14 @@ import Testing
     /// A stub as it was, and as it is with 4,000 bytes.
     @Test(
         arguments: [
-            (#"{"length":40,"stub":true}"#, #"{"length":4000,"decompressed":true,"stub":true}"#),
-            (#"{"stub":true,"length":40}"#, #"{"stub":true,"length":4000,"decompressed":true}"#),
+            (#"{"length":40,"stub":true}"#, #"{"length":4000,"unpacked":true,"stub":true}"#),
+            (#"{"stub":true,"length":40}"#, #"{"stub":true,"length":4000,"unpacked":true}"#),
             (
                 #"{"length" : 40 ,"stub":true,"x":{"length":40}}"#,
-                #"{"length" : 4000,"decompressed":true ,"stub":true,"x":{"length":40}}"#
+                #"{"length" : 4000,"unpacked":true ,"stub":true,"x":{"length":40}}"#
             ),
             (#"{"length":4000,"stub":true}"#, nil),
-            (#"{"length":4e3,"stub":true}"#, #"{"length":4000,"decompressed":true,"stub":true}"#),
+            (#"{"length":4e3,"stub":true}"#, #"{"length":4000,"unpacked":true,"stub":true}"#),
             (#"{"stub":true}"#, nil), (#"{"length":"40","stub":true}"#, nil),
             (#"{"encoded_length":4000,"encoding":"gzip","length":9000,"stub":true}"#, nil),
         ] as [(String, String?)])
@@ -41,6 +41,6 @@ import Testing
         stub.append(stub.markRange.upperBound..<text.bytes.count, of: text.bytes, with: body, to: &output)
         #expect(
             String(decoding: output, as: UTF8.self)
-                == #"{"_attachments":{"p":{"stub":true,"length":4000,"decompressed":true,"x":1}}}"#)
+                == #"{"_attachments":{"p":{"stub":true,"length":4000,"unpacked":true,"x":1}}}"#)
     }
 }

@@ -53,10 +53,10 @@ import Testing
             // CouchDB may have compressed it in another way.
             (attached(#""digest":"md5-A""#, "text/plain"), attached(#""digest":"md5-B""#, "text/plain"), nil),
             // Uploaded as gzip: of the same digest, with the length of the compressed bytes; elsewhere of another one.
-            (attached(#""digest":"md5-A","decompressed":true"#), attached(#""digest":"md5-A""#, length: 2), nil),
-            (attached(#""digest":"md5-A","decompressed":true"#), attached(#""digest":"md5-B""#), nil),
+            (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-A""#, length: 2), nil),
+            (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#), nil),
             (
-                attached(#""digest":"md5-A","decompressed":true"#), attached(#""digest":"md5-B""#, length: 2),
+                attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#, length: 2),
                 "/_attachments/i/length"
             ),
         ] as [(String, String, String?)])
