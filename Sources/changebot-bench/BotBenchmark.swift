@@ -2,10 +2,10 @@ internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The program itself beside an embedded gateway, both as processes of their own: a catch-up over 100,000 changes, and
-/// how long a task waits for its picture.
+/// Measures the program against an embedded gateway, each as a process: a catch-up over 100,000 changes, and how long a
+/// task waits for its picture.
 ///
-/// Needs the program beside this one (`swift build -c release`) and the project's folder as the working directory.
+/// Needs the program beside this one (`swift build -c release`), and the project's folder as the working directory.
 enum BotBenchmark {
     private static let documents = 100_000
     private static let tasks = 200
@@ -59,7 +59,7 @@ enum BotBenchmark {
 
     // MARK: - Latency
 
-    /// From the answer to a PUT until the task has its picture, as another client of the feed sees it.
+    /// Measures the time from the answer to a PUT until another client of the feed sees the picture.
     private static func latency() async throws {
         try await Program.withGateway { url, directory in
             let bot = try Program.start([

@@ -1,10 +1,11 @@
 internal import LosslessJSON
 
-/// Rows of a changes feed as gateways send them, the same in every run: blocks of about 1 MiB, as many rows in each as
-/// fit, with ",\n" in between.
+/// Rows of a changes feed as gateways send them, the same in every run. Blocks of about 1 MiB hold as many whole rows
+/// as fit, separated by ",
+/// ".
 struct ChangeRows {
     enum Flavour: String, CaseIterable {
-        /// Tasks, lists and users, tombstones and tasks with pictures.
+        /// Tasks, lists, users, tombstones, and tasks with pictures.
         case mixed = "todo tasks, mixed"
         /// Large nested documents full of numbers.
         case documents = "document-heavy"
@@ -135,7 +136,7 @@ struct ChangeRows {
     }
 }
 
-/// Small, fast, and the same everywhere.
+/// A small, fast generator with the same numbers on every machine.
 struct LinearCongruentialGenerator {
     var state: UInt64
 

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// `changebot-bench NAME`: figures that anyone can measure again. One file per benchmark.
+/// `changebot-bench NAME`: measurements that anyone can repeat. One file for each benchmark.
 @main
 struct ChangebotBench {
-    /// - Returns: Whether everything held that is a property of the code and not of the machine.
+    /// - Returns: Whether all checks held that do not depend on the machine.
     typealias Benchmark = @Sendable () async -> Bool
 
     static let benchmarks: [(name: String, about: String, run: Benchmark)] = [

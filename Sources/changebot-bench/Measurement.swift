@@ -1,9 +1,9 @@
 internal import CAllocationCounter
 internal import Glibc
 
-/// What one piece of work took: medians over its runs.
+/// What one piece of work cost: medians of several runs.
 struct Measurement {
-    /// Processor time, so that a busy machine spoils the figures less.
+    /// Processor time, because other work on the machine affects it less.
     let seconds: Double
     let allocations: Int
 
@@ -30,12 +30,12 @@ struct Measurement {
     }
 }
 
-/// Keeps the optimiser from dropping work whose result nobody uses.
+/// Uses a result, so that the optimiser does not remove the work.
 @inline(never)
 func blackHole<Value>(_ value: Value) {}
 
 extension Double {
-    /// With so many decimals, right-aligned.
+    /// The number with so many decimals, right-aligned to `width` characters.
     func formatted(decimals: Int, width: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LosslessJSON
 
-/// The program that is measured, beside this one.
+/// The program that is measured. It must be beside this one.
 enum Program {
     static var path: String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -17,7 +17,7 @@ enum Program {
         return process
     }
 
-    /// An embedded gateway as a process of its own, and a directory, both for as long as `body` takes.
+    /// Starts an embedded gateway as a process and makes a directory, both only while `body` runs.
     static func withGateway(_ body: (_ url: String, _ directory: String) async throws -> Void) async throws {
         let directory = NSTemporaryDirectory() + "changebot-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -34,22 +34,23 @@ enum Program {
         try await body(String(url), directory)
     }
 
-    /// The program's own word, in MiB: what the kernel counts for a child begins with its parent's.
+    /// The peak of memory in MiB as the program reports it. The kernel's number for a child starts with the parent's
+    /// memory.
     static func peakMemory(_ summary: String) -> String {
         (Double(integer("peak_memory", of: summary)) / 1_048_576).formatted(decimals: 1, width: 5)
     }
 
-    /// A number of a summary; 0 if it is not there.
+    /// A number in a summary; 0 if it is missing.
     static func integer(_ member: String, of summary: String) -> Int {
         FileManager.default.contents(atPath: summary).flatMap { SmallJSON($0) }?[member]?.integer ?? 0
     }
 }
 
-/// What a program took, from start to end.
+/// The time that a program takes from start to end.
 enum Usage {
-    /// Wall time and processor time, in words.
+    /// Wall time and processor time as text.
     ///
-    /// What the program prints goes nowhere.
+    /// The output of the program is discarded.
     static func of(_ arguments: [String]) throws -> String {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

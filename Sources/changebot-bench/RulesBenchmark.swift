@@ -1,7 +1,8 @@
 internal import Foundation
 internal import GatewayClient
 
-/// The program over 100,000 documents: full passes with `fix`, jq rules, and many rules against one.
+/// Measures the program over 100,000 documents: full passes with `fix`, with jq rules, and with many rules instead of
+/// one.
 ///
 /// Needs the program beside this one (`swift build -c release`).
 enum RulesBenchmark {
@@ -40,7 +41,7 @@ enum RulesBenchmark {
         return BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])
     }
 
-    /// None of the rules matches: what is measured is that they are asked.
+    /// Many rules of which none matches, so that only the filter is measured.
     private static func manyRules(_ url: String, _ directory: String) throws {
         for count in [1, 1000] {
             let rules = (0..<count).map {

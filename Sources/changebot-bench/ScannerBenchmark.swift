@@ -2,12 +2,12 @@ internal import CJSONC
 internal import Glibc
 internal import LosslessJSON
 
-/// How fast change rows are checked and put on a tape, against json-c building a tree of each.
+/// How fast change rows are scanned into a tape, compared with json-c, which builds a tree of each.
 enum ScannerBenchmark {
     private static let byteCount = 100_000_000
-    /// How many times json-c's strict rate the scanner should reach.
+    /// How many times as fast as json-c's strict mode the scanner must be.
     private static let wantedRatio = 5.0
-    /// In steady state a batch allocates, a row does not.
+    /// Each batch may allocate memory, but not each row.
     private static let allowedAllocationsPerRow = 0.01
 
     static func run() -> Bool {
@@ -47,7 +47,8 @@ enum ScannerBenchmark {
         return isLean
     }
 
-    /// As a changes feed does: one tape per batch, row after row; if wanted with a look at the members of each.
+    /// Scans rows as a changes feed does: one tape for each batch, row after row. `notingMembers` also notes the
+    /// members of each row.
     private static func scan(_ rows: ChangeRows, notingMembers: Bool = false) {
         var found = 0
         for block in rows.blocks {
@@ -70,7 +71,7 @@ enum ScannerBenchmark {
         blackHole(found)
     }
 
-    /// The names that a changes feed looks for, asked in the same way.
+    /// Whether this is a member that a changes feed reads; asked as the feed asks.
     private static func isWanted(_ name: Int, on tape: JSONTape, in bytes: [UInt8]) -> Bool {
         tape.isString(name, "seq", in: bytes) || tape.isString(name, "id", in: bytes)
             || tape.isString(name, "doc", in: bytes) || tape.isString(name, "changes", in: bytes)
@@ -78,7 +79,7 @@ enum ScannerBenchmark {
             || tape.isString(name, "revoked", in: bytes) || tape.isString(name, "err", in: bytes)
     }
 
-    /// A tree per row, built and released.
+    /// Builds and frees a tree for each row.
     private static func parseWithJSONC(_ rows: ChangeRows, flags: Int32) {
         guard let tokener = json_tokener_new() else { preconditionFailure("out of memory") }
         defer { json_tokener_free(tokener) }

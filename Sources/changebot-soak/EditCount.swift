@@ -1,6 +1,6 @@
 internal import Locking
 
-/// What the writers have done: the only other hand on the documents.
+/// The edits of the writers. Only they and the bot change the documents.
 final class EditCount: Sendable {
     private struct State {
         var edits: [Int: Int] = [:]

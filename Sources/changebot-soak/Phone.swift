@@ -3,13 +3,13 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import TestKit
 
-/// A careful writer beside the bot: reads a document, changes one member, writes it back, and finds out whether that
-/// was accepted also when the answer is lost.
+/// A writer beside the bot. It reads a document, changes one member and writes it. If the answer is lost, it reads the
+/// document to see whether the write was accepted.
 struct Phone {
     private let gateway: Gateway
     private var random: SplitMix64
 
-    /// As the user of the URL, or of the environment, as the bot is.
+    /// Logs in as the bot does: as the user of the URL, else of the environment.
     init(_ url: GatewayURL, seed: UInt64) {
         let environment = ProcessInfo.processInfo.environment
         var settings = GatewaySettings()
@@ -22,7 +22,7 @@ struct Phone {
         random = SplitMix64(seed: seed)
     }
 
-    /// Writes all documents as new ones; again until each is there.
+    /// Writes all documents as new ones, and repeats until each exists.
     func create(_ population: Population) async throws {
         let tasks = (0..<population.documents).map { number in
             (population.id(number), population.body(number, edits: 0))
@@ -62,7 +62,7 @@ struct Phone {
         }
     }
 
-    /// Changes documents of its own part, one after the other at random, until it is stopped.
+    /// Changes random documents of its own part, one after the other, until it is stopped.
     mutating func edit(_ population: Population, part: Int, of parts: Int, counting edits: EditCount) async throws {
         let count = max(1, population.documents / parts)
         while !edits.isStopped {
@@ -71,7 +71,7 @@ struct Phone {
         }
     }
 
-    /// One edit, until it is known to be accepted. Nobody else counts up this member.
+    /// Repeats one edit until it is accepted. No other writer changes this member.
     private func edit(_ population: Population, _ number: Int, counting edits: EditCount) async throws {
         let goal = edits.edits(of: number) + 1
         while true {

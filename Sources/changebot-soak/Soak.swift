@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Foundation
 internal import GatewayClient
 
-/// Shows that nothing is lost, nothing done twice and nothing altered: writers change documents all the while, the
-/// gateway misbehaves, the bot is killed and started again; then every document is looked at.
+/// Shows that nothing is lost, repeated or altered. Writers change documents, the gateway fails at random, and the bot
+/// is killed and restarted. Then every document is checked.
 @main
 struct Soak: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-/// What goes wrong at the gateway of a soak, unless a file says otherwise.
+/// The faults of the gateway in a soak, unless `--faults` names a file.
 enum UsualFaults {
     static func json(seed: UInt64) -> String {
         """

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What became of every document.
+/// The result of the check of every document.
 struct Verdict {
     private var once = 0
     private var wrong: [String] = []
@@ -15,7 +15,7 @@ struct Verdict {
         return ([sum + ", \(wrong.count) documents are wrong:"] + wrong.prefix(20)).joined(separator: "\n  ")
     }
 
-    /// Reads them all. A document was created once, edited so often, and stamped once: its revision must say so.
+    /// Reads all documents. The revision number must be the creation plus the edits plus one stamp.
     init(_ url: GatewayURL, _ population: Population, edits: EditCount, deadLetters: [String]) async throws {
         self.deadLetters = deadLetters.count
         let phone = Phone(url, seed: 0)

@@ -2,11 +2,11 @@ internal import Foundation
 internal import LosslessJSON
 internal import TestKit
 
-/// A directory with rules, faults, a state and the program itself, gone when the soak is over.
+/// A directory with rules, faults and state, and the program to run. It is removed at the end of the soak.
 struct Workshop: Sendable {
     struct Server {
         let url: String
-        /// Nil if it is not ours.
+        /// Nil if the server was there before.
         let process: ChildProcess?
     }
 
@@ -14,7 +14,7 @@ struct Workshop: Sendable {
     private let program: String
     private let faults: String?
 
-    /// - Parameter faults: A file of faults for the gateway; nil for the usual ones.
+    /// - Parameter faults: The path of a faults file for the gateway; nil for ``UsualFaults``.
     init(faults: String?) throws {
         program =
             URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -49,7 +49,7 @@ struct Workshop: Sendable {
         ] + more
     }
 
-    /// Starts the bot and kills it, again and again, after 50 ms to 1 s each time.
+    /// Starts the bot and kills it `times` times, each after 50 ms to 1 s.
     func keepKilling(bot gateway: String, times: Int, seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         for _ in 0..<times {
@@ -59,7 +59,7 @@ struct Workshop: Sendable {
         }
     }
 
-    /// Lets the bot work until nothing is left. Returns the ids of its dead letters.
+    /// Runs the bot until nothing is left. Returns the ids of its dead letters.
     func finish(bot gateway: String) async throws -> [String] {
         for _ in 0..<20 {
             let summary = directory + "/summary.json"

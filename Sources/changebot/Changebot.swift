@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Foundation
 internal import JQ
 
-/// The program: reads the command line, hides its secrets, runs a command, and ends with an exit code of the
-/// contract.
+/// The program: parses the command line, hides the secrets in it, runs a command, and exits with a code of
+/// ``ExitStatus``.
 @main
 struct Changebot: AsyncParsableCommand {
     static let version = "0.1.0"
@@ -26,11 +26,11 @@ struct Changebot: AsyncParsableCommand {
 
     static func main() async {
         Memory.settle()
-        // As a helper of another changebot it does nothing else.
+        // A process that changebot starts to run jq programs does nothing else.
         JQHelper.serveIfAsked()
-        // A gateway or a pipe that goes away is an error of that exchange, not the end of the process.
+        // A gateway or a pipe that closes is an error of that exchange. It must not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // So is a file that may not grow any more.
+        // The same holds for a file that has reached the limit of its size.
         signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         ProcessTitle.hideCredentials()
@@ -69,7 +69,7 @@ struct Changebot: AsyncParsableCommand {
         ExitStatus.done.exit()
     }
 
-    /// What is wrong with the arguments, on stderr.
+    /// Reports on stderr what is wrong with the arguments.
     private static func refuse(_ message: String, _ arguments: [String]) -> Never {
         UsageError(message, arguments).report()
         ExitStatus.usage.exit()

@@ -11,9 +11,10 @@ internal import ServiceLifecycle
 internal import UnixSignals
 internal import Worker
 
-/// The demonstration, step by step: gateway, groceries, bot, phone, pictures.
+/// The demonstration, in this order: start the gateway, load the shopping list, start the bot, add tasks, wait for the
+/// pictures.
 struct Demo {
-    /// What the phone adds, and the picture that each task should get.
+    /// The tasks to add, each with the picture that it should get.
     private static let tasks = [
         (id: DocumentID("task.apple"), task: "Apple", picture: "apple.png"),
         (id: DocumentID("task.coffee"), task: "coffee", picture: "coffee.png"),
@@ -25,7 +26,8 @@ struct Demo {
     /// Prints only the lines about pictures.
     let isQuiet: Bool
 
-    /// - Throws: ``CommandError`` with 1 if a picture is missing or is not the asset, or if a signal ended it.
+    /// - Throws: ``CommandError`` with 1 if a picture is missing, differs from the asset, or a signal stopped the
+    ///   demonstration.
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup { tasks in
@@ -103,7 +105,7 @@ struct Demo {
         return documents.count
     }
 
-    /// Adds the tasks as a phone would, waits for each picture, and compares it with the asset.
+    /// Adds the tasks as a phone would. Then waits for each picture and compares it with the asset.
     private func play(_ phone: Gateway) async throws {
         for item in Self.tasks {
             var writer = JSONWriter()

@@ -4,15 +4,16 @@ internal import LosslessJSON
 internal import Rules
 
 extension embedded_file {
-    /// All bytes of the file, as they were when the program was built.
+    /// All bytes of the file as it was when the program was built.
     var content: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: length)) }
 }
 
-/// The files of the demonstration, which the program holds; a temporary folder has them while its rules are read.
+/// The files of the demonstration, which are part of the program. They are written to a temporary folder while the
+/// rules are read.
 struct DemoFiles {
     private let folder: String
 
-    /// - Throws: ``CommandError`` with 73.
+    /// - Throws: ``CommandError`` with 73 if the folder can't be made.
     private init() throws(CommandError) {
         folder = NSTemporaryDirectory() + "changebot-demo-\(UUID().uuidString)"
         do { for (path, bytes) in Self.embedded { try write(bytes, to: path) } } catch {
@@ -24,7 +25,7 @@ struct DemoFiles {
 
     private func remove() { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// The path of each file in a folder, and what is in it.
+    /// The files: their paths inside the folder, and their contents.
     static var embedded: [(path: String, bytes: [UInt8])] {
         (0..<demo_file_count).map { index in
             let file = demo_file_at(index).pointee

@@ -85,7 +85,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func start(_ environment: Environment) async throws {
-        // Within a document each attachment is an open file until it is written.
+        // Each attachment inside a document is an open file until it is written.
         OpenFiles.raiseLimit()
         let logger = try log.logger(environment)
         let place = ExportPlace(path(environment))
@@ -113,7 +113,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func path(_ environment: Environment) -> String { output ?? environment["output"] ?? "-" }
 
-    /// - Throws: ``CommandError`` with 64 if a file that is written is another one, or one that is read; with 73 if the
+    /// - Throws: ``CommandError`` with 64 if an output is the same file as another output or an input; with 73 if the
     ///   summary can't be written.
     private func checkFiles(
         _ place: ExportPlace, _ choice: GatewayChoice, _ environment: Environment
@@ -131,13 +131,13 @@ struct ExportCommand: AsyncParsableCommand {
         files.outputs += [
             ("the manifest of --output", place.canResume ? place.manifest : nil), ("--summary", summary),
         ]
-        // An export may go on from the manifest of the one that was there.
+        // `--since-manifest` may name the manifest that this export replaces.
         if given.map({ OutputPath.resolved($0) }) == place.manifest { files.inputs.removeFirst() }
         try files.check()
         if let summary { try OutputFile.check(summary) }
     }
 
-    /// - Throws: ``CommandError`` with 64; `RuleFilesError` for a selector that is none.
+    /// - Throws: ``CommandError`` with 64; `RuleFilesError` if the selector is not valid.
     private func settings(_ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
@@ -172,7 +172,7 @@ struct ExportCommand: AsyncParsableCommand {
         _ format: OutputFormat, _ environment: Environment
     ) throws(CommandError) -> CSVOptions {
         var table = CSVOptions()
-        // A variable is set for all commands: it does not count where there is no table.
+        // A variable is set for all commands. It is ignored for formats other than tables.
         let fields = fields ?? (format.isTable ? environment["fields"] : nil)
         let delimiter = delimiter ?? (format.isTable ? environment["delimiter"] : nil)
         guard format.isTable || fields == nil && delimiter == nil else {

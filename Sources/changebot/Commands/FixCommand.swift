@@ -72,7 +72,7 @@ struct FixCommand: AsyncParsableCommand {
         }
     }
 
-    /// None while a dry run shows documents on the same terminal.
+    /// Shows no progress while a dry run prints documents on the same terminal.
     private func progress(
         _ environment: Environment, _ settings: Delivery.Settings
     ) throws(CommandError) -> ProgressPacing {
@@ -87,11 +87,11 @@ struct FixCommand: AsyncParsableCommand {
         guard settings.preview != nil || now == nil else {
             throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
         }
-        // A variable is set for all commands: it does not count where documents are written.
+        // A variable is set for all commands. It is ignored if documents are written.
         let point =
             settings.preview == nil
             ? nil : try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))
-        // One time for the whole pass: documents that are fixed together say the same.
+        // One time for the whole pass, so that all documents get the same `$now`.
         let start = point?.seconds ?? Timestamp.secondsNow
         settings.now = { start }
         return settings

@@ -112,7 +112,7 @@ struct GatewayCommand: AsyncParsableCommand {
     }
 }
 
-/// Serves until it is asked to stop. Says on stdout when it is ready: scripts wait for that line.
+/// Serves until it is asked to stop. Prints a line on stdout once it is ready, because scripts wait for it.
 private struct EmbeddedGatewayService: Service {
     let gateway: EmbeddedGateway
     let logger: Logger

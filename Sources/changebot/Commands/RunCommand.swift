@@ -78,7 +78,7 @@ struct RunCommand: AsyncParsableCommand {
 extension FeedReader.Following: ExpressibleByArgument {}
 extension ResetPolicy: ExpressibleByArgument {}
 
-/// Where a run without a checkpoint starts.
+/// The value of `--since`: where a run without a checkpoint starts.
 struct StartingPoint: OptionValue {
     static let expected = "0, now, or a sequence as the gateway prints it, such as 1234 or 7-g1AAAA"
 

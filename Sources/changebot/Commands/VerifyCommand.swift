@@ -89,7 +89,8 @@ struct VerifyCommand: AsyncParsableCommand {
         logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
     }
 
-    /// - Throws: `TransferError`; ``CommandError`` with 64 for what only its name tells to be a table.
+    /// - Throws: `TransferError`; ``CommandError`` with 64 if the file has no manifest and its name says that it is a
+    ///   table.
     private func export(isCompared: Bool) throws -> ExportFile {
         do throws(TransferError) { return try ExportFile(file) } catch {
             let isTable = InputFormat(fileName: file)?.isTable == true && FileManager.default.fileExists(atPath: file)

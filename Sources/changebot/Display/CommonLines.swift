@@ -1,4 +1,4 @@
-/// The longest common subsequence of two lists of lines: a table of its length for every pair of their ends.
+/// The longest common subsequence of two lists of lines.
 struct CommonLines {
     /// Which list to take the next line from.
     enum Step {
@@ -7,12 +7,12 @@ struct CommonLines {
 
     private let old: [Int]
     private let new: [Int]
-    /// Row by row: how many lines the rests of both lists, from here to their ends, have in common.
+    /// The length of the longest common subsequence of the remaining lines, for each pair of positions, row by row.
     private var lengths: [UInt16]
 
-    /// - Parameters: Not more than 65,535 lines each; the table has their product as its size.
+    /// - Parameters: At most 65,535 lines each. The table has as many entries as the product of both counts.
     init(_ old: [String], _ new: [String]) {
-        // Each different line gets a number, so that lines are compared once, and by their bytes.
+        // Equal lines get the same number, so that the bytes of each line are compared only once.
         var numbers: [[UInt8]: Int] = [:]
         func number(_ line: String) -> Int {
             let bytes = Array(line.utf8)
@@ -34,7 +34,8 @@ struct CommonLines {
         }
     }
 
-    /// The next step, once this much of each list is used. At least one list has more.
+    /// The next step after `left` lines of the old list and `right` lines of the new one. One of the lists must have
+    /// more.
     func step(_ left: Int, _ right: Int) -> Step {
         if left == old.count { return .new }
         if right == new.count { return .old }

@@ -1,29 +1,29 @@
 internal import LosslessJSON
 
-/// What would change in one document, for people.
+/// What a dry run would change in one document, for people.
 struct DocumentDiff {
     struct NewAttachment {
         let name: String
         let contentType: String
         let byteCount: Int
-        /// In hexadecimal digits.
+        /// The SHA-256, in hexadecimal digits.
         let sha256: String
     }
 
-    /// A document that would be written beside this one.
+    /// Another document that a rule would write.
     struct OtherDocument {
         let id: String
-        /// Nil: the same one.
+        /// Nil: the keyspace of the changed document.
         var keyspace: String?
-        /// What the rule wants it to be, or to have.
+        /// The wanted content; for `merge` only the members to change.
         var document: JSONText?
     }
 
     enum Outcome {
-        /// `_attachments` of both are left out: attachments are shown on their own.
+        /// The new content. `_attachments` are compared separately.
         case written(JSONText)
         case deleted
-        /// Rules could not be applied, and why.
+        /// The document would become a dead letter, for this reason.
         case deadLettered(reason: String)
     }
 
@@ -34,11 +34,11 @@ struct DocumentDiff {
     let before: JSONText
     let outcome: Outcome
     var attached: [NewAttachment] = []
-    /// The names of attachments that are taken away.
+    /// The names of attachments that would be removed.
     var detached: [String] = []
     var otherDocuments: [OtherDocument] = []
 
-    /// A line that names the document, then what would happen to it, then what would happen beside it.
+    /// A line that names the document, then its own changes, then the changes of other documents.
     func lines(_ style: TerminalStyle) -> [VisibleLine] {
         [heading(style)] + body(style)
             + detached.map { style.red("- attachment \($0)") }
@@ -62,7 +62,7 @@ struct DocumentDiff {
 
     private static func indentedLines(_ document: JSONText) -> [String] {
         let bare = try? document.removing(JSONPointer(tokens: ["_attachments"]))
-        // A member that is no longer the last one gets a comma: no difference that anybody asked for.
+        // The comma after a member is dropped: it would show a difference where only the next member is new.
         return (bare ?? document).root.indentedLines(indent: 2).map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }
     }
 

@@ -1,22 +1,22 @@
-/// What is different between two lists of lines.
+/// The differences between two lists of lines.
 ///
-/// The shortest difference, by their longest common subsequence; of texts with very many different lines only what
-/// they begin and end with alike is found. At most a million comparisons beside one look at each line.
+/// The shortest difference, by the longest common subsequence. If more than ``comparedLimit`` lines differ, only the
+/// common beginning and end are found. At most a million pairs of lines are compared.
 struct LineDiff {
     enum Line: Equatable {
         case same(String)
         case old(String)
         case new(String)
-        /// Same lines, far from any difference, between two that are shown.
+        /// Equal lines between two differences that are too far from both to be shown.
         case omitted
     }
 
-    /// Same lines that are shown around a difference.
+    /// How many equal lines are shown before and after a difference.
     static let context = 3
-    /// Different lines of both texts together beyond which they are not compared one by one.
+    /// The most lines, of both texts together, that are compared one by one.
     static let comparedLimit = 2000
 
-    /// Nothing if there is no difference.
+    /// Empty if the texts are equal.
     let lines: [Line]
 
     init(_ old: [String], _ new: [String]) {
@@ -32,10 +32,10 @@ struct LineDiff {
         lines = head + Self.shortened(middle) + tail
     }
 
-    /// By bytes: strings of Swift are equal if they look alike, documents are not.
+    /// Compares bytes: Swift's `==` takes canonically equivalent strings as equal.
     private static func areEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
-    /// All lines, in the order in which they are shown: what is gone before what has come.
+    /// All lines in the order in which they are shown: removed lines before added ones.
     private static func compare(_ old: ArraySlice<String>, _ new: ArraySlice<String>) -> [Line] {
         guard !old.isEmpty, !new.isEmpty, old.count + new.count <= comparedLimit else {
             return old.map(Line.old) + new.map(Line.new)
@@ -59,7 +59,7 @@ struct LineDiff {
         return lines
     }
 
-    /// Begins and ends with a difference; in between, stretches of same lines lose their middle.
+    /// Shortens long runs of equal lines. The result begins and ends with a difference.
     private static func shortened(_ lines: [Line]) -> [Line] {
         var result: [Line] = []
         var same: [Line] = []
@@ -68,7 +68,7 @@ struct LineDiff {
                 same.append(line)
                 continue
             }
-            // One line is not worth a mark that takes a line itself.
+            // A mark takes one line itself, so it does not replace a single line.
             if same.count > 2 * context + 1 { same.replaceSubrange(context..<same.count - context, with: [.omitted]) }
             result += same
             result.append(line)
@@ -79,7 +79,7 @@ struct LineDiff {
 }
 
 extension LineDiff {
-    /// As people see it: `  same`, `- old`, `+ new`, `…`.
+    /// The text for people: `  same`, `- old`, `+ new`, `…`.
     func lines(_ style: TerminalStyle) -> [VisibleLine] {
         lines.map { line in
             switch line {

@@ -2,7 +2,8 @@ internal import Pipeline
 internal import Rules
 
 extension Preview {
-    /// What would be done, on stdout: for people on a terminal, or if colours are asked for, else one JSON object a line.
+    /// Prints on stdout what would be done: as text on a terminal or if colours are asked for, else as one JSON object
+    /// a line.
     static func onConsole(_ style: TerminalStyle) -> Preview {
         guard TerminalStyle.isTerminal(.standardOutput) || style.isColored else {
             return Preview { try Console.write($0.line(withRevision: true)) }

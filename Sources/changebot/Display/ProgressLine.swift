@@ -1,6 +1,6 @@
 internal import Locking
 
-/// Shows on stderr how far a job is. Any task may tell, as often as it likes; most calls show nothing.
+/// Shows on stderr how far a job is. Any task may call it, as often as it likes; most calls show nothing.
 final class ProgressLine: Sendable {
     private let output: StandardErrorOutput
     private let elapsed: @Sendable () -> Duration
@@ -9,7 +9,7 @@ final class ProgressLine: Sendable {
 
     /// - Parameters:
     ///   - elapsed: The time since the start of the job.
-    ///   - width: The terminal's columns, asked anew for each line: windows change.
+    ///   - width: The columns of the terminal. Asked for each line, because windows change.
     init(
         _ pacing: ProgressPacing, output: StandardErrorOutput = .shared, elapsed: @escaping @Sendable () -> Duration,
         width: @escaping @Sendable () -> Int = { TerminalStyle.width(of: .standardError) }
@@ -32,7 +32,7 @@ final class ProgressLine: Sendable {
         let state = ProgressState(count: count, total: total, bytes: bytes, elapsed: elapsed)
         switch form {
         case .none: break
-        // In the last column some terminals go on to the next line.
+        // The last column stays free: some terminals start a new line there.
         case .redrawn: output.show(status: state.line(width: width() - 1))
         case .lines: output.write(Array((state.text + "\n").utf8))
         case .json: output.write(state.logLine.json)

@@ -1,27 +1,27 @@
 internal import Logging
 
-/// When progress is shown, and in which form.
+/// Decides when progress is shown, and in which form.
 struct ProgressPacing: Sendable {
     enum Form: Sendable, Equatable {
-        /// One line that is drawn again and again, on a terminal.
+        /// One line on a terminal, which is drawn again and again.
         case redrawn
-        /// A line now and then, one below the other.
+        /// A new line now and then.
         case lines
-        /// The same as log lines in JSON.
+        /// A log line in JSON now and then.
         case json
         case none
     }
 
     let form: Form
-    /// When it was shown last, by the job's own clock.
+    /// When progress was last shown, as time since the start of the job; nil before the first time.
     private var shownAt: Duration?
 
     init(_ form: Form) { self.form = form }
 
     /// - Parameters:
-    ///   - style: Of stderr.
-    ///   - level: The lowest that is logged: lines of progress are `info`.
-    ///   - format: Of log lines. Nothing is redrawn between lines of JSON.
+    ///   - style: The style of stderr.
+    ///   - level: The lowest level that is logged. Progress is shown at `info`.
+    ///   - format: The format of log lines. With JSON no line is redrawn.
     init(
         _ style: TerminalStyle, isQuiet: Bool, level: Logger.Level = .info, format: StandardErrorLog.Format = .chosen
     ) {

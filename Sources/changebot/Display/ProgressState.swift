@@ -1,25 +1,25 @@
 internal import Logging
 
-/// How far a job is, and how that reads.
+/// How far a job is, as text and as JSON.
 struct ProgressState: Equatable, Sendable {
-    /// Documents that are done with.
+    /// Documents that are finished.
     var count = 0
-    /// How many there are, as far as is known.
+    /// All documents, if the number is known. More may come later.
     var total: Int?
     var bytes = 0
-    /// Since the start of the job.
+    /// The time since the start of the job.
     var elapsed: Duration = .zero
 
     private static let longestBar = 30
     private static let shortestBar = 10
 
-    /// All of it in words.
+    /// All parts as text.
     var text: String { parts.joined(separator: "  ") }
 
-    /// In one line of at most `width` columns, with a bar if the total is known: what is least important goes first
-    /// where there is no room.
+    /// One line of at most `width` columns, with a bar if the total is known. Without enough room the least important
+    /// parts are left out.
     func line(width: Int) -> String {
-        // From the right; the time is worth more than the size, and all of them less than the count.
+        // The size is left out first, then the rate, then the time. The count always stays.
         for leftOut in [[], [sizeText], [sizeText, rateText], [sizeText, rateText, timeText]] {
             let text = parts.filter { !leftOut.contains($0) }.joined(separator: "  ")
             guard text.utf8.count <= width else { continue }
@@ -28,7 +28,7 @@ struct ProgressState: Equatable, Sendable {
         return String(countText.prefix(max(0, width)))
     }
 
-    /// All of it for programs.
+    /// All parts as a log line.
     var logLine: LogLine {
         var fields: Logger.Metadata = [
             "documents": .stringConvertible(count), "seconds": .stringConvertible(elapsed.components.seconds),
@@ -46,7 +46,7 @@ struct ProgressState: Equatable, Sendable {
         return "\(self.done(of: 100))%  \(done) of \(Quantity.count(total)) documents"
     }
 
-    /// Documents a second since the start; nil as long as that would be a guess.
+    /// Documents a second since the start; nil in the first second, when it would be a guess.
     private var rate: Double? {
         let (seconds, attoseconds) = elapsed.components
         let time = Double(seconds) + Double(attoseconds) / 1e18
@@ -66,8 +66,8 @@ struct ProgressState: Equatable, Sendable {
         return elapsed >= .seconds(1) ? Quantity.duration(elapsed) : nil
     }
 
-    /// How many of `whole` parts of the job are done, cut and not rounded: all of them only at the end. What has come in
-    /// meanwhile does not make it more than all.
+    /// How many of `whole` parts are done, rounded down, so that all are done only at the end. Never more than `whole`,
+    /// even if documents were added meanwhile.
     private func done(of whole: Int) -> Int {
         guard let total, total > 0 else { return whole }
         return total.dividingFullWidth(min(max(0, count), total).multipliedFullWidth(by: whole)).quotient
@@ -87,7 +87,7 @@ struct ProgressState: Equatable, Sendable {
 }
 
 extension Int {
-    /// Without what is behind the point; what is too large for an integer is the largest one.
+    /// Rounds down. A number that is too large becomes the largest integer, a negative one 0.
     fileprivate init(clamping number: Double) {
         self = number >= 1e18 ? .max : number > 0 ? Int(number) : 0
     }

@@ -1,4 +1,4 @@
-/// Numbers for people. Not Foundation's: its formatters load megabytes of tables.
+/// Numbers as text for people. Foundation's formatters are not used, because they load megabytes of tables.
 enum Quantity {
     /// `1,234,567`.
     static func count(_ number: Int) -> String {
@@ -11,7 +11,7 @@ enum Quantity {
         return text
     }
 
-    /// `512 bytes`, `1.5 KiB`, `29.8 MiB`, `1,024.0 GiB`: with one decimal, cut and not rounded.
+    /// `512 bytes`, `1.5 KiB`, `29.8 MiB`, `1,024.0 GiB`: one decimal, rounded down.
     static func size(_ bytes: Int) -> String {
         switch bytes.magnitude {
         case ..<(1 << 10): return count(bytes) + (bytes.magnitude == 1 ? " byte" : " bytes")
@@ -27,7 +27,7 @@ enum Quantity {
         return "\(bytes < 0 ? "-" : "")\(count(size)).\(tenth)"
     }
 
-    /// `7s`, `1m 05s`, `2h 00m`, `3d 04h`: the two largest units, cut and not rounded.
+    /// `7s`, `1m 05s`, `2h 00m`, `3d 04h`: the two largest units, rounded down.
     static func duration(_ duration: Duration) -> String {
         let seconds = max(0, duration.components.seconds)
         switch seconds {

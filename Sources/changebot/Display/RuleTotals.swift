@@ -2,10 +2,10 @@ internal import DocumentFlow
 internal import Logging
 internal import Pipeline
 
-/// How often each rule fired, for people: one line each, then what came of it all.
+/// How often each rule fired, one line each, and then the totals.
 struct RuleTotals {
     let counters: RunCounters
-    /// In their order.
+    /// The names of the rules, in their order.
     let rules: [String]
     let isDryRun: Bool
 
@@ -27,7 +27,7 @@ struct RuleTotals {
         return rows + [parts.joined(separator: ", ")]
     }
 
-    /// Prints it to stderr. As JSON it is one object per rule, since the totals are logged anyway.
+    /// Prints the text to stderr; with JSON logs one object for each rule, since the totals are logged anyway.
     func tell() {
         guard StandardErrorLog.Format.chosen == .json else {
             for line in lines { Console.complain(line) }

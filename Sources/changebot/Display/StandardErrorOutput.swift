@@ -1,26 +1,26 @@
 internal import Glibc
 internal import Locking
 
-/// The one way to stderr: log lines and complaints stay whole, and a status line stays below them.
+/// All output to stderr. Lines stay whole, and the status line stays below them.
 final class StandardErrorOutput: Sendable {
     static let shared = StandardErrorOutput { bytes in write(bytes, to: STDERR_FILENO) }
 
     private let sink: @Sendable ([UInt8]) -> Void
-    /// The line on which the cursor stands; empty if there is none.
+    /// The status line that is shown now; empty if there is none.
     private let status = Locked("")
 
-    /// - Parameter sink: Where the bytes go. Called with a lock held: it must not come back here.
+    /// - Parameter sink: Receives the bytes. It is called under a lock, so it must not use this object.
     init(sink: @escaping @Sendable ([UInt8]) -> Void) { self.sink = sink }
 
     /// Writes whole lines, above the status line if there is one.
     func write(_ lines: [UInt8]) {
         status.withLock { status in
-            // One call for all of it, so that nothing flickers.
+            // One call for everything, so that the line does not flicker.
             sink(status.isEmpty ? lines : Array(TerminalControl.clearLine.utf8) + lines + Array(status.utf8))
         }
     }
 
-    /// Draws a status line in the place of the one that stands there; an empty one takes it away.
+    /// Replaces the status line; an empty text removes it.
     func show(status text: String) {
         let text = text.visible
         status.withLock { status in
@@ -30,7 +30,7 @@ final class StandardErrorOutput: Sendable {
         }
     }
 
-    /// Takes the status line away while `body` writes lines to stdout, which may be the same terminal.
+    /// Hides the status line while `body` writes to stdout, which may be the same terminal.
     func steppingAside(_ body: () -> Void) {
         status.withLock { status in
             if !status.isEmpty { sink(Array(TerminalControl.clearLine.utf8)) }

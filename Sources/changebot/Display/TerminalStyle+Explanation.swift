@@ -1,7 +1,7 @@
 internal import Rules
 
 extension TerminalStyle {
-    /// A line of an explanation in the colour of its mark.
+    /// A line of an explanation, coloured by its mark.
     func marked(_ line: ExplanationLine) -> VisibleLine {
         switch line.verdict {
         case .holds: green(line.text)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether and how text is coloured on one of the program's streams. The one place that knows of ANSI codes.
+/// Whether the text on one of the program's streams is coloured. Only this file contains ANSI codes.
 ///
 /// - Note: Source: ECMA-48, section 8.3.117 (SGR); no-color.org.
 struct TerminalStyle: Sendable {
@@ -20,14 +20,14 @@ struct TerminalStyle: Sendable {
         }
     }
 
-    /// Columns of a terminal that does not tell.
+    /// The columns of a terminal whose width is unknown.
     static let defaultWidth = 80
 
     let isColored: Bool
-    /// Whether a line that stands there can be drawn anew: a terminal, and not a dumb one.
+    /// Whether a line can be drawn again: on a terminal, unless `TERM` is `dumb`.
     let canRedraw: Bool
 
-    /// - Parameter environment: `NO_COLOR`, if not empty, and `TERM=dumb` keep colours away unless they are asked for.
+    /// - Parameter environment: A non-empty `NO_COLOR`, or `TERM=dumb`, turns colours off unless they are asked for.
     init(_ choice: Choice, environment: Environment, stream: Stream) {
         self.init(
             choice, isTerminal: Self.isTerminal(stream), noColor: environment.variable("NO_COLOR"),
@@ -46,7 +46,7 @@ struct TerminalStyle: Sendable {
 
     static func isTerminal(_ stream: Stream) -> Bool { isatty(stream.descriptor) == 1 }
 
-    /// How many columns a stream's terminal has at the moment.
+    /// The current width of the terminal, in columns.
     static func width(of stream: Stream) -> Int {
         var size = winsize()
         guard ioctl(stream.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return defaultWidth }
@@ -64,8 +64,8 @@ struct TerminalStyle: Sendable {
     }
 }
 
-/// What moves the cursor.
+/// Codes that move the cursor.
 enum TerminalControl {
-    /// Back to the first column, everything on the line gone.
+    /// Moves to the first column and clears the line.
     static let clearLine = "\r\u{1B}[K"
 }

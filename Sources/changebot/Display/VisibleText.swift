@@ -1,8 +1,8 @@
 internal import LosslessJSON
 
 extension String {
-    /// The text on one line, with nothing in it that moves the cursor, turns the direction of what follows, or hides:
-    /// such characters are written as JSON escapes them.
+    /// The text on one line. Characters that move the cursor, change the direction of text or are invisible become JSON
+    /// escapes.
     var visible: String {
         guard unicodeScalars.contains(where: { !$0.isVisible }) else { return self }
         return unicodeScalars.reduce(into: "") { text, character in
@@ -14,13 +14,13 @@ extension String {
         }
     }
 
-    /// Its lines. Only for text of our own: what others wrote has no line breaks that count.
+    /// The lines of the text. Only for the program's own text: in foreign text a line break must be escaped.
     var visibleLines: [VisibleLine] { split(separator: "\n", omittingEmptySubsequences: false).map { VisibleLine($0) } }
 }
 
 extension [UInt8] {
-    /// JSON text that means the same, with every character escaped that ``String/visible`` escapes. Line breaks stay:
-    /// JSON has them only between values.
+    /// Equivalent JSON with the same characters escaped as in ``String/visible``. Line breaks stay, because in JSON
+    /// they stand only between values.
     var visibleJSON: [UInt8] {
         guard contains(where: { $0 >= 0x7F }) else { return self }
         var text = ""
@@ -35,17 +35,17 @@ extension [UInt8] {
     }
 }
 
-/// One line that people may see, and all that ``Console`` prints for them. It can be made of any text: what would move the
-/// cursor, start a new line or hide is escaped. Only ``TerminalStyle`` adds colours.
+/// One line of output for people, the only text that ``Console`` prints for them. Any text may be given: characters
+/// that move the cursor, start a line or are invisible are escaped. Only ``TerminalStyle`` adds colours.
 struct VisibleLine: Equatable, ExpressibleByStringLiteral {
-    /// Without a line feed at its end.
+    /// Without a final line feed.
     let text: String
 
     init(_ text: some StringProtocol) { self.text = String(text).visible }
 
     init(stringLiteral text: String) { self.init(text) }
 
-    /// - Parameter color: The parameter of the terminal's colour code.
+    /// - Parameter color: The parameters of the ANSI colour code, such as `31`.
     init(_ text: String, color: StaticString) { self.text = "\u{1B}[\(color)m\(text.visible)\u{1B}[0m" }
 
     private init(safe text: String) { self.text = text }

@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// The file of `--ca-file`. Checked before the first request: the error of a TLS library comes late and says little.
+/// The file of `--ca-file`. It is checked before the first request, because the error of the TLS library comes late and
+/// says little.
 enum AuthorityFile {
     private static let labels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
 
-    /// - Returns: The path, once it is clear that certificates can be read there.
-    /// - Throws: 66 if it can't be read, 78 if there is no certificate in it.
+    /// - Returns: The path, if certificates can be read there.
+    /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it has no certificate.
     static func checked(_ path: String) throws(CommandError) -> String {
         let bytes: [UInt8]
         do { bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {

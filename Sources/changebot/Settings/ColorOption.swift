@@ -1,18 +1,18 @@
 internal import ArgumentParser
 
-/// Whether output is coloured.
+/// The option `--color`.
 struct ColorOption: ParsableArguments {
     @Option(help: "Whether to use colours. auto: on a terminal. Default: auto.")
     var color: TerminalStyle.Choice?
 
-    /// - Throws: ``CommandError`` with 64.
+    /// - Throws: ``CommandError`` with 64 if the environment has no such value.
     func style(
         _ environment: Environment, of stream: TerminalStyle.Stream
     ) throws(CommandError) -> TerminalStyle {
         try Self.style(color, environment, of: stream)
     }
 
-    /// - Parameter flag: What the command line says; it goes before the environment.
+    /// - Parameter flag: The value on the command line, which wins over the environment.
     static func style(
         _ flag: TerminalStyle.Choice?, _ environment: Environment, of stream: TerminalStyle.Stream
     ) throws(CommandError) -> TerminalStyle {

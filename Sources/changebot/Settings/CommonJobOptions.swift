@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import DocumentFlow
 internal import Pipeline
 
-/// What all jobs have in common, those by rules and those that move data.
+/// The options of all jobs: `run`, `fix`, `dead-letters retry`, `export` and `import`.
 struct CommonJobOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write a summary as JSON when the run ends.", valueName: "file"))
     var summary: String?
@@ -55,7 +55,7 @@ struct CommonJobOptions: ParsableArguments {
 }
 
 extension Environment {
-    /// What `--retry-for` asks for.
+    /// The settings for retries, from `--retry-for`.
     func retries(retryFor: TimeSpan?) throws(CommandError) -> RetryPolicy.Settings {
         var retries = RetryPolicy.Settings()
         if let span = try value(retryFor, "retry-for", parse: TimeSpan.init(argument:)) {

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import GatewayClient
 
-/// Credentials of the environment. There are no options for them: every user of the machine can see argv.
+/// Credentials from the environment. There are no options for them, because every user of the machine can see argv.
 enum Credentials {
     static let advice = "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
 
-    /// - Throws: 64 if variables contradict each other or one is missing, 66 if the password file can't be read.
+    /// - Throws: ``CommandError`` with 64 if variables contradict each other or one is missing, 66 if the password file
+    ///   can't be read.
     static func find(_ environment: Environment) throws(CommandError) -> GatewayCredentials? {
         let user = environment.variable("CHANGEBOT_USER")
         let password = environment.variable("CHANGEBOT_PASSWORD")
@@ -40,7 +41,7 @@ enum Credentials {
         }
     }
 
-    /// Reads the password file again during the run, since it may have changed. Nil without a password file.
+    /// Reads the password file again at each call, because it may have changed. Nil without a password file.
     static func source(_ environment: Environment) -> (@Sendable () throws -> GatewayCredentials?)? {
         guard let user = environment.variable("CHANGEBOT_USER"),
             let file = environment.variable("CHANGEBOT_PASSWORD_FILE")
@@ -48,7 +49,7 @@ enum Credentials {
         return { .basic(user: user, password: try read(file)) }
     }
 
-    /// The file's content without the line end at its end.
+    /// The content of the file without the final line feed.
     private static func read(_ path: String) throws(CommandError) -> String {
         let bytes: Data
         do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {

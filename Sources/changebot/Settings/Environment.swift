@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// The environment as a place for settings: an option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS`.
+/// Settings from the environment: the option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS`.
 struct Environment {
     private let values: [String: String]
 
     init(_ values: [String: String] = ProcessInfo.processInfo.environment) { self.values = values }
 
-    /// An empty variable counts as unset.
+    /// The value for an option; nil if the variable is unset or empty.
     subscript(option: String) -> String? {
         values[Self.variable(of: option)].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -15,12 +15,12 @@ struct Environment {
         "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
     }
 
-    /// A variable under its own name.
+    /// The variable with exactly this name; nil if it is unset or empty.
     func variable(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The value of an option: what the command line says, else the environment.
+    /// The value of an option from the command line, else from the environment.
     ///
-    /// - Throws: A usage failure (64) that names the variable if `parse` does not understand it.
+    /// - Throws: ``CommandError`` with 64 that names the variable if `parse` does not accept its value.
     func value<Value>(
         _ flag: Value?, _ option: String, parse: (String) -> Value?
     ) throws(CommandError) -> Value? {
@@ -33,13 +33,13 @@ struct Environment {
         return value
     }
 
-    /// The values of an option that can be repeated: those of the command line, else the one of the environment; nil
+    /// The values of an option that can be repeated: those of the command line, else the one from the environment; nil
     /// if there is none.
     func values(_ flags: [String], _ option: String) -> [String]? {
         flags.isEmpty ? self[option].map { [$0] } : flags
     }
 
-    /// The same for an option whose text is understood here.
+    /// As ``value(_:_:parse:)``, for an option that is parsed here and not by the argument parser.
     func parsed<Value>(
         _ flag: String?, _ option: String, parse: (String) -> Value?
     ) throws(CommandError) -> Value? {
@@ -50,7 +50,7 @@ struct Environment {
         return value
     }
 
-    /// What to write where a value of this type is expected.
+    /// What a message says about the expected value of this type.
     private static func advice<Value>(_: Value.Type) -> String {
         if let type = Value.self as? any OptionValue.Type { return "write \(type.expected)" }
         if Value.self == Bool.self { return "write true or false" }
@@ -58,14 +58,14 @@ struct Environment {
         return "see --help"
     }
 
-    /// `a, b or c`.
+    /// The values as `a, b or c`.
     static func names<Values: CaseIterable>(of type: Values.Type) -> String {
         let names = type.allCases.map { ($0 as? any RawRepresentable)?.rawValue as? String ?? "\($0)" }
         return names.count < 2
             ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 
-    /// Whether a switch is on: `1`, `true`, `yes`, `on` in any case.
+    /// Whether a switch is on. Its variable may be `1`, `true`, `yes` or `on`, in any case.
     func isOn(_ flag: Bool, _ option: String) throws(CommandError) -> Bool {
         if flag { return true }
         let value = try value(nil, option) { text -> Bool? in

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import GatewayClient
 
-/// Which gateway, as whom, and how it is trusted: the options of every command that is about one.
+/// The options of every command that talks to a gateway: its URL, the login, and TLS.
 struct GatewayOptions: ParsableArguments {
     @Option(
         name: .customLong("gateway"),
@@ -14,7 +14,7 @@ struct GatewayOptions: ParsableArguments {
     @OptionGroup var access: AccessOptions
 }
 
-/// As whom a command talks to a gateway, and how that is trusted.
+/// The options for login and TLS.
 struct AccessOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Trust the certificates in this file instead of the system's.", valueName: "file"))
     var caFile: String?
@@ -40,8 +40,8 @@ enum GatewayChoice: Equatable {
     /// Nil: in memory.
     case embedded(file: String?)
 
-    /// - Parameter option: Which one names the gateway, for messages.
-    /// - Throws: ``CommandError`` with 64.
+    /// - Parameter option: The option that names the gateway, for messages.
+    /// - Throws: ``CommandError`` with 64 if the text is not an address.
     init(_ text: String?, option: String = "--gateway") throws(CommandError) {
         guard let text else {
             throw CommandError(.usage, "no gateway given: add --gateway URL, or set CHANGEBOT_GATEWAY")
@@ -56,9 +56,9 @@ enum GatewayChoice: Equatable {
         }
     }
 
-    /// For commands that need documents that are there.
+    /// Checks that an embedded gateway has a file. For commands that only read.
     ///
-    /// - Throws: ``CommandError`` with 66 if the file of an embedded gateway is not there.
+    /// - Throws: ``CommandError`` with 66 if the file is missing.
     func requireFile() throws(CommandError) {
         guard case .embedded(let file?) = self else { return }
         try EmbeddedFileUse.existing.require(file)
@@ -72,8 +72,8 @@ extension GatewayOptions {
 }
 
 extension AccessOptions {
-    /// - Throws: ``CommandError`` with 64 for contradictions, 66 for a file that is not there or can't be read, 78 for
-    ///   a `--ca-file` without a certificate.
+    /// - Throws: ``CommandError`` with 64 for contradictory options, 66 for a file that can't be read, 78 for a
+    ///   `--ca-file` without a certificate.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandError) -> GatewaySettings {
         var settings = GatewaySettings()
         let credentials = try Credentials.find(environment)

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Rules
 internal import Transfer
 
-/// What `import` makes of its input.
+/// The options of `import` that say how documents are read and written.
 struct ImportOptions: ParsableArguments {
     @OptionGroup var input: InputOptions
 
@@ -53,8 +53,8 @@ struct ImportOptions: ParsableArguments {
         help: ArgumentHelp("Where the import records its progress. Default: FILE.import-progress.", valueName: "file"))
     var progressFile: String?
 
-    /// - Parameter files: What else the command reads and writes.
-    /// - Throws: ``CommandError`` with 64, 73.
+    /// - Parameter files: The other files that the command reads and writes.
+    /// - Throws: ``CommandError`` with 64 for wrong options, 73 if a file can't be made.
     func settings(
         for file: String, _ files: DistinctFiles, _ environment: Environment
     ) throws(CommandError) -> ImportSettings {
@@ -99,7 +99,7 @@ struct ImportOptions: ParsableArguments {
         _ environment: Environment
     ) throws(CommandError) {
         var files = files
-        // The reject file of an earlier import is replaced by what of it is rejected again.
+        // An earlier reject file may be the input: at the end it is replaced by what is rejected again.
         let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: input) ? nil : $0 }
         files.outputs += [("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" })]
         files.inputs += [("the input", input)]
@@ -126,13 +126,13 @@ struct ImportOptions: ParsableArguments {
         }
     }
 
-    /// Not stdin, and no pipe.
+    /// False for stdin and pipes.
     static func canBeReadAgain(_ file: String) -> Bool {
         var information = stat()
         return file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
     }
 
-    /// Nil for what can't be read again.
+    /// The progress file; nil if the input can't be read again, or no file can be made beside it.
     private func usable(
         _ path: String, for file: String, _ isResuming: Bool
     ) throws(CommandError) -> String? {
@@ -144,19 +144,19 @@ struct ImportOptions: ParsableArguments {
             return nil
         }
         do throws(CommandError) { return try OutputFile.checkRegular(path, "--progress-file") } catch {
-            // Without a file beside the input, an import can't be resumed.
+            // An import without a progress file can't be resumed, but it can run.
             guard progressFile == nil, !isResuming else { throw error }
             return nil
         }
     }
 
-    /// Nil if documents are taken as they are.
+    /// The mapping of `--map`; nil without it.
     ///
     /// - Throws: ``CommandError``, `RuleFilesError`.
     func mapping(_ environment: Environment, _ slurps: SlurpOptions) async throws -> Mapping? {
         let paths = mapPaths(environment)
         guard !paths.isEmpty else {
-            // A variable is set for all commands.
+            // `CHANGEBOT_SLURP` is ignored here, because a variable is set for all commands.
             guard slurps.slurp.isEmpty else { throw CommandError(.usage, "--slurp is for mappings: add --map RULES") }
             return nil
         }

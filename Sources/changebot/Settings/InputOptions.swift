@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Transfer
 
-/// How the documents of an input are written down.
+/// The options for the format of an input.
 struct InputOptions: ParsableArguments {
     @Option(help: "ndjson, json (one array), csv or ejson. Default: found out from the file's name and first byte.")
     var format: InputFormat?
@@ -12,15 +12,15 @@ struct InputOptions: ParsableArguments {
             valueName: "character"))
     var delimiter: String?
 
-    /// - Throws: ``CommandError`` with 64.
+    /// - Throws: ``CommandError`` with 64 for an unknown format.
     func format(_ environment: Environment) throws(CommandError) -> InputFormat? {
         try environment.value(format, "format", parse: InputFormat.init(rawValue:))
     }
 
-    /// - Throws: ``CommandError`` with 64, also if the input is no table.
+    /// - Throws: ``CommandError`` with 64 if the delimiter is not valid, or the input is not a table.
     func delimiter(for file: String, _ environment: Environment) throws(CommandError) -> CSVDelimiter {
         let isTable = try (format(environment) ?? InputFormat(fileName: file))?.isTable == true
-        // A variable is set for all commands: it does not count where there is no table.
+        // A variable is set for all commands. It is ignored for formats other than tables.
         guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .comma }
         guard let delimiter = CSVDelimiter(text) else {
             throw CommandError(

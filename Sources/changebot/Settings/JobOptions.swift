@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Pipeline
 internal import Rules
 
-/// What `run` and `fix` have in common.
+/// The options of jobs with rules: `run`, `fix` and `dead-letters retry`.
 struct JobOptions: ParsableArguments {
     @Option(
         name: .long, parsing: .upToNextOption,
@@ -22,20 +22,20 @@ struct JobOptions: ParsableArguments {
 
     @OptionGroup var common: CommonJobOptions
 
-    /// - Throws: ``CommandError`` with 64.
+    /// - Throws: ``CommandError`` with 64 if no rules are given.
     func rulePaths(_ environment: Environment) throws(CommandError) -> [String] {
         let paths = rules.isEmpty ? environment["rules"].map { [$0] } ?? [] : rules
         guard !paths.isEmpty else { throw CommandError(.usage, "no rules given: add --rules PATH") }
         return paths
     }
 
-    /// Where a dry run shows what it would do; nil if this is not a dry run.
+    /// Prints what a dry run would do; nil without `--dry-run`.
     func preview(_ environment: Environment) throws(CommandError) -> Preview? {
         guard try environment.isOn(dryRun, "dry-run") else { return nil }
         return .onConsole(try common.color.style(environment, of: .standardOutput))
     }
 
-    /// - Throws: ``CommandError`` with 64.
+    /// - Throws: ``CommandError`` with 64 for a value that is not valid.
     func deliverySettings(
         _ environment: Environment, isDaemon: Bool
     ) throws(CommandError) -> Delivery.Settings {

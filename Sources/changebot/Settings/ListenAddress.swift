@@ -1,9 +1,9 @@
-/// `HOST:PORT`, `[::1]:PORT` or `:PORT` (then on loopback).
+/// `HOST:PORT`, `[::1]:PORT`, or `:PORT` for the loopback address.
 struct ListenAddress: Equatable {
     let host: String
     let port: Int
 
-    /// - Throws: ``CommandError`` with 64.
+    /// - Throws: ``CommandError`` with 64 if the text is none of these.
     init(_ text: String) throws(CommandError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
             throw CommandError(

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Logging
 
-/// What is logged, and how.
+/// The options for logs.
 struct LogOptions: ParsableArguments {
     @Option(help: "The format of what is written to stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
@@ -21,8 +21,8 @@ struct LogOptions: ParsableArguments {
     @Flag(help: "Write nothing to stderr except why the command fails, and a daemon's dead letters.")
     var quiet = false
 
-    /// - Parameter isDaemon: Ends only when it is asked to: errors can't wait for the end. Other commands say at their
-    ///   end why they fail, and with `--quiet` nothing else.
+    /// - Parameter isDaemon: Whether the command runs until it is asked to stop, and so logs errors even with
+    ///   `--quiet`. Other commands report at the end why they fail.
     func logger(
         _ environment: Environment, default: Logger.Level = .info, isDaemon: Bool = false
     ) throws(CommandError) -> Logger {
@@ -34,35 +34,35 @@ struct LogOptions: ParsableArguments {
         return Logger(label: "changebot") { _ in handler }
     }
 
-    /// The given log level, without regard to `--quiet`; nil if none is given.
+    /// The log level that is given, whether or not `--quiet` is; nil if none is given.
     private func level(_ environment: Environment) throws(CommandError) -> Logger.Level? {
         try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
     }
 
     /// How progress is shown on stderr.
     ///
-    /// - Parameter style: Of stderr.
+    /// - Parameter style: The style of stderr.
     func progress(_ environment: Environment, _ style: TerminalStyle) throws(CommandError) -> ProgressPacing {
         ProgressPacing(
             style, isQuiet: try environment.isOn(quiet, "quiet"), level: try level(environment) ?? .info)
     }
 }
 
-/// The same for commands that log nothing: those that look at a state or change it, and those about rule files.
+/// The options for logs of commands that print notes instead: those for states and for rule files.
 struct NoteOptions: ParsableArguments {
-    /// Already known: see ``StandardErrorLog/Format/chosen``.
+    /// For the help only: ``StandardErrorLog/Format/chosen`` has read the value before.
     @Option(help: "The format of what is written to stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
 
     @Flag(help: "Write nothing to stderr except why the command fails.")
     var quiet = false
 
-    /// Says on stderr what was done.
+    /// Prints on stderr what was done, unless `--quiet` is set.
     func note(_ text: String, _ environment: Environment = Environment()) throws(CommandError) {
         if try !isQuiet(environment) { Console.complain(text) }
     }
 
-    /// Whether stderr is only for why the command fails.
+    /// Whether stderr contains only the reason why the command fails.
     func isQuiet(_ environment: Environment = Environment()) throws(CommandError) -> Bool {
         try environment.isOn(quiet, "quiet")
     }

@@ -4,21 +4,21 @@ internal import GatewayClient
 internal import Pipeline
 internal import Rules
 
-/// The value of an option that can say what is expected of it.
+/// The value of an option, with a text that says what is expected.
 protocol OptionValue: ExpressibleByArgument {
-    /// With an example; completes "write …".
+    /// A description with an example; completes "write …".
     static var expected: String { get }
 }
 
 extension OptionValue {
-    /// For `@Option(transform:)`: the parser then says what is expected.
+    /// For `@Option(transform:)`: the parser then prints what is expected.
     static func parse(_ text: String) throws(InvalidValue) -> Self {
         guard let value = Self(argument: text) else { throw InvalidValue(expected: expected) }
         return value
     }
 }
 
-/// A value that is not valid, described by what would be.
+/// A value that is not valid. The text says what is expected.
 struct InvalidValue: Error, CustomStringConvertible {
     let expected: String
 
@@ -45,7 +45,8 @@ struct TimeSpan: OptionValue {
     }
 }
 
-/// A size on the command line, not zero: `24MiB`, `24M`, `512KiB`, `1GiB`, `4096B`. K, M and G are 1,024-fold.
+/// A size on the command line, greater than 0: `24MiB`, `24M`, `512KiB`, `1GiB`, `4096B`. K, M and G are powers of
+/// 1,024.
 struct ByteSize: OptionValue {
     static let expected = "a whole number from 1 on and its unit, KiB, MiB or GiB, such as 24MiB"
 
@@ -76,7 +77,7 @@ struct PointInTimeArgument: OptionValue {
     }
 }
 
-/// A number of things on the command line, not negative.
+/// A number on the command line, 0 or greater.
 struct Count: OptionValue {
     static let expected = "a whole number, 0 or more, such as 100"
 
@@ -94,7 +95,7 @@ extension ErrorLimit: OptionValue {
     init?(argument: String) { self.init(argument) }
 }
 
-/// Names of channels on the command line, with commas between them; a name can't hold one.
+/// Names of channels on the command line, separated by commas; a name can't contain one.
 struct ChannelList: OptionValue {
     static let expected = "names of channels with commas between them, such as groceries,orders"
 

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Transfer
 
-/// Files that the programs of a mapping know as `$NAME`.
+/// Files whose documents the programs of a mapping know as `$NAME`.
 struct SlurpOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -9,16 +9,17 @@ struct SlurpOptions: ParsableArguments {
             valueName: "name=file"))
     var slurp: [String] = []
 
-    /// Their paths, as far as they can be told.
+    /// The paths; values that are not valid are left out.
     func files(_ environment: Environment) -> [String] {
         (environment.values(slurp, "slurp") ?? []).compactMap {
             $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
         }
     }
 
-    /// The lists by their names, each as JSON text.
+    /// The documents of each file as one JSON list, by name.
     ///
-    /// - Throws: 64 for a text without a name, 65 and 66 for a file that can't be read.
+    /// - Throws: ``CommandError`` with 64 for a value without a name, 65 for a file that is not valid, 66 for one that
+    ///   can't be read.
     func load(_ environment: Environment) throws(CommandError) -> [String: [UInt8]] {
         var lists: [String: [UInt8]] = [:]
         for text in environment.values(slurp, "slurp") ?? [] {
@@ -53,7 +54,7 @@ struct SlurpOptions: ParsableArguments {
 }
 
 extension CommandError {
-    /// What is wrong with an input file.
+    /// Describes what is wrong with an input file.
     init(_ error: SourceError, _ file: String) {
         if case .unreadable = error.reason {
             self.init(.missingInput, "\(file) \(error)")

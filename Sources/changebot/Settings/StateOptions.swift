@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// Where a bot remembers what it has done.
+/// The options for the state of a bot.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -14,7 +14,7 @@ struct StateOptions: ParsableArguments {
 
     func directory(_ environment: Environment) -> String {
         if let state = state ?? environment["state"] { return state }
-        // systemd separates several directories by colons; the first is ours.
+        // systemd separates several directories by colons. The first one is used.
         if let directory = environment.variable("STATE_DIRECTORY")?.split(separator: ":").first {
             return String(directory)
         }
@@ -22,7 +22,7 @@ struct StateOptions: ParsableArguments {
         return (environment.variable("HOME") ?? NSHomeDirectory()) + "/.local/state/changebot"
     }
 
-    /// - Throws: 64 for a name that could leave the directory.
+    /// - Throws: ``CommandError`` with 64 for a name that is not valid, such as a path that leaves the directory.
     func botName(_ environment: Environment) throws(CommandError) -> String {
         let name = name ?? environment["name"] ?? "changebot"
         let isSafe = name.utf8.allSatisfy { byte in

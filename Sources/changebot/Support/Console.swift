@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// stdout carries data, stderr everything else. Control characters in text for people are escaped here.
+/// stdout is for data, stderr for everything else. Control characters in text for people are escaped here.
 enum Console {
     // MARK: - stdout
 
@@ -10,18 +10,18 @@ enum Console {
 
     static func print(_ line: String) { print(VisibleLine(line)) }
 
-    /// Lines for people. Failing to write them is an error.
+    /// Writes lines for people.
     ///
-    /// - Throws: ``CommandError`` with 74.
+    /// - Throws: ``CommandError`` with 74 if they can't be written.
     static func write(_ lines: [VisibleLine]) throws(CommandError) {
         try writeLine(Array(lines.map(\.text).joined(separator: "\n").utf8))
     }
 
     static func write(_ lines: [String]) throws(CommandError) { try write(lines.map { VisibleLine($0) }) }
 
-    /// JSON. Failing to write it is an error. On a terminal, invisible characters are escaped.
+    /// Writes JSON. On a terminal invisible characters are escaped.
     ///
-    /// - Throws: ``CommandError`` with 74.
+    /// - Throws: ``CommandError`` with 74 if it can't be written.
     static func write(_ json: [UInt8]) throws(CommandError) {
         try writeLine(isTerminal ? json.visibleJSON : json)
     }
@@ -39,23 +39,23 @@ enum Console {
     }
 
     private static func write(_ data: Data, to handle: FileHandle) {
-        // A closed pipe at the other end is no reason to fail.
+        // A closed pipe is not an error here.
         StandardErrorOutput.shared.steppingAside { try? handle.write(contentsOf: data) }
     }
 
     // MARK: - stderr
 
-    /// Says on one line why a command ends, or what it could not do.
+    /// Writes one line: why a command ends, or what it could not do.
     static func error(_ message: String, exit code: ExitStatus? = nil) {
         complain("changebot: error: \(message)", LogLine(.error, message, exit: code))
     }
 
-    /// One line that is no log line, though it is JSON if log lines are.
+    /// Writes one line that is not a log line. With JSON logs it has the form of one.
     static func complain(_ text: String) { complain(text, LogLine(.info, text)) }
 
     static func warn(_ text: String) { complain(text, LogLine(.warning, text)) }
 
-    /// - Parameter line: What is written in place of `text` if log lines are JSON.
+    /// - Parameter line: What is written instead of `text` if logs are JSON.
     static func complain(_ text: String, _ line: LogLine) { complain([VisibleLine(text)], line) }
 
     static func complain(_ text: [VisibleLine], _ line: LogLine) {

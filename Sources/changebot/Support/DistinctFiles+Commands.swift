@@ -3,7 +3,8 @@ internal import Pipeline
 internal import Rules
 
 extension DistinctFiles {
-    /// Adds what commands with a gateway read: certificates, passwords, and the file of an embedded gateway.
+    /// Adds the files that a command with a gateway reads: certificate, password, and the database of an embedded
+    /// gateway.
     mutating func read(_ access: AccessOptions, _ choice: GatewayChoice?, _ environment: Environment) {
         inputs += [
             ("--ca-file", access.caFile ?? environment["ca-file"]),
@@ -17,17 +18,17 @@ extension DistinctFiles {
         for folder in attached.folders { read(tree: folder, "a rule's attachments") }
     }
 
-    /// A database with what SQLite puts beside it.
+    /// A database and the files that SQLite keeps beside it.
     private static func database(_ file: String, _ name: String) -> [Named] {
         ["", "-wal", "-shm", "-journal"].map { (name, file + $0) }
     }
 }
 
 extension JobOptions {
-    /// Reads the rules of a run, and looks at all its files before it begins.
+    /// Reads the rules of a run, after checking all its files.
     ///
-    /// - Throws: ``RuleFilesError``; ``CommandError`` with 64 if the summary would overwrite what the run reads, with 73
-    ///   if it can't be written.
+    /// - Throws: ``RuleFilesError``; ``CommandError`` with 64 if the summary would overwrite an input, 73 if the
+    ///   summary can't be written.
     func loadRules(
         _ paths: [String], _ gateway: GatewayOptions, _ choice: GatewayChoice, state directory: String,
         _ environment: Environment, _ logger: Logger

@@ -1,21 +1,22 @@
 internal import Foundation
 internal import Transfer
 
-/// The files that a command reads and writes. No file that it writes may be another one of them.
+/// The files that a command reads and writes. An output must not be the same file as another output or an input.
 struct DistinctFiles {
     typealias Named = (name: String, path: String?)
 
-    /// A file exists once, under however many names; one that does not exist yet is known by its folder and name.
+    /// What tells files apart: device and number, so that links are recognised; the path if the file does not exist
+    /// yet.
     private enum Identity: Hashable {
         case file(device: UInt, number: UInt)
         case path([UInt8])
     }
 
-    /// What is written. Nil, `-` and what is no regular file (a pipe, a device) do not count.
+    /// The outputs. Nil, `-`, pipes and devices are ignored.
     var outputs: [Named] = []
-    /// What is read, several times the same perhaps.
+    /// The inputs. One file may occur several times.
     var inputs: [Named] = []
-    /// Folders in which no file with one of their endings may be written; without endings, no file at all.
+    /// Folders in which no file with these endings may be written; if there are none, no file at all.
     private var folders: [Folder] = []
 
     private struct Folder {
@@ -25,13 +26,13 @@ struct DistinctFiles {
         let endings: [String]
     }
 
-    /// Adds rule files, and folders of them: what is written there would be a rule file of the next run.
+    /// Adds rule files and folders of them. A file written in such a folder would be a rule file of the next run.
     mutating func read(rules paths: [String], _ name: String) {
         for path in paths {
             let endings = ["yaml", "yml", "json"]
             inputs.append((name, path))
             folders.append(Folder(name: name, path: path, isDeep: false, endings: endings))
-            // A link elsewhere may lead to one of them.
+            // A link in the folder may lead to a file elsewhere.
             for file in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
             where endings.contains(where: { file.hasSuffix("." + $0) }) {
                 inputs.append((name, path + "/" + file))
@@ -39,18 +40,18 @@ struct DistinctFiles {
         }
     }
 
-    /// Adds a folder with all that is in it.
+    /// Adds a folder and everything in it.
     mutating func read(tree path: String?, _ name: String) {
         if let path { folders.append(Folder(name: name, path: path, isDeep: true, endings: [])) }
     }
 
-    /// Adds the folder of a bot's state, whatever its files are named.
+    /// Adds the folder of a bot's state. Any file name with the ending of a state file counts.
     mutating func read(state path: String) {
         let endings = ["sqlite", "sqlite-wal", "sqlite-shm", "sqlite-journal", "lock"]
         folders.append(Folder(name: "the state", path: path, isDeep: true, endings: endings))
     }
 
-    /// - Throws: ``CommandError`` with 64 that names two that are one file, or the one whose path is empty.
+    /// - Throws: ``CommandError`` with 64 that names two options with the same file, or one with an empty path.
     func check() throws(CommandError) {
         var names: [Identity: String] = [:]
         for (name, path) in outputs {
@@ -73,7 +74,7 @@ struct DistinctFiles {
         }
     }
 
-    /// Compares each with each.
+    /// Checks that no two of these outputs are the same file.
     static func check(_ files: [Named]) throws(CommandError) { try DistinctFiles(outputs: files).check() }
 
     init(outputs: [Named] = [], inputs: [Named] = []) {
@@ -107,7 +108,7 @@ struct DistinctFiles {
         return folder.endings.isEmpty || folder.endings.contains(url.pathExtension)
     }
 
-    /// Without links and dots in the way to the file, if there is such a way.
+    /// The path without links and dots in its folder, if that folder exists.
     private static func absolute(_ path: String) -> String {
         let file = URL(fileURLWithPath: path)
         guard let folder = real(file.deletingLastPathComponent().path) else { return file.standardizedFileURL.path }

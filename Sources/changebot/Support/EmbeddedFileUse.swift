@@ -2,17 +2,18 @@ internal import EmbeddedGateway
 internal import Foundation
 internal import Logging
 
-/// What a command does with the file of an embedded gateway: a mistyped name must not pass for an empty database.
+/// How a command treats the file of an embedded gateway. A mistyped name must not look like an empty database.
 struct EmbeddedFileUse {
-    /// Works on documents that are there.
+    /// For commands that need existing documents: the file must exist.
     static let existing = EmbeddedFileUse()
 
-    /// Waits for documents: a missing file is made.
+    /// For `run`, which waits for documents: a missing file is made.
     static func following(isDryRun: Bool) -> EmbeddedFileUse {
         EmbeddedFileUse(makesFile: true, isDryRun: isDryRun)
     }
 
-    /// Adds documents: they may be the first.
+    /// For `import`, which adds documents: a missing file is made, and the file may have documents in other collections
+    /// only.
     static func filling(isDryRun: Bool) -> EmbeddedFileUse {
         EmbeddedFileUse(makesFile: true, mayBeFirst: true, isDryRun: isDryRun)
     }
@@ -21,14 +22,14 @@ struct EmbeddedFileUse {
     private var mayBeFirst = false
     private var isDryRun = false
 
-    /// - Throws: ``CommandError`` with 66 if the file is missing and this command makes none.
+    /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not make it.
     func require(_ file: String) throws(CommandError) {
         guard !makesFile, !FileManager.default.fileExists(atPath: file) else { return }
         throw CommandError(.missingInput, "there is no file \(file); correct the path in embedded:FILE")
     }
 
-    /// - Returns: Nil if an empty database in memory stands for the file: a dry run makes none.
-    /// - Throws: ``CommandError`` with 66 if the file is missing and this command makes none.
+    /// - Returns: Nil if a dry run must use an empty database in memory, because the file does not exist.
+    /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not make it.
     func fileToOpen(_ file: String, _ logger: Logger) throws(CommandError) -> String? {
         try require(file)
         guard isDryRun, !FileManager.default.fileExists(atPath: file) else { return file }
@@ -37,7 +38,7 @@ struct EmbeddedFileUse {
     }
 
     /// - Throws: ``CommandError`` with 66 if all documents of the file are in collections that `embedded:` does not
-    ///   serve, unless this command may add the first one.
+    ///   serve, unless this command adds documents.
     func checkCollections(of gateway: EmbeddedGateway, _ file: String, _ logger: Logger) throws {
         let others = try gateway.collectionsBeside()
         guard !others.isEmpty else { return }

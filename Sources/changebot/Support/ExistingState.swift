@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Pipeline
 internal import Transfer
 
-/// Which state a command looks at or changes.
+/// The options that choose a state to show or to change.
 struct ExistingStateOptions: ParsableArguments {
     @OptionGroup var state: StateOptions
 
@@ -13,9 +13,9 @@ struct ExistingStateOptions: ParsableArguments {
             valueName: "url"))
     var address: String?
 
-    /// - Throws: 64 for a name or an address that is none.
+    /// - Throws: ``CommandError`` with 64 for a name or an address that is not valid.
     func existing(_ environment: Environment) throws(CommandError) -> ExistingState {
-        // A variable is set for all commands: it only helps to choose.
+        // A variable is set for all commands, so it only chooses among several states.
         let text = address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
         return ExistingState(
@@ -25,26 +25,26 @@ struct ExistingStateOptions: ParsableArguments {
     }
 }
 
-/// The state of a bot that has run before, for commands that look at it or change it.
+/// The state of a bot that has run before.
 struct ExistingState {
     let catalogue: StateCatalogue
-    /// Where the database was reached. Nil: there is one only.
+    /// The address of the database; nil if the bot has one state only.
     let address: String?
-    /// The address only helps to choose among several.
+    /// Whether the address comes from the environment, and so only chooses among several states.
     let isHint: Bool
 
     var name: String { catalogue.name }
 
-    /// The options by which other commands find this state.
+    /// The options with which other commands find this state.
     var options: String {
         guard let address, !isHint else { return catalogue.options }
         return "\(catalogue.options) --gateway \(address.shellWord)"
     }
 
-    /// Opens it for the length of `body`.
+    /// Opens the state, calls `body` and closes it.
     ///
-    /// - Throws: ``CommandError`` with 66 if there is none, 64 if there are several and none is named, 75 if it is to
-    ///   be had alone and a run has it.
+    /// - Throws: ``CommandError`` with 66 if there is no state, 64 if there are several and none is named, 75 if
+    ///   exclusive access is needed and a run uses the state.
     func with<Result>(
         _ access: Ledger.Access, _ body: (Ledger) async throws -> Result
     ) async throws -> Result {

@@ -7,10 +7,10 @@ internal import Pipeline
 internal import Rules
 internal import Transfer
 
-/// The exit codes of the contract; the README has the same table.
+/// The exit codes. The README has the same table.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
-    /// Went through the whole input, but some documents were rejected or dead-lettered.
+    /// The whole input was processed, but some documents were rejected or dead-lettered.
     case incomplete = 1
     case usage = 64
     case invalidData = 65
@@ -27,12 +27,12 @@ enum ExitStatus: Int32, CaseIterable {
     func exit() -> Never { Foundation.exit(rawValue) }
 }
 
-/// How a command fails: its messages and the exit code.
+/// Why a command fails: the messages and the exit code.
 struct CommandError: Error, CustomStringConvertible {
     let code: ExitStatus
-    /// What is said, a line each. Empty if it has been said.
+    /// One line each. Empty if the error has been reported already.
     let messages: [String]
-    /// The messages are places in files, for people and editors.
+    /// Whether the messages begin with places in files, as editors understand them.
     let isListing: Bool
 
     init(_ code: ExitStatus, _ message: String? = nil, isListing: Bool = false) {
@@ -49,7 +49,7 @@ struct CommandError: Error, CustomStringConvertible {
 
     var description: String { messages.isEmpty ? "exit code \(code.rawValue)" : messages.joined(separator: "\n") }
 
-    /// Says what went wrong, on stderr.
+    /// Reports the error on stderr.
     func report() {
         for message in messages {
             if isListing {
@@ -60,7 +60,7 @@ struct CommandError: Error, CustomStringConvertible {
         }
     }
 
-    /// Every error that a command may meet.
+    /// Converts any error that a command may meet.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandError: self = failure

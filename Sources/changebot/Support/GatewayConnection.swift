@@ -3,7 +3,7 @@ internal import EmbeddedGateway
 internal import GatewayClient
 internal import Logging
 
-/// A connected gateway for the length of a command; an embedded one lives as long.
+/// A gateway that is connected while a command runs. An embedded gateway runs as long.
 enum GatewayConnection {
     static func with(
         _ choice: GatewayChoice, for use: EmbeddedFileUse, options: GatewayOptions, environment: Environment,
@@ -48,7 +48,7 @@ enum GatewayConnection {
         }
     }
 
-    /// Logs each request, if the log level is debug.
+    /// Logs each request at the level `debug`; nil at higher levels.
     private static func requestLog(_ logger: Logger) -> (@Sendable (RequestRecord) -> Void)? {
         guard logger.logLevel <= .debug else { return nil }
         return { record in
@@ -72,6 +72,6 @@ enum GatewayConnection {
 }
 
 extension Duration {
-    /// To the millisecond, for logs: `0.034`.
+    /// Seconds for logs, rounded to milliseconds: `0.034`.
     fileprivate var seconds: Double { ((self / .milliseconds(1)).rounded()) / 1000 }
 }

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Reads files that fit into memory: a document, a configuration.
+/// Reads small files as a whole: a document, a configuration.
 enum InputLines {
     private static let chunkSize = 256 << 10
-    /// Beyond any document: 128 MiB.
+    /// The longest file, in bytes: 128 MiB, more than any document.
     private static let limit = 128 << 20
 
-    /// All of a file or of stdin, without the byte order mark that some editors put before the text.
+    /// The content of a file or of stdin. A byte order mark at the start is left out.
     ///
     /// - Parameter path: A file, or `-` for stdin.
-    /// - Throws: ``CommandError`` with 66 if it can't be read, 65 if it is longer than any document.
+    /// - Throws: ``CommandError`` with 66 if it can't be read, 65 if it is longer than 128 MiB.
     static func whole(_ path: String) throws(CommandError) -> [UInt8] {
         let handle = try open(path)
         var bytes: [UInt8] = []

@@ -8,9 +8,9 @@ internal import ServiceLifecycle
 internal import Transfer
 internal import Worker
 
-/// A run of the pipeline as a command: state, gateway, signals, summary, exit code.
+/// Runs the pipeline as a command, with state, gateway, signals, summary and exit code.
 struct Job {
-    /// What the service of a command is made of.
+    /// What a command needs to make its service.
     struct Parts {
         let gateway: Gateway
         let ruleSet: RuleSet
@@ -28,18 +28,18 @@ struct Job {
     let place: StateLocation
     let choice: GatewayChoice
     let settings: Delivery.Settings
-    /// Ends by itself: the exit code reports dead letters.
+    /// Whether the job ends by itself. Its exit code then reports dead letters.
     let isOneShot: Bool
-    /// How far it is, for jobs that know an end.
+    /// How progress is shown, for jobs that know their end. Default: not at all.
     var progress = ProgressPacing(.none)
-    /// What becomes of a missing file of an embedded gateway.
+    /// Whether a missing file of an embedded gateway is made. Default: it is not.
     var fileUse = EmbeddedFileUse.existing
-    /// Works with the state that another run may have at the same time.
+    /// Whether another run may use the same state at the same time.
     var isBesideRun = false
 
     private var isDryRun: Bool { settings.preview != nil }
 
-    /// Runs the service that `make` makes, to its end, and then writes the summary, whatever the end.
+    /// Runs the service that `make` returns, then writes the summary, even if the service fails.
     ///
     /// - Throws: ``CommandError``.
     func run(
@@ -50,7 +50,7 @@ struct Job {
         do { try await work(report, make) } catch { failure = CommandError(error) }
         let counters = await report.counters()
         let failures = failures(counters)
-        // What was under way when it was stopped has come to its end meanwhile.
+        // The limit is checked again: documents that were under way at the stop are finished by now.
         if let limit = settings.errorLimit, limit.isExceeded(by: failures) {
             failure = CommandError(RunError(limit, failures))
         }
@@ -63,7 +63,7 @@ struct Job {
         if let path = options.common.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
             do throws(CommandError) { try OutputFile.write(summary.json, to: path) } catch {
-                // The run's own failure, if there is one, is the one to end with.
+                // If the run itself failed, its error is thrown and this one only reported.
                 if failure != nil { error.report() }
                 failure = failure ?? error
             }
@@ -112,7 +112,7 @@ struct Job {
         }
     }
 
-    /// What was done, whatever the end.
+    /// Logs the counters.
     private func tell(_ counters: RunCounters, isDone: Bool) {
         logger.info(
             isDone ? "done" : "stopped",
@@ -123,7 +123,7 @@ struct Job {
             ])
     }
 
-    /// Shows how far the work is, while it goes on.
+    /// Shows progress while `work` runs.
     private static func showing(
         _ pacing: ProgressPacing, of report: RunReport, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -145,7 +145,7 @@ struct Job {
         }
     }
 
-    /// What the state is opened for.
+    /// The purpose for which the state is opened.
     private var purpose: StateCatalogue.Purpose {
         switch (isBesideRun, isDryRun) {
         case (false, false): .run

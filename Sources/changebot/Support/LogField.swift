@@ -2,9 +2,10 @@ internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-/// One piece of metadata of a log line. Most of it is text, `"\(count)"`: the key says of what type the value is.
+/// One piece of metadata of a log line. Most values are text, such as `"\(count)"`; the key tells the type of the
+/// value.
 struct LogField {
-    /// Keys whose values may look like numbers but are texts.
+    /// Keys whose values are always text, even if they look like numbers.
     private static let texts: Set<String> = [
         "id", "revision", "rule", "name", "reason", "error", "file", "path", "manifest", "attachment", "key",
         "keyspace",
@@ -27,7 +28,7 @@ struct LogField {
 
     // MARK: - For people
 
-    /// `key=value`, in quotes unless the value is one word; nil for an empty value.
+    /// `key=value`. The value is quoted unless it is one word. Nil if it is empty.
     var text: String? {
         let text = sequence?.queryValue ?? value.description
         guard !text.isEmpty else { return nil }
@@ -41,7 +42,7 @@ struct LogField {
 
     // MARK: - For programs
 
-    /// A number is a number, and a sequence is the JSON that the gateway sent.
+    /// Numbers are written as numbers, and sequences as the JSON that the gateway sent.
     func write(to writer: inout JSONWriter) {
         writer.name(key)
         if let sequence { return writer.raw(sequence.json) }
@@ -68,7 +69,7 @@ struct LogField {
         }
     }
 
-    /// As JSON writes numbers, and no longer than one that every reader takes for the same.
+    /// Whether the text is a number in JSON, and short enough that every reader gets the same value.
     private static func isNumber(_ text: String) -> Bool {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

@@ -4,12 +4,12 @@ internal import Logging
 internal import LosslessJSON
 internal import Pipeline
 
-/// One line on stderr, in both formats, a line feed at its end. Nothing that it is made of starts another line or moves
-/// the cursor.
+/// One line on stderr, as text or JSON, with a line feed at its end. Metadata can't start another line or move the
+/// cursor.
 struct LogLine {
     let level: Logger.Level
     let message: String
-    /// In the order of their keys.
+    /// Sorted by key.
     private let fields: [LogField]
     private let time = Timestamp.now
 
@@ -19,18 +19,18 @@ struct LogLine {
         fields = metadata.sorted { $0.key < $1.key }.map { LogField(key: $0.key, value: $0.value) }
     }
 
-    /// - Parameter code: What the process ends with.
+    /// - Parameter code: The exit code of the process.
     init(_ level: Logger.Level, _ message: String, exit code: ExitStatus?) {
         self.init(level, message, code.map { ["exit": .stringConvertible($0.rawValue)] } ?? [:])
     }
 
-    /// For people: `2026-11-20T10:00:00Z info connected gateway=…`. Empty fields are left out.
+    /// The line for people: `2026-11-20T10:00:00Z info connected gateway=…`. Empty fields are left out.
     var text: [UInt8] {
         let words = ["\(time) \(level) \(message.visible)"] + fields.compactMap(\.text)
         return Array((words.joined(separator: " ") + "\n").utf8)
     }
 
-    /// One JSON object.
+    /// The line as a JSON object.
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

@@ -1,10 +1,12 @@
 internal import CMalloc
 
-/// How the process gets its memory, and gives it back.
+/// Settings of the memory allocator.
 enum Memory {
-    /// glibc by itself keeps what large documents took: it raises the size from which blocks are mapped one by one, up
-    /// to 32 MiB, and each thread has a heap of its own. Both are settled here before anything is allocated; measured
-    /// with 60 documents of 5 MiB the peak went from 127 to 74 MiB.
+    /// Limits how glibc keeps freed memory; called before anything is allocated. Blocks of 640 KiB and more are mapped
+    /// one by one, and all threads share two heaps.
+    ///
+    /// By default glibc raises that size up to 32 MiB and gives each thread a heap of its own. With 60 documents of 5
+    /// MiB the limits lower the peak from 127 to 74 MiB.
     ///
     /// - Note: Source: mallopt(3).
     static func settle() {

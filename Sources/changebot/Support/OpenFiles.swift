@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// How many files and connections the process may have open.
+/// The limit of open files and connections.
 enum OpenFiles {
-    /// Raises the limit to what the system allows.
+    /// Raises the limit to the highest value that the system allows.
     static func raiseLimit() {
         let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Transfer
 
-/// Files that the program leaves behind are whole or not there: written beside and renamed. A link leads to its file, and
-/// stays. What is no regular file (a pipe, a device) is written to as it is.
+/// Writes files that are complete or missing, never cut off: a temporary file is written and renamed. Links stay, and
+/// their targets are replaced. Pipes and devices are written to directly.
 enum OutputFile {
-    /// Finds out before the work begins whether ``write(_:to:)`` can succeed.
+    /// Checks before the work begins whether ``write(_:to:)`` can succeed.
     ///
-    /// - Throws: ``CommandError`` with 73.
+    /// - Throws: ``CommandError`` with 73 if it can't.
     static func check(_ path: String) throws(CommandError) {
         switch OutputPath(path) {
         case .folder: throw CommandError(.cannotCreate, "can't create \(path): it is a folder")
@@ -20,9 +20,10 @@ enum OutputFile {
         }
     }
 
-    /// The same for files that are written bit by bit and read again.
+    /// As ``check(_:)``, for files that are written step by step and read again.
     ///
-    /// - Returns: The file that the path leads to.
+    /// - Returns: The path of the file that links lead to.
+    /// - Throws: ``CommandError`` with 73, also for pipes and devices.
     static func checkRegular(_ path: String, _ name: String) throws(CommandError) -> String {
         if case .special = OutputPath(path) {
             throw CommandError(

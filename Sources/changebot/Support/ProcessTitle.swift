@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// What other users of the machine see of the command line.
+/// The command line as other users of the machine see it.
 enum ProcessTitle {
-    /// Blots out user info in the URLs of the process's own arguments, as curl does. To be called after they were read.
+    /// Overwrites user info in the URLs of the process's own arguments, as curl does. Call it after the arguments were
+    /// read.
     static func hideCredentials() {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
@@ -15,7 +16,7 @@ enum ProcessTitle {
         }
     }
 
-    /// A text with user info blotted out in each word.
+    /// The text with user info overwritten in each word.
     static func redacted(_ text: String) -> String {
         var bytes = Array(text.utf8)
         for word in bytes.indices.split(whereSeparator: { bytes[$0] <= 0x20 }) {
@@ -26,7 +27,8 @@ enum ProcessTitle {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// From behind `://` to the last `@`, wherever it stands: a password may hold what it should not.
+    /// The bytes from `://` to the last `@`, wherever it stands: a password may contain characters that should be
+    /// escaped.
     static func userInfo(in argument: some Collection<UInt8>) -> Range<Int> {
         let bytes = Array(argument)
         let mark = Array("://".utf8)

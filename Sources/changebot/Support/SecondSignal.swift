@@ -1,9 +1,9 @@
 internal import Dispatch
 internal import Foundation
 
-/// Ends the process at once, with 128 + n, when it is asked to stop for the second time.
+/// Exits at the second SIGTERM or SIGINT, with 128 plus the signal's number.
 ///
-/// The first signal begins the graceful shutdown, which is the service group's business.
+/// The service group handles the first signal, which starts the graceful shutdown.
 final class SecondSignal {
     private let sources: [any DispatchSourceSignal]
 
@@ -12,7 +12,7 @@ final class SecondSignal {
         nonisolated(unsafe) var seen = 0
         sources = [SIGTERM, SIGINT].map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            // On the serial queue, and so never at the same time as another.
+            // The queue is serial, so that handlers never run at the same time.
             source.setEventHandler {
                 seen += 1
                 if seen > 1 { _exit(128 + number) }

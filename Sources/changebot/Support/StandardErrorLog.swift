@@ -1,14 +1,14 @@
 internal import Logging
 
-/// Log lines on stderr.
+/// Writes log lines to stderr.
 struct StandardErrorLog: LogHandler {
     enum Format: String, CaseIterable {
         case text, json
 
-        /// The format of this process. Known before its arguments are parsed, since errors in them are printed in it too.
+        /// The format of this process. It is known before the arguments are parsed, because errors in them use it too.
         static let chosen = named(in: Array(CommandLine.arguments.dropFirst()), Environment())
 
-        /// What `--log-format`, else the environment, says; text if neither says anything that is understood.
+        /// The value of `--log-format`, else of the environment, else text. Values that are not valid are ignored.
         static func named(in arguments: [String], _ environment: Environment) -> Format {
             var format = environment["log-format"]
             let options = arguments.prefix { $0 != "--" }

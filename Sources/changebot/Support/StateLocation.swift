@@ -4,7 +4,7 @@ internal import Pipeline
 internal import Transfer
 internal import Worker
 
-/// Where a run keeps its state, and by which address it knows its database.
+/// Where a run keeps its state, and the address of its database.
 struct StateLocation {
     let catalogue: StateCatalogue
     let address: String
@@ -12,13 +12,13 @@ struct StateLocation {
 
     init(choice: GatewayChoice, directory: String, _ name: String) {
         address = choice.stateAddress
-        // A gateway in memory forgets everything, and so must the state about it.
+        // A gateway in memory is gone after the run, so its state must be too.
         isTemporary = choice == .embedded(file: nil)
         let directory = isTemporary ? NSTemporaryDirectory() + "changebot-\(UUID().uuidString)" : directory
         catalogue = StateCatalogue(directory: directory, name: name)
     }
 
-    /// - Throws: ``CommandError`` with 73 or 78 if a run that needs it can't have a state here.
+    /// - Throws: ``CommandError`` with 73 or 78 if the run needs a state and can't have one here.
     func source(ruleSetHash: String, for purpose: StateCatalogue.Purpose) throws(CommandError) -> StateSource {
         if purpose == .run {
             do throws(StateError) { try catalogue.check() } catch { throw CommandError(error) }
@@ -26,10 +26,10 @@ struct StateLocation {
         return .chosen(StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose))
     }
 
-    /// The options by which other commands find this state.
+    /// The options with which other commands find this state.
     var options: String { catalogue.options + (catalogue.hasSeveral ? " --gateway \(address.shellWord)" : "") }
 
-    /// The same for commands that come later: there may be other states by then. Nil if this one is gone by then.
+    /// As ``options``, for later commands: by then the bot may have several states. Nil if the state is temporary.
     var lastingOptions: String? { isTemporary ? nil : "\(catalogue.options) --gateway \(address.shellWord)" }
 
     func discardIfTemporary() {
@@ -38,7 +38,7 @@ struct StateLocation {
 }
 
 extension GatewayChoice {
-    /// For an embedded gateway its file, not the address that it happens to listen on.
+    /// The URL; for an embedded gateway its file, because its port changes.
     var stateAddress: String {
         switch self {
         case .remote(let url): url.description
@@ -49,6 +49,6 @@ extension GatewayChoice {
 }
 
 extension StateCatalogue {
-    /// The options by which other commands find the states of this bot.
+    /// The options with which other commands find the states of this bot.
     var options: String { "--state \(directory.shellWord) --name \(name.shellWord)" }
 }

@@ -2,9 +2,10 @@ internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// Runs one service until it is done or a signal asks it to stop.
+/// Runs one service until it ends or a signal asks it to stop.
 enum StoppableService {
-    /// SIGTERM and SIGINT begin a graceful shutdown; after `grace`, or with a second signal, it is no longer graceful.
+    /// SIGTERM and SIGINT start a graceful shutdown. After `grace`, the service is cancelled; a second signal exits at
+    /// once.
     ///
     /// - Throws: What the service throws.
     static func run(_ service: some Service, grace: Duration, logger: Logger) async throws {
@@ -21,7 +22,7 @@ enum StoppableService {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// The group's own messages about starting and stopping are of no use.
+    /// Hides the group's own messages about starting and stopping.
     private static func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         logger.logLevel = max(logger.logLevel, .warning)

@@ -4,17 +4,17 @@ internal import Pipeline
 internal import ServiceLifecycle
 internal import Transfer
 
-/// A run that moves data, as a command: signals, progress, summary, exit code.
+/// Runs an export or import as a command, with signals, progress, summary and exit code.
 struct TransferJob {
     let options: CommonJobOptions
     let environment: Environment
     let logger: Logger
     let progress: ProgressPacing
 
-    /// Runs a service until it is done or asked to stop.
+    /// Runs a service until it ends or is asked to stop.
     typealias Start = (any Service) async throws -> Void
 
-    /// Runs the service that `work` makes, to its end, and then writes the summary, whatever the end.
+    /// Calls `work`, which runs the service, then writes the summary, even if it fails.
     ///
     /// - Throws: ``CommandError``.
     func run(_ report: some TransferReport, limit: ErrorLimit?, _ work: (Start) async throws -> Void) async throws {
@@ -45,7 +45,7 @@ struct TransferJob {
         if let path = options.summaryPath(environment) {
             let summary = report.summary(exitCode: (failure?.code ?? .done).rawValue)
             do throws(CommandError) { try OutputFile.write(summary, to: path) } catch {
-                // The run's own failure, if there is one, is the one to end with.
+                // If the run itself failed, its error is thrown and this one only reported.
                 if failure != nil { error.report() }
                 failure = failure ?? error
             }
@@ -53,7 +53,7 @@ struct TransferJob {
         if let failure { throw failure }
     }
 
-    /// Shows how far the work is, while it goes on.
+    /// Shows progress while `work` runs.
     private func showing(_ report: some TransferReport, _ work: @escaping @Sendable () async throws -> Void)
         async throws
     {

@@ -2,17 +2,17 @@ internal import ArgumentParser
 internal import Logging
 internal import Rules
 
-/// What is wrong with the arguments, in the parser's words, with what was probably meant.
+/// Describes wrong arguments: the parser's message, and a guess at what was meant.
 struct UsageError {
     private let message: String
-    /// What the parser adds: what the option is for, how the command is used.
+    /// What the parser adds: the purpose of the option and the usage of the command.
     private let advice: [String]
 
     /// - Parameters:
     ///   - text: The parser's message, of several lines.
-    ///   - arguments: Those that it is about.
+    ///   - arguments: The arguments that it is about.
     init(_ text: String, _ arguments: [String]) {
-        // Arguments are shown unchanged, except for characters that control the terminal.
+        // Arguments are shown unchanged, except for control characters.
         let text = arguments.filter { $0 != $0.visible }.reduce(text) { text, argument in
             text.split(separator: argument, omittingEmptySubsequences: false).joined(separator: argument.visible)
         }
@@ -32,12 +32,12 @@ struct UsageError {
 
     // MARK: - What was meant
 
-    /// An argument in the place of a command that is not a command, and the command that it should belong to.
+    /// An argument that is not a command, where a command is expected.
     struct UnknownCommand {
         let name: String
         let parent: [any ParsableCommand.Type]
 
-        /// - Returns: Nil if the arguments begin with a command that there is.
+        /// - Returns: Nil if the arguments begin with a known command.
         init?(_ arguments: [String]) {
             var path: [any ParsableCommand.Type] = [Changebot.self]
             for argument in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
@@ -62,7 +62,7 @@ struct UsageError {
                 + "  See '\(path) --help' for more information."
         }
 
-        /// Commands of that name below other commands.
+        /// Commands of this name below other commands.
         private var elsewhere: [String] {
             guard parent.count == 1 else { return [] }
             return Changebot.configuration.subcommands.filter { group in
@@ -71,7 +71,7 @@ struct UsageError {
         }
     }
 
-    /// Options before the command, which the parser takes for options of the program.
+    /// A hint for options before the command, which the parser takes for options of the program.
     private static func hint(_ arguments: [String]) -> String {
         guard let unknown = UnknownCommand(arguments), unknown.name.hasPrefix("-"), let parent = unknown.parent.last,
             let command = arguments.first(where: { argument in

@@ -2,10 +2,10 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Pipeline
 
-/// What `checkpoint show` tells.
+/// What `checkpoint show` prints.
 struct CheckpointReport {
     private let name: String
-    /// Where the database was reached, the last place first.
+    /// The addresses of the database, the latest first.
     private let addresses: [String]
     private let database: String?
     private let deadLetters: Int
@@ -13,7 +13,7 @@ struct CheckpointReport {
     /// Newest first.
     private let history: [CheckpointEntry]
 
-    /// - Throws: ``StateError``.
+    /// - Throws: ``StateError`` if the state can't be read.
     init(_ ledger: Ledger, of state: ExistingState) throws(StateError) {
         name = state.name
         addresses = try ledger.addresses()

@@ -25,7 +25,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
         let state = try state.existing(Environment())
         try await state.with(.alone) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
-                // Even without a checkpoint: otherwise the copy in the database would be used.
+                // Recorded even without a checkpoint: otherwise the next run would use the copy in the database.
                 try await ledger.resetCheckpoint(reason: "reset by hand")
                 try notes.note(
                     "'\(state.name)' had no checkpoint; its next run starts at the beginning, or at --since")

@@ -1,9 +1,9 @@
 internal import LosslessJSON
 internal import Pipeline
 
-/// How many dead letters there are of each rule.
+/// The number of dead letters of each rule.
 struct DeadLetterCounts {
-    /// The most first. Nil: no rule's.
+    /// The highest count first. A rule of nil counts the dead letters of no rule.
     let counts: [(rule: String?, count: Int)]
 
     var total: Int { counts.reduce(0) { $0 + $1.count } }
@@ -16,14 +16,14 @@ struct DeadLetterCounts {
         return "\(Quantity.count(total)) dead \(total == 1 ? "letter" : "letters"): " + rules.joined(separator: ", ")
     }
 
-    /// A line for each rule, for people.
+    /// One line for each rule, for people.
     var table: [String] {
         let rows = [("COUNT", "RULE")] + counts.map { ("\($0.count)", ($0.rule ?? "-").visible) }
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 }
     }
 
-    /// `{"dead_letters":3,"rules":{"stamp":2},"no_rule":1}`
+    /// One object for programs: `{"dead_letters":3,"rules":{"stamp":2},"no_rule":1}`.
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

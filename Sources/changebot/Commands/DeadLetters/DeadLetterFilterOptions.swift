@@ -3,7 +3,7 @@ internal import DocumentFlow
 internal import Encodings
 internal import Pipeline
 
-/// Which dead letters a command is about, if not those that are named.
+/// Chooses dead letters by rule, reason and age, instead of by number.
 struct DeadLetterFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only dead letters of the rule with this name; '-' for those of no rule.", valueName: "name")
@@ -30,7 +30,7 @@ struct DeadLetterFilterOptions: ParsableArguments {
 struct SinceArgument: OptionValue {
     static let expected = "a time such as 2026-11-20T10:00:00Z, or how long ago, such as 2h"
 
-    /// Since 1970.
+    /// Seconds since 1970.
     let seconds: Int
 
     init?(argument: String) {

@@ -1,6 +1,6 @@
 internal import Pipeline
 
-/// All dead letters of a state, a page at a time: there may be any number of them.
+/// All dead letters of a state. They are read page by page, because there may be any number of them.
 struct DeadLetterPages {
     private static let size = 500
 
@@ -22,14 +22,14 @@ struct DeadLetterPages {
         }
     }
 
-    /// - Throws: ``StateError``, ``CommandError`` with 74.
+    /// - Throws: ``StateError`` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
     func writeJSON() throws {
         try forEach { page in try Console.write(Array(page.map(DeadLetterText.json).joined(separator: [0x0A]))) }
     }
 
-    /// One header, one line for each dead letter, the columns as wide as they must be for all of them.
+    /// Writes a header, then one line for each dead letter. A first pass finds the widths of the columns.
     ///
-    /// - Throws: ``StateError``, ``CommandError`` with 74.
+    /// - Throws: ``StateError`` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
     func writeTable() throws {
         var table = DeadLetterTable()
         try forEach { table.measure($0) }

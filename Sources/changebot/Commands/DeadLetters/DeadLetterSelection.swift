@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import GatewayClient
 internal import Pipeline
 
-/// The dead letters that a command is about.
+/// The dead letters that the arguments name.
 struct DeadLetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -16,8 +16,9 @@ struct DeadLetterSelection: ParsableArguments {
 
     /// The dead letters, in the order of the arguments, each once.
     ///
-    /// - Parameter options: By which other commands find this state.
-    /// - Throws: ``CommandError`` with 66 for what is not there, 64 for what may mean two things; ``StateError``.
+    /// - Parameter options: The options with which other commands find this state, for messages.
+    /// - Throws: ``CommandError`` with 66 if there is no such dead letter, with 64 if an argument is both a number and
+    ///   a document id; ``StateError``.
     func deadLetters(in ledger: Ledger, found options: String) throws -> [DeadLetter] {
         var seen: Set<Int> = []
         var deadLetters: [DeadLetter] = []

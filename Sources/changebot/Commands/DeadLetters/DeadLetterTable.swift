@@ -4,14 +4,14 @@ internal import Pipeline
 /// A table of dead letters for people.
 struct DeadLetterTable {
     private static let names = ["NUMBER", "DEAD-LETTERED AT", "DOCUMENT", "REVISION", "RULE", "REASON"]
-    /// Of a reason.
+    /// The longest reason that is shown, in characters.
     private static let reasonLimit = 100
-    /// One long id must not push all other columns off the screen.
+    /// The widest column, in characters, so that one long id does not push the other columns off the screen.
     private static let widthLimit = 60
 
     private var widths = names.map(\.count)
 
-    /// Makes the columns wide enough for these.
+    /// Widens the columns so that these dead letters fit.
     mutating func measure(_ deadLetters: [DeadLetter]) {
         for deadLetter in deadLetters {
             for (column, cell) in Self.cells(deadLetter).enumerated() {

@@ -2,9 +2,9 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Pipeline
 
-/// Dead letters as the commands print them.
+/// A dead letter as text, for the commands that print it.
 enum DeadLetterText {
-    /// One line for programs.
+    /// One JSON line.
     static func json(_ deadLetter: DeadLetter) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -22,7 +22,7 @@ enum DeadLetterText {
         return writer.bytes
     }
 
-    /// All of it, for people.
+    /// All details, for people.
     static func lines(_ deadLetter: DeadLetter) -> [String] {
         let facts: [(name: String, value: String?)] = [
             ("number          ", deadLetter.filing.map { "\($0.number)" }), ("document        ", deadLetter.id.text),

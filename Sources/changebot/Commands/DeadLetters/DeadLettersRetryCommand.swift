@@ -63,7 +63,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                     outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
             }
         } catch let failure as CommandError where failure.code == .incomplete && settings.preview == nil {
-            // Told below.
+            // Reported below.
         }
         guard outcome.before > 0 else {
             if logger.logLevel <= .info {

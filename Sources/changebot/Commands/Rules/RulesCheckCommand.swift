@@ -37,7 +37,7 @@ struct RulesCheckCommand: ParsableCommand {
     }
 }
 
-/// A number and what it counts: `1 rule`, `2 rules`, `no rules`.
+/// A number with its noun: `1 rule`, `2 rules`, `no rules`.
 struct Counted: CustomStringConvertible {
     private let count: Int
     private let noun: String

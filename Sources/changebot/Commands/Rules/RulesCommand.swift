@@ -14,12 +14,12 @@ struct RulesCommand: AsyncParsableCommand {
         ])
 }
 
-/// The rule files that a command is about.
+/// The rule files on the command line.
 struct RuleFileArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
     var paths: [String]
 
-    /// - Throws: ``CommandError`` with 65 or 66.
+    /// - Throws: ``CommandError`` with 65 if a file is not valid, 66 if one is missing.
     func load() throws(CommandError) -> RuleFileSet {
         do throws(RuleFilesError) { return try RuleFileSet.load(paths: paths, kind: nil) } catch {
             throw CommandError(error)
@@ -36,7 +36,7 @@ struct NowOption: ParsableArguments {
         transform: PointInTimeArgument.parse)
     var now: PointInTimeArgument?
 
-    /// - Throws: 64 for a variable that is no time.
+    /// - Throws: ``CommandError`` with 64 if the variable is not a time.
     func seconds(_ environment: Environment) throws(CommandError) -> Int {
         try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))?.seconds ?? Timestamp.secondsNow
     }

@@ -33,7 +33,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
         let style = try color.style(environment, of: .standardOutput)
         let names = environment.values(rule, "rule")
         let ruleFiles = try files.load()
-        // Other rules may change the document before these are asked: all of them decide.
+        // All rules decide, because the others may change the document before the chosen ones see it.
         let ruleSet = try ruleFiles.ruleSet(slurps: slurps.load(environment))
         try ruleFiles.require(names)
         let text = try Self.read(document)
@@ -69,7 +69,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
     private static let one =
         "explain takes one document: leave one in the file, or see all of them with `changebot rules try`"
 
-    /// Where another document begins after a complete first one, as in NDJSON; nil if that is not the error.
+    /// The place where a second document begins after a complete first one, as in NDJSON; nil for any other error.
     private static func beginningOfSecond(_ error: JSONError) -> JSONError? {
         guard case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = error.reason else { return nil }
         return error

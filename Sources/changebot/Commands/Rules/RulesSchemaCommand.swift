@@ -13,7 +13,7 @@ struct RulesSchemaCommand: ParsableCommand {
             """)
 
     func run() {
-        // The last line break is that of the last line.
+        // `print` adds the final line feed.
         let text = String(decoding: rule_file_schema.content.dropLast(), as: UTF8.self)
         for line in text.visibleLines { Console.print(line) }
     }

@@ -37,9 +37,9 @@ struct RulesTestCommand: AsyncParsableCommand {
         if failed > 0 { throw CommandError(.incomplete) }
     }
 
-    /// Says on stderr which tests fail.
+    /// Reports on stderr which tests fail.
     ///
-    /// - Throws: ``CommandError`` with 1 if there are any.
+    /// - Throws: ``CommandError`` with 1 if a test fails.
     private static func complain(_ failed: [RuleTestResult], _ style: TerminalStyle) throws(CommandError) {
         for result in failed {
             let lines = lines(of: result, style)

@@ -28,7 +28,7 @@ struct RulesTryCommand: AsyncParsableCommand {
 
     @OptionGroup var notes: NoteOptions
 
-    /// Documents that are decided about together.
+    /// How many documents are decided at once.
     private static let batchSize = 250
     private static let batchBytes = 4 << 20
 
@@ -81,7 +81,7 @@ struct RulesTryCommand: AsyncParsableCommand {
 }
 
 extension SourceDocumentError {
-    /// `LINE:COLUMN: what is wrong; what to do`.
+    /// The error as `LINE:COLUMN: what is wrong; what to do`.
     fileprivate var complaint: String {
         switch reason {
         case .json: "\(place): not JSON: \(reason); correct it"
