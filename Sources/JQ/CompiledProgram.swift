@@ -88,11 +88,11 @@ extension CompiledProgram {
         ]
         // jq may round a number that it reads from a string. And jq 1.6 fails on `error(null)`.
         let inexact = "a text with more digits than jq can hold exactly is no number here"
-        let mended =
+        let replacements =
             "def __tonumber: tonumber; def tonumber: if type == \"string\" and length > 15 then error(\"\(inexact)\") else __tonumber end; "
             + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") else __fromjson end; "
             + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "
-        let definitions = mended + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
+        let definitions = replacements + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
         return Array(
             (". as [$__document, $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; def debug: .; def debug($_): .; def stderr: .; "
                 + definitions + " $__document | (").utf8)

@@ -9,7 +9,7 @@ final class Conversation {
     /// compile.
     static let startingTime: Duration = .seconds(30)
     /// How often, in milliseconds, the thread checks whether the answers are still wanted and the deadline has passed.
-    private static let patience: Int32 = 100
+    private static let pollInterval: Int32 = 100
     /// Bytes of requests that are prepared ahead of the process.
     private static let composedAhead = 1 << 18
 
@@ -85,7 +85,7 @@ final class Conversation {
     /// - Throws: ``JQError/crashed``; ``JQError/notStarted(_:)`` before the process has reported that it is ready;
     ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
     private func wait(_ session: HelperSession) throws(JQError) -> HelperSession.Progress {
-        do throws(JQError) { return try session.wait(Self.patience) } catch {
+        do throws(JQError) { return try session.wait(Self.pollInterval) } catch {
             guard session.isReady else { throw .notStarted("it ends at once") }
             throw session.pendingBinding.map(tooLarge) ?? error
         }

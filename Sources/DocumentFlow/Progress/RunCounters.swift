@@ -16,7 +16,7 @@ package struct RunCounters: Sendable, Equatable {
     package var unchanged = 0
     /// Writes refused as conflicts; every attempt counts.
     package var conflicts = 0
-    /// Documents that the gateway refused for good.
+    /// Documents that the gateway refused permanently.
     package var rejected = 0
     /// Dead-lettered changes, including those whose write the gateway refused.
     package var deadLetters = 0

@@ -13,7 +13,7 @@ package struct Failures: Sendable, Equatable {
     package let count: Int
     /// How many could have failed.
     package let documents: Int
-    /// Decides the words of ``description``.
+    /// What the failed documents are called in ``description``.
     package let kind: Kind
     /// A dry run: ``description`` says what would happen.
     package var isPreview: Bool

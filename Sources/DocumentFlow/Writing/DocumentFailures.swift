@@ -48,14 +48,14 @@ struct DocumentFailures: Sendable {
     ///
     /// - Parameter bytes: Bytes that the run had written before.
     func outage(in rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> GatewayError? {
-        var words: String?
+        var unexplained: String?
         for row in rows {
             guard case .failed(let reason) = row.outcome else { return nil }
             let isKnown = row.outcome.isOwnFailure || recent(row.id, now).map { $0.bytes < bytes } ?? false
-            if !isKnown { words = reason }
+            if !isKnown { unexplained = reason }
         }
         let isOwn = rows.contains { $0.outcome.isOwnFailure }
-        return isOwn ? nil : words.map { GatewayError(.serverError, $0, status: 500) }
+        return isOwn ? nil : unexplained.map { GatewayError(.serverError, $0, status: 500) }
     }
 
     /// The outcomes of an answer that is no outage. Documents that keep failing while others are written become

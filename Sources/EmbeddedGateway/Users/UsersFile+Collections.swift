@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 extension UsersFile {
     /// `"scopes":{SCOPE:{"collections":{COLLECTION:{}}}}`; nil if it is missing.
-    func collections(_ scopes: JSONValue?) throws(Fault) -> [String]? {
+    func collections(_ scopes: JSONValue?) throws(UsersError) -> [String]? {
         guard let scopes else { return nil }
         var names: [String] = []
         for scope in try members(scopes, "\"scopes\"") {
@@ -26,7 +26,7 @@ extension UsersFile {
     /// `"collection_access":{SCOPE:{COLLECTION:{"admin_channels":[…]}}}` for others.
     ///
     /// - Note: Source: Sync Gateway's configuration and its admin API, `PUT /DB/_user/NAME`.
-    func channels(_ value: JSONValue) throws(Fault) -> Users.ChannelList {
+    func channels(_ value: JSONValue) throws(UsersError) -> Users.ChannelList {
         var list = Users.ChannelList(try names(value, "admin_channels"))
         for scope in try members(value["collection_access"], "\"collection_access\"") {
             for collection in try members(scope.value, "a scope") {

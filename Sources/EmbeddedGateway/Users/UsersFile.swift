@@ -3,19 +3,19 @@ internal import LosslessJSON
 /// Parses a users file into ``EmbeddedGateway/Users``.
 struct UsersFile {
     typealias Users = EmbeddedGateway.Users
-    typealias Fault = EmbeddedGateway.UsersError
+    typealias UsersError = EmbeddedGateway.UsersError
 
     private let text: [UInt8]
     private let root: JSONValue
 
-    init(_ text: [UInt8]) throws(Fault) {
+    init(_ text: [UInt8]) throws(UsersError) {
         self.text = text
         do { root = try JSONText(text, limits: .files).root } catch {
             throw Self.error(error.description, at: error, in: text)
         }
     }
 
-    func users(of database: String) throws(Fault) -> Users {
+    func users(of database: String) throws(UsersError) -> Users {
         guard let databases = root["databases"], databases.kind == .object else {
             throw error("\"databases\" is missing, an object with one member for each database", at: root)
         }
@@ -46,7 +46,7 @@ struct UsersFile {
     }
 
     /// The gateway can't run JavaScript, and must not silently decide differently from such a function.
-    func refuseFunctions(_ settings: JSONValue) throws(Fault) {
+    func refuseFunctions(_ settings: JSONValue) throws(UsersError) {
         for name in ["sync", "import_filter"] {
             guard let value = settings[name] else { continue }
             throw error(
@@ -58,7 +58,7 @@ struct UsersFile {
 
     private func account(
         _ value: JSONValue, knownRoles: Set<String>, isGuest: Bool = false
-    ) throws(Fault) -> Users.Account {
+    ) throws(UsersError) -> Users.Account {
         try expectObject(value, isGuest ? "\"guest\"" : "a user")
         try refuseUnknown(
             value,
@@ -77,14 +77,14 @@ struct UsersFile {
         return account
     }
 
-    private func hash(_ value: JSONValue) throws(Fault) -> PasswordHash {
+    private func hash(_ value: JSONValue) throws(UsersError) -> PasswordHash {
         guard let password = value.string else { throw error("\"password\" must be a string", at: value) }
         guard password.utf8.count >= 3 else { throw error("passwords must have at least 3 characters", at: value) }
         return PasswordHash(password)
     }
 
     /// A list of names; empty if the member is missing.
-    func names(_ value: JSONValue, _ member: String) throws(Fault) -> Set<String> {
+    func names(_ value: JSONValue, _ member: String) throws(UsersError) -> Set<String> {
         guard let list = value[member], list.kind != .null else { return [] }
         guard list.kind == .array else { throw error("\"\(member)\" must be a list of names", at: list) }
         var names: Set<String> = []
@@ -97,24 +97,24 @@ struct UsersFile {
         return names
     }
 
-    func members(_ value: JSONValue?, _ what: String) throws(Fault) -> [JSONValue.Member] {
+    func members(_ value: JSONValue?, _ what: String) throws(UsersError) -> [JSONValue.Member] {
         guard let value else { return [] }
         try expectObject(value, what)
         return Array(value.members)
     }
 
-    private func checkName(_ name: JSONValue) throws(Fault) {
+    private func checkName(_ name: JSONValue) throws(UsersError) {
         let text = name.string ?? ""
         guard !text.isEmpty, text.utf8.count <= 128, !text.contains(where: { ":/,`".contains($0) }) else {
             throw error("names have 1 to 128 characters, without : / , and `", at: name)
         }
     }
 
-    func expectObject(_ value: JSONValue, _ what: String) throws(Fault) {
+    func expectObject(_ value: JSONValue, _ what: String) throws(UsersError) {
         guard value.kind == .object else { throw error("\(what) must be an object", at: value) }
     }
 
-    func refuseUnknown(_ value: JSONValue, _ known: Set<String>) throws(Fault) {
+    func refuseUnknown(_ value: JSONValue, _ known: Set<String>) throws(UsersError) {
         try expectObject(value, "a role or user")
         for member in value.members {
             guard let name = member.name.string, !known.contains(name) else { continue }
@@ -122,12 +122,12 @@ struct UsersFile {
         }
     }
 
-    func error(_ reason: String, at value: JSONValue) -> Fault {
+    func error(_ reason: String, at value: JSONValue) -> UsersError {
         Self.error(reason, at: JSONError(.unexpectedEnd, at: value.range.lowerBound), in: text)
     }
 
-    private static func error(_ reason: String, at place: JSONError, in text: [UInt8]) -> Fault {
+    private static func error(_ reason: String, at place: JSONError, in text: [UInt8]) -> UsersError {
         let (line, column) = place.position(in: text.span)
-        return Fault(line: line, column: column, reason: reason)
+        return UsersError(line: line, column: column, reason: reason)
     }
 }

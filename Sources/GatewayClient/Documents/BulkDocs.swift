@@ -22,7 +22,7 @@ public enum BulkOutcome: Sendable, Equatable {
     case written(RevisionID)
     /// Another revision is current: read it and decide again.
     case conflict
-    /// Refused for good: 400, 403, 413 and anything else that repeating won't change. The status is 0 if the gateway
+    /// Refused permanently: 400, 403, 413 and anything else that repeating won't change. The status is 0 if the gateway
     /// never gave a proper answer for this document.
     case rejected(status: Int, reason: String)
     /// The gateway failed on this document (500, CouchDB's `unknown_error`), always or only now. Repeating it a few

@@ -22,7 +22,7 @@ package struct BulkWriter: Sendable {
         /// Limits that Sync Gateway and CouchDB take with their default settings.
         package init() {}
 
-        /// Packs documents into requests, by count and by bytes, in order.
+        /// Groups documents into requests, by count and by bytes, in order.
         func requests(_ written: [BulkDocument]) -> [ArraySlice<BulkDocument>] {
             written.grouped(count: documents, bytes: bytes) { $0.byteCount }
         }
@@ -200,7 +200,7 @@ package struct BulkWriter: Sendable {
         settled.keepDeadLetters(admitted)
         let deadLetters = settled.deadLetters
         shared.deadLetterLog.report(deadLetters)
-        try await dropDeadLetters(ofMended: settled.decided)
+        try await dropDeadLetters(ofResolved: settled.decided)
         let filed = try await ledger.keep(deadLetters)
         shared.deadLettered.insert(deadLetters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
@@ -227,17 +227,17 @@ package struct BulkWriter: Sendable {
 
     /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again. If
     /// only some rules or documents were selected, only those of the rules that fired are obsolete.
-    private func dropDeadLetters(ofMended decided: [Candidate]) async throws {
+    private func dropDeadLetters(ofResolved decided: [Candidate]) async throws {
         guard !shared.deadLettered.isEmpty, settings.preview == nil else { return }
-        let mended = decided.filter { shared.deadLettered.mayContain($0.id) }
+        let resolved = decided.filter { shared.deadLettered.mayContain($0.id) }
         let isPartial = shared.ruleSet.isPartial
         let dropped = try await ledger.dropDeadLetters(
-            of: mended.map { candidate in
+            of: resolved.map { candidate in
                 Ledger.ResolvedDocument(
                     id: candidate.id, rules: isPartial ? Set(candidate.rules) : nil,
                     failedRules: Set(candidate.skippedRules.map(\.rule)), newestDeadLetter: candidate.newestDeadLetter)
             })
-        for candidate in mended
+        for candidate in resolved
         where candidate.skippedRules.isEmpty && !isPartial && candidate.newestDeadLetter >= shared.deadLettered.newest {
             shared.deadLettered.remove(candidate.id)
         }

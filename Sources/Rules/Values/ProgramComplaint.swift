@@ -1,6 +1,6 @@
 internal import JQ
 
-/// An error that jq finds in a program, in plain words, and what to do.
+/// An error that jq finds in a program, explained in plain English, and what to do.
 struct ProgramComplaint {
     let message: String
     let remedy: String

@@ -265,8 +265,8 @@ extension Importer {
 extension TransferError {
     /// The error of an input as the error of the import.
     init(_ error: SourceError, _ path: String) {
-        if case .unreadable(let words) = error.reason {
-            self.init(.missing, "can't read \(path): \(words)")
+        if case .unreadable(let reason) = error.reason {
+            self.init(.missing, "can't read \(path): \(reason)")
         } else {
             self.init(.invalid, "\(path): \(error)")
         }

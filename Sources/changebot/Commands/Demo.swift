@@ -20,7 +20,7 @@ struct Demo {
         (id: DocumentID("task.coffee"), task: "coffee", picture: "coffee.png"),
         (id: DocumentID("task.potatoes"), task: "POTATOES", picture: "potatoes.png"),
     ]
-    private static let patience: Duration = .seconds(30)
+    private static let timeout: Duration = .seconds(30)
 
     let logger: Logger
     /// Prints only the lines about pictures.
@@ -81,8 +81,8 @@ struct Demo {
                 await group.triggerGracefulShutdown()
             }
             tasks.addTask {
-                try await Task.sleep(for: Self.patience)
-                throw CommandError(.incomplete, "no pictures after \(Self.patience)")
+                try await Task.sleep(for: Self.timeout)
+                throw CommandError(.incomplete, "no pictures after \(Self.timeout)")
             }
             _ = try await tasks.next()
             _ = try await tasks.next()
@@ -138,7 +138,7 @@ struct Demo {
         var missing = Set(Self.tasks.map(\.id))
         var since = SequenceID.start
         while !missing.isEmpty {
-            let request = ChangesRequest(since: since, feed: .longpoll(timeout: Self.patience))
+            let request = ChangesRequest(since: since, feed: .longpoll(timeout: Self.timeout))
             var answer = try await phone.changes(request)
             while let batch = try await answer.next() {
                 for change in batch where change.document?["_attachments"]?["image"] != nil {

@@ -36,7 +36,7 @@ extension SourceError: CustomStringConvertible {
     /// `LINE:COLUMN: REASON`, without the path of the input; without a place for errors that have none.
     package var description: String {
         switch reason {
-        case .unreadable(let words): "can't be read: \(words)"
+        case .unreadable(let reason): "can't be read: \(reason)"
         case .compressed(let error): "\(place): \(error); everything before it was read"
         case .unknownFormat: "can't tell the format; name it with --format ndjson, json, csv or ejson"
         case .structure(let reason): "\(place): \(reason); the documents after it can't be told apart"
