@@ -38,7 +38,7 @@ package struct RunningDigest: Sendable {
                     EVP_DigestInit_ex(pointer, Self.type(of: algorithm), nil) == 1
                 }
             // Fails only for lack of memory, like any allocation.
-            precondition(isReady, "OpenSSL computes no \(algorithm) here")
+            precondition(isReady, "OpenSSL does not support \(algorithm) here")
         }
 
         deinit { EVP_MD_CTX_free(pointer) }
@@ -73,7 +73,7 @@ package struct RunningDigest: Sendable {
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         if !isKnownUniquelyReferenced(&context) { context = Context(algorithm, copied: context) }
         let isDone = EVP_DigestUpdate(context.pointer, bytes.baseAddress, bytes.count) == 1
-        precondition(isDone, "OpenSSL computes no \(algorithm) here")
+        precondition(isDone, "OpenSSL does not support \(algorithm) here")
         byteCount += bytes.count
     }
 
@@ -83,7 +83,7 @@ package struct RunningDigest: Sendable {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
         precondition(
-            EVP_DigestFinal_ex(last.pointer, &digest, &count) == 1, "OpenSSL computes no \(algorithm) here")
+            EVP_DigestFinal_ex(last.pointer, &digest, &count) == 1, "OpenSSL does not support \(algorithm) here")
         return Array(digest.prefix(Int(count)))
     }
 

@@ -166,7 +166,7 @@ package struct Bot: Service {
             }
             if let copy, copy.checkpoint != nil, copy.channels != settings.channels?.sorted() {
                 logger.warning(
-                    "the channels have changed since the checkpoint: what is older than it is not looked at; to start over: \(checkpointCommand("reset"))"
+                    "the channels have changed since the checkpoint: older changes are not read; to start over: \(checkpointCommand("reset"))"
                 )
             }
             if checkpoint.ruleSetHash != ruleSet.hash {
@@ -189,7 +189,7 @@ package struct Bot: Service {
             return nil
         }
         logger.notice(
-            "there is no checkpoint here: going on at the copy in the database",
+            "there is no checkpoint here: continuing at the copy in the database",
             metadata: ["checkpoint": "\(sequence)", "saved_at": "\(mark.savedAt)"])
         return sequence
     }
@@ -229,7 +229,7 @@ package struct Bot: Service {
                 }
             }
         } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing what is under way")
+            logger.info("stopping: finishing the work under way")
         }
     }
 

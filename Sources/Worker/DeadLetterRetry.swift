@@ -101,7 +101,7 @@ package struct DeadLetterRetry: Service {
                 try await readDocuments(deadLetters, of: ledger, into: delivery)
             }
         } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing what is under way")
+            logger.info("stopping: finishing the work under way")
         }
     }
 

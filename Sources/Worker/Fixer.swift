@@ -86,7 +86,7 @@ package struct Fixer: Service {
                     return state
                 }
                 logger.notice(
-                    "forgetting what was done in the database before", metadata: ["reason": "\(reset.reason)"])
+                    "forgetting the earlier passes over the database", metadata: ["reason": "\(reset.reason)"])
                 let next = try await keeper.renew(reset, state) { [ledger = state.ledger] identity in
                     try await ledger.forgetDatabase(identity: identity)
                 }
@@ -108,9 +108,9 @@ package struct Fixer: Service {
                 }
             }
         } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing what is under way")
+            logger.info("stopping: finishing the work under way")
         } catch is EnoughChanged {
-            logger.debug("as many documents are changed as were asked for")
+            logger.debug("reached --limit")
         }
     }
 

@@ -12,7 +12,7 @@ struct Soak: AsyncParsableCommand {
         discussion: """
             Needs the program beside it: swift build -c release. On the embedded gateway with faults of its own, or on
             any gateway with --gateway; documents there have ids that begin with 'soak-'. CHANGEBOT_USER and \
-            CHANGEBOT_PASSWORD say as whom.
+            CHANGEBOT_PASSWORD are its login.
             """)
 
     @Option(help: "Documents that the rule matches.")
@@ -24,13 +24,13 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "How often the bot is killed (SIGKILL).")
     var kills = 50
 
-    @Option(help: "Writers that change documents all the while.")
+    @Option(help: "How many writers change documents meanwhile.")
     var writers = 4
 
-    @Option(help: "Of the random numbers.")
+    @Option(help: "The seed of the random numbers.")
     var seed: UInt64 = 1
 
-    @Option(help: "A keyspace that is there already, instead of an embedded gateway with faults.")
+    @Option(help: "An existing keyspace, instead of an embedded gateway with faults.")
     var gateway: String?
 
     @Option(help: "Faults for the embedded gateway, instead of the usual ones.")
@@ -38,7 +38,7 @@ struct Soak: AsyncParsableCommand {
 
     func validate() throws {
         guard documents > 0, broken >= 0, kills >= 0, writers > 0 else {
-            throw ValidationError("counts are not negative, and there is a document and a writer at least")
+            throw ValidationError("counts must not be negative, and there must be at least one document and one writer")
         }
     }
 

@@ -167,7 +167,7 @@ import Testing
                 "dead-letters", "retry", "--gateway", url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
             ])
             #expect(retry.code == 66)
-            #expect(retry.errors.contains("no state of the database at \(url)"), "\(retry.errors)")
+            #expect(retry.errors.contains("no state for the database at \(url)"), "\(retry.errors)")
             #expect(retry.errors.contains(bench.url), "\(retry.errors)")
             #expect(try await bench.deadLetters().count == 3)
         }

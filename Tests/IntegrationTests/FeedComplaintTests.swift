@@ -266,7 +266,7 @@ import Worker
         let told = EventCounter()
         var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo")), settings: settings), end: .never, retries: .init(),
-            logger: Logger(label: "test") { _ in Witness(words: "the changes feed broke off", seen: told) },
+            logger: Logger(label: "test") { _ in Witness(words: "the changes feed was interrupted", seen: told) },
             noteRetry: {})
         reader.idleAfter = .zero
         await withThrowingTaskGroup { [reader] tasks in

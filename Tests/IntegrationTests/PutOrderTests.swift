@@ -190,7 +190,7 @@ import Worker
             let deadLetter = try #require(try ledger.deadLetters().first)
             ledger.close()
             #expect(deadLetter.rule == "open")
-            #expect(deadLetter.reason.contains("somebody undoes what the rules do"))
+            #expect(deadLetter.reason.contains("another bot or an app undoes what the rules do"))
             // It heals when the content changes, and then the dead letter is gone.
             try await bench.load([("door", try await body("door", #""type":"door","painted":true"#, bench))])
             #expect(try await bench.runOnce(rules).written == 1)

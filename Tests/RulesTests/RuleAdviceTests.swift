@@ -13,7 +13,7 @@ import Testing
         #expect(found.count == 1)
         #expect(
             found.first?.hasPrefix(
-                "r.yaml:5:28: warning: rule 'c': it, 'a' (r.yaml:3) and 'b' (r.yaml:4) set each other off at 'x' "
+                "r.yaml:5:28: warning: rule 'c': it, 'a' (r.yaml:3) and 'b' (r.yaml:4) trigger each other at 'x' "
                     + "without end, a rule loop") == true, "\(found)")
         #expect(
             try ruleSet(lines: Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 1))

@@ -100,7 +100,7 @@ package struct FeedReader: Sendable {
                     throw RunError(.databaseMissing, error.description)
                 }
                 if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
-                    logger.debug("something ended an idle request; asking again", metadata: ["reason": "\(error)"])
+                    logger.debug("an idle request was ended on the way; asking again", metadata: ["reason": "\(error)"])
                     try await checkAfterIdleEnd(&progress)
                 } else {
                     try await wait(after: error, &progress)
@@ -179,7 +179,7 @@ package struct FeedReader: Sendable {
         if let reached = rows.last?.sequence {
             if reached.isFarBehind(progress.position), progress.pace.stalls == 0 {
                 logger.notice(
-                    "the feed went back; going on: what is done already is found so",
+                    "the feed went back; continuing: changes that are already processed are recognised",
                     metadata: ["from": "\(progress.position)", "to": "\(reached)"])
             }
             try await deliver(rows, reached)
@@ -250,6 +250,6 @@ package struct FeedReader: Sendable {
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
         progress.hasCaughtUp = false
         try await progress.retrier.wait(
-            after: error, "the changes feed broke off; going on from the last change", stopsAll: true)
+            after: error, "the changes feed was interrupted; continuing after the last change", stopsAll: true)
     }
 }

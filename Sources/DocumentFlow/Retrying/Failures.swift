@@ -43,8 +43,8 @@ package struct Failures: Sendable, Equatable {
         case (.rejected, true, false): "was rejected"
         case (.rejected, false, false): "were rejected"
         case (.rejected, _, true): "would be rejected"
-        case (.notExported, true, _): "is missing or not whole in the export"
-        case (.notExported, false, _): "are missing or not whole in the export"
+        case (.notExported, true, _): "is missing or incomplete in the export"
+        case (.notExported, false, _): "are missing or incomplete in the export"
         }
     }
 }

@@ -13,7 +13,7 @@ package final class InterruptedDecisions: Sendable {
     static let limit = 3
 
     static let reason =
-        "the process ended \(limit) times while it decided this document (out of memory, most often); it is decided "
+        "the process ended \(limit) times while it decided this document (usually out of memory); it is decided "
         + "again when it changes"
 
     private struct Key: Hashable, Sendable {

@@ -196,7 +196,8 @@ extension StateCatalogue {
     private func missing(_ address: String, _ states: [StateFacts]) -> StateError {
         guard !states.isEmpty else { return noState }
         return .missing(
-            "'\(name)' has no state of the database at \(address) in \(directory); it has of: " + Self.list(states))
+            "'\(name)' has no state for the database at \(address) in \(directory); it has states for: "
+                + Self.list(states))
     }
 
     private var noState: StateError {
@@ -254,7 +255,7 @@ extension StateCatalogue {
         let used = states.filter { !$0.isBlank }
         guard used.count == 1 else {
             throw .ambiguous(
-                "'\(name)' has state of \(states.count) databases; choose one with --gateway URL: "
+                "'\(name)' has states for \(states.count) databases; choose one with --gateway URL: "
                     + Self.list(states))
         }
         return used[0]

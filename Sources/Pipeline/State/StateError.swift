@@ -18,7 +18,7 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .locked(let holder):
-            "another run has this state: \(holder.isEmpty ? "by whom is not known" : holder); wait for it, or use another --name"
+            "another run uses this state: \(holder.isEmpty ? "its process is not known" : holder); wait for it, or use another --name"
         case .missing(let description), .ambiguous(let description): description
         case .cannotCreate(let path, let reason): "can't create \(path): \(reason)"
         case .unreadable(let path, let reason): "can't use the state in \(path): \(reason)"

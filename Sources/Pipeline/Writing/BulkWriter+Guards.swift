@@ -72,7 +72,7 @@ extension BulkWriter {
     func tell(of places: [DocumentPlace]) async {
         for place in await shared.busy.untold(places) {
             logger.notice(
-                "a document is written all the time; it is decided less often now, its latest content each time",
+                "a document is written very often; it is now decided less often, each time with its latest content",
                 metadata: ["id": "\(place.id)", "keyspace": "\(place.keyspace ?? "")"])
         }
     }

@@ -21,7 +21,7 @@ package struct EffectLimits: Sendable {
     /// Why a document with this count is dead-lettered; nil if it may be written once more.
     func reason(_ count: Ledger.EffectCount) -> String? {
         guard count.inARow >= sameContent - 1 || count.all >= sameContentAmongOthers - 1 else { return nil }
-        return "the same content led to a write \(count.all) times in \(window / 60) minutes: somebody undoes what the "
-            + "rules do, another bot or an app; it is decided again when its content changes"
+        return "the same content led to a write \(count.all) times in \(window / 60) minutes: another bot or an "
+            + "app undoes what the rules do; it is decided again when its content changes"
     }
 }

@@ -87,7 +87,8 @@ struct Settlement {
             guard candidate.refusals >= attemptLimit else { return .decideAgain(candidate) }
             deadLetter(
                 candidate,
-                candidate.deadLetter(reason: "not accepted \(candidate.attempts) times, last: \(outcome.explanation)"))
+                candidate.deadLetter(
+                    reason: "not accepted in \(candidate.attempts) attempts; the last one: \(outcome.explanation)"))
         }
         return .settled
     }

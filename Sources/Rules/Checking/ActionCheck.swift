@@ -44,7 +44,7 @@ enum ActionCheck {
             else {
                 return nil
             }
-            return (.lostAttachment, "the patch takes an attachment away without saying so; write detach: NAME")
+            return (.lostAttachment, "the patch removes an attachment, but does not say so; write detach: NAME")
         case .attach, .detach, .merge, .delete:
             guard rule.kind == .rules, rule.on == .delete else { return nil }
             return (

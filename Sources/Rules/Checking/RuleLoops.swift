@@ -67,7 +67,7 @@ struct RuleLoops {
         let place = DisplayText.plain(place(of: circle).map { FieldPath(names: $0).spelling } ?? "")
         return rules[last].warning(
             at: rules[last].position(of: "then"), .ruleLoop,
-            "it, \(names) set each other off at '\(place)' without end, a rule loop; exclude the others' "
+            "it, \(names) trigger each other at '\(place)' without end, a rule loop; exclude the others' "
                 + "documents in one of them")
     }
 }

@@ -22,7 +22,7 @@ struct AttachmentPlaces: Sendable, Equatable {
     /// - Throws: ``TransferError``: `.missing` if it does not exist.
     static func checked(_ folder: String) throws(TransferError) -> String {
         if WholeFile.exists(folder) { return folder }
-        throw TransferError(.missing, "there is no folder \(folder); --attachments names that of the export")
+        throw TransferError(.missing, "there is no folder \(folder); give the folder of the export with --attachments")
     }
 
     /// The first that contains attachments; nil if none does.

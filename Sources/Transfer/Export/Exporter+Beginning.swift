@@ -54,12 +54,13 @@ extension Exporter {
         guard found.manifest.options == manifest.options else {
             throw TransferError(
                 .foreign,
-                "\(place.journal) is of an export with other options; give the same, or run without --resume")
+                "\(place.journal) belongs to an export with other options; give the same options, or run without --resume"
+            )
         }
         let (before, now) = (found.manifest.facts, manifest.facts)
         guard before.isOfSameServer(as: now) else {
             throw TransferError(
-                .foreign, "\(place.journal) is of \(before.gateway), not of \(now.gateway); run without --resume")
+                .foreign, "\(place.journal) belongs to \(before.gateway), not to \(now.gateway); run without --resume")
         }
         if let objection = before.objection(against: now) {
             throw RunError(
@@ -114,7 +115,7 @@ extension Exporter {
             let earlier = try ExportManifest.read(path)
             guard let to = earlier.to else {
                 throw TransferError(
-                    .invalid, "\(path) does not say up to which sequence its export goes; make a full one")
+                    .invalid, "\(path) does not name the last sequence of its export; make a full export")
             }
             if let objection = earlier.facts.objection(against: facts) {
                 throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")

@@ -101,7 +101,8 @@ package struct Exporter: Service {
             try await writer.save()
             logger.notice(
                 place.kind == .file
-                    ? "stopped before the end; go on with --resume" : "stopped before the end: the output is not whole")
+                    ? "stopped before the end; continue with --resume"
+                    : "stopped before the end: the output is incomplete")
             throw CancellationError()
         } catch let failure as RunError {
             // Keep what was read, whatever the gateway does.

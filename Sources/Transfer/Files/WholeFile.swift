@@ -30,7 +30,7 @@ enum WholeFile {
             bytes += piece
             guard bytes.count <= limit else {
                 guard whole else { return bytes }
-                throw TransferError(.invalid, "\(path) is too large for what it should be")
+                throw TransferError(.invalid, "\(path) is too large for its purpose")
             }
         }
     }

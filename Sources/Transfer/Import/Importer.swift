@@ -168,7 +168,7 @@ package struct Importer: Service {
             let progress = ImportProgress(bytes), progress.identity.objection(to: identity) == nil,
             progress.objection(to: database) == nil
         else { return }
-        let consequence = settings.mode == .insert ? ", and what is there already is rejected" : ""
+        let consequence = settings.mode == .insert ? ", and documents that exist are rejected" : ""
         logger.warning(
             "an import of this input was interrupted: --resume continues it; now it starts from the beginning\(consequence)",
             metadata: ["documents": "\(progress.input.documents)"])
@@ -188,7 +188,8 @@ package struct Importer: Service {
             report.update { $0.isStopped = true }
             tellCounts()
             logger.notice(
-                settings.progressPath == nil ? "stopped before the end" : "stopped before the end; go on with --resume")
+                settings.progressPath == nil
+                    ? "stopped before the end" : "stopped before the end; continue with --resume")
             return
         }
         try await journal.save()

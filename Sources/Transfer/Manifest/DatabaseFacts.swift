@@ -102,7 +102,8 @@ package struct DatabaseFacts: Sendable, Equatable {
         // What follows the number can change without a purge.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
         if dialect.reportsPurges, purges[0] != purges[1] {
-            return "documents were purged since then, which no change tells of: only a full export leaves them out"
+            return
+                "documents were purged since then, which the feed does not report: only a full export leaves them out"
         }
         guard !dialect.keepsInstance, let instance, let other = current.instance, instance != other else { return nil }
         return "the database was offline, or reset, since then; the gateway does not tell which"

@@ -74,13 +74,13 @@ package struct ExportManifest: Sendable, Equatable {
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {
         // A much longer file is not a manifest, but may be the export itself.
         guard let bytes = try WholeFile.read(ExportPlace.findManifest(path), whole: false) else {
-            throw TransferError(.missing, "there is no manifest \(path); did the export come to its end?")
+            throw TransferError(.missing, "there is no manifest \(path); did the export finish?")
         }
         guard let text = try? JSONText(bytes, limits: .files), let manifest = ExportManifest(text.root) else {
             let remedy =
                 ExportPlace.isManifest(path)
                 ? "" : "; if it is the export itself, name its manifest: \(ExportPlace.manifest(of: path).shellWord)"
-            throw TransferError(.invalid, "\(path) is no manifest of an export\(remedy)")
+            throw TransferError(.invalid, "\(path) is not the manifest of an export\(remedy)")
         }
         return manifest
     }

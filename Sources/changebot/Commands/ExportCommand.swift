@@ -70,7 +70,7 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "a,b.c"))
     var fields: String?
 
-    @Option(help: ArgumentHelp("What stands between the cells of a table: one character, or tab. Default: a comma."))
+    @Option(help: ArgumentHelp("The separator of the cells of a table: one character, or tab. Default: a comma."))
     var delimiter: String?
 
     @Flag(help: "Continue an interrupted export to the same file.")

@@ -20,7 +20,7 @@ struct ImportCommand: AsyncParsableCommand {
 
             changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson --mode upsert --dry-run
 
-            Exit codes: 0 done; 1 some documents were rejected; 65 the input breaks off, or stopped at --max-errors.
+            Exit codes: 0 done; 1 some documents were rejected; 65 the input is truncated, or stopped at --max-errors.
             """)
 
     @Argument(help: "The file to import, or - for stdin.")

@@ -3,12 +3,12 @@ internal import Transfer
 
 /// The options for the format of an input.
 struct InputOptions: ParsableArguments {
-    @Option(help: "ndjson, json (one array), csv or ejson. Default: found out from the file's name and first byte.")
+    @Option(help: "ndjson, json (one array), csv or ejson. Default: by the file's name and first byte.")
     var format: InputFormat?
 
     @Option(
         help: ArgumentHelp(
-            "What separates the cells of a table: one character such as ';', or tab. Default: a comma.",
+            "The separator of the cells of a table: one character such as ';', or tab. Default: a comma.",
             valueName: "character"))
     var delimiter: String?
 

@@ -79,7 +79,7 @@ struct UsageError {
             })
         else { return "" }
         let path = (unknown.parent.map { $0.name } + [command]).joined(separator: " ")
-        return ". Options stand after the command: \(path) \(unknown.name)"
+        return ". Options come after the command: \(path) \(unknown.name)"
     }
 }
 

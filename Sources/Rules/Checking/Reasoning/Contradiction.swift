@@ -100,7 +100,7 @@ extension Contradiction.Demand {
         if other.path.isBelow(path) { return conflict(withBelow: other) }
         guard path == other.path else { return nil }
         if condition.isAbsence, !other.condition.isAbsence {
-            return "the other condition needs '\(path.spelling)' to be there; \(Self.remedy)"
+            return "the other condition needs '\(path.spelling)' to exist; \(Self.remedy)"
         }
         if case .not(let negated) = condition, SelectorText.full(negated) == SelectorText.full(other.condition) {
             return "one is the opposite of the other; \(Self.remedy)"
@@ -131,7 +131,7 @@ extension Contradiction.Demand {
             return isCompatible ? nil : "no text begins with both; \(Self.remedy)"
         case (.isIn(let literals), .isNotIn(let others)):
             let areExcluded = literals.allSatisfy { literal in others.contains { order.areEqual(literal.value, $0) } }
-            return areExcluded ? "all that is in one list is in the other; \(Self.remedy)" : nil
+            return areExcluded ? "each value of one list is in the other; \(Self.remedy)" : nil
         case (.isIn(let literals), .regex), (.isIn(let literals), .beginsWith), (.isIn(let literals), .type):
             // For a list, one matching element would be enough, but these conditions hold for no list.
             if KindSet(of: other.condition, order: order).contains(.array) { return nil }
@@ -145,7 +145,7 @@ extension Contradiction.Demand {
     private func conflict(withBelow other: Contradiction.Demand) -> String? {
         if condition.isAbsence {
             let needsField = !other.condition.isAbsence
-            return needsField ? "the other condition needs '\(path.spelling)' to be there; \(Self.remedy)" : nil
+            return needsField ? "the other condition needs '\(path.spelling)' to exist; \(Self.remedy)" : nil
         }
         let below = Array(other.path.steps[path.steps.count...])
         if case .compare(.equal, let literal) = condition, literal.value.kind == .object || literal.value.kind == .array

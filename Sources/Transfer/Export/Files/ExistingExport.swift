@@ -20,7 +20,7 @@ struct ExistingExport: Sendable {
     private static func journal(_ place: ExportPlace, isResuming: Bool) throws(TransferError) -> ExportJournal? {
         guard WholeFile.exists(place.journal) else {
             for path in [place.part, place.spool] where (Version(path)?.byteCount ?? 0) > 0 {
-                throw refusal(path, "it was not left by an export: \(place.journal) is missing")
+                throw refusal(path, "it was not written by an export: \(place.journal) is missing")
             }
             return nil
         }
@@ -103,7 +103,7 @@ struct ExistingExport: Sendable {
     private static func refusal(_ path: String, _ reason: String) -> TransferError {
         TransferError(
             .occupied,
-            "\(path) is there already and is not replaced: \(reason); choose another --output, or give --overwrite")
+            "\(path) exists and is not replaced: \(reason); choose another --output, or give --overwrite")
     }
 
     /// What identifies a file and its content.

@@ -33,7 +33,7 @@ struct ExportJournal: Sendable, Equatable {
         guard let bytes = try WholeFile.read(path) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files), let journal = ExportJournal(text.root) else {
             throw TransferError(
-                .foreign, "\(path) does not say how far an export is; remove it, or run without --resume")
+                .foreign, "\(path) does not contain the progress of an export; remove it, or run without --resume")
         }
         return journal
     }

@@ -38,7 +38,7 @@ package struct CSVFields: Sendable, Equatable {
             for count in 1..<column.path.count where paths.contains(Array(column.path.prefix(count))) {
                 let outer = Self.name(Array(column.path.prefix(count)))
                 throw FormatError(
-                    description: "'\(Self.name(column.path))' is a part of '\(outer)'; take one of them away")
+                    description: "'\(Self.name(column.path))' is a part of '\(outer)'; remove one of them")
             }
         }
         self.columns = columns

@@ -77,11 +77,11 @@ struct DocumentAdmission: Sendable {
         let root = text.root
         let isDeletion = root.member(named: Self.deletedName)?.bool == true
         if isDeletion, mode == .insert {
-            throw Refusal(reason: "it is a tombstone, and there is nothing to insert; take --mode upsert or restore")
+            throw Refusal(reason: "it is a tombstone, and there is nothing to insert; use --mode upsert or restore")
         }
         let revision = root.member(named: Self.revisionName)?.string.map { RevisionID($0) }
         if mode == .restore, revision?.generation == nil {
-            throw Refusal(reason: "it has no _rev to be restored; export with --revisions, or take --mode upsert")
+            throw Refusal(reason: "it has no _rev to be restored; export with --revisions, or use --mode upsert")
         }
         try check(root)
         try checkMembers(root)
@@ -116,7 +116,7 @@ struct DocumentAdmission: Sendable {
             guard !accepted.contains(name) else { continue }
             throw Refusal(
                 reason: "\(dialect.name) takes no member '\(String(decoding: name, as: UTF8.self))': "
-                    + "what begins with '_' is its own; a mapping (--map) can take it away")
+                    + "members that begin with '_' are its own; a mapping (--map) can remove it")
         }
     }
 

@@ -33,14 +33,14 @@ struct ImportIdentity: Sendable, Equatable {
         if input != other.input { return "the input has changed since" }
         if target != other.target { return "it went to \(target)" }
         if mode != other.mode { return "its --mode was \(mode.rawValue)" }
-        if mapping != other.mapping { return "its --map was another one" }
-        if schema != other.schema { return "its --schema was another one" }
-        if selector != other.selector { return "its --selector was another one" }
+        if mapping != other.mapping { return "it had another --map" }
+        if schema != other.schema { return "it had another --schema" }
+        if selector != other.selector { return "it had another --selector" }
         guard let reading, let now = other.reading else { return nil }
         if reading.format != now.format {
             return reading.format.map { "its --format was \($0.rawValue)" } ?? "it had no --format"
         }
-        return reading.delimiter == now.delimiter ? nil : "its --delimiter was another one"
+        return reading.delimiter == now.delimiter ? nil : "it had another --delimiter"
     }
 }
 
@@ -127,7 +127,7 @@ struct ImportProgress: Sendable, Equatable {
         guard (try? JSONText(bytes).root)?["changebot"]?.string == "import-progress" else {
             throw TransferError(
                 .occupied,
-                "\(path) is there already and does not hold the progress of an import; name another --progress-file")
+                "\(path) exists and does not contain the progress of an import; name another --progress-file")
         }
     }
 

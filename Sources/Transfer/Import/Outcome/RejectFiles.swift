@@ -55,12 +55,12 @@ final class RejectFiles {
         let bytes = try WholeFile.read(path, limit: beginning.count, whole: false) ?? []
         guard zip(bytes, beginning).allSatisfy({ $0 == $1 }) else {
             throw TransferError(
-                .cannotCreate, "\(path) is there already and does not hold reasons; name another --reject")
+                .cannotCreate, "\(path) exists and does not contain reasons; name another --reject")
         }
     }
 
     private static func isForeign(_ path: String) -> TransferError {
-        TransferError(.cannotCreate, "\(path) is there already and is no reject file; name another --reject")
+        TransferError(.cannotCreate, "\(path) exists and is not a reject file; name another --reject")
     }
 
     private func go(back point: SavePoint) throws(TransferError) {

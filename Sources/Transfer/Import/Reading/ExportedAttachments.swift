@@ -27,8 +27,8 @@ struct ExportedAttachments {
     var absence: TransferError {
         TransferError(
             .missing,
-            "the folder with the \(count.counted("attachment")) of \(path) is not there (\(folder)): name it with "
-                + "--attachments DIR; with --ignore-manifest only attachments that the gateway has already are kept")
+            "the folder with the \(count.counted("attachment")) of \(path) is missing (\(folder)): name it with "
+                + "--attachments DIR; with --ignore-manifest only attachments that the gateway already has are kept")
     }
 }
 

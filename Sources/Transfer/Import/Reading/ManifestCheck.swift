@@ -46,6 +46,6 @@ enum ManifestCheck {
     private static func objection(_ path: String, _ what: String) -> TransferError {
         TransferError(
             .invalid,
-            "\(path) is not as it was exported: \(what); get it again, or take it as it is with --ignore-manifest")
+            "\(path) is not as it was exported: \(what); get it again, or import it anyway with --ignore-manifest")
     }
 }

@@ -25,7 +25,7 @@ struct OpenDocument {
 
 extension ImportOutcome {
     static var isThere: ImportOutcome {
-        .rejected(reason: "there is a document with this _id already; --mode upsert replaces it")
+        .rejected(reason: "a document with this _id exists; --mode upsert replaces it")
     }
 
     static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {

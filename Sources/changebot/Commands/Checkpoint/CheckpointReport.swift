@@ -30,7 +30,7 @@ struct CheckpointReport {
         let facts: [(name: String, value: String?)] = [
             ("name", name), ("gateway", addresses.first),
             ("also known at", addresses.dropFirst().joined(separator: ", ")),
-            ("checkpoint", checkpoint?.sequence?.queryValue ?? "none: the next run starts as a new one"),
+            ("checkpoint", checkpoint?.sequence?.queryValue ?? "none: the next run starts like a new bot"),
             ("rule set", checkpoint?.ruleSetHash), ("saved at", checkpoint?.savedAt), ("reason", checkpoint?.reason),
             ("database", database), ("dead letters", Quantity.count(deadLetters)), ("held by", holder),
         ]

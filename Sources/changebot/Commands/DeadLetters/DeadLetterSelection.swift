@@ -40,7 +40,7 @@ struct DeadLetterSelection: ParsableArguments {
         guard others.isEmpty else {
             throw CommandError(
                 .usage,
-                "'\(argument)' is both a letter's number and a document's id; write --document \(argument), "
+                "'\(argument)' is both a dead letter's number and a document's id; write --document \(argument), "
                     + "or other numbers from: changebot dead-letters list \(options)")
         }
         return [deadLetter]

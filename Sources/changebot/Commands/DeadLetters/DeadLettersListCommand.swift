@@ -10,8 +10,8 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             changebot dead-letters list --reason 'not allowed' --json
             changebot dead-letters list --count
 
-            How many dead letters there are of each rule is told on stderr at the end; --count prints that alone, with \
-            --json as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
+            The number of dead letters of each rule goes to stderr at the end; --count prints only that, with --json \
+            as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
             """)
 
     @OptionGroup var state: ExistingStateOptions

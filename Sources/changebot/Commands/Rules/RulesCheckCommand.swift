@@ -9,7 +9,7 @@ struct RulesCheckCommand: ParsableCommand {
             Example: changebot rules check rules/
 
             Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
-            too. With --quiet, nothing is printed but why the command fails.
+            too. With --quiet, only the reason of a failure is printed.
             """)
 
     @OptionGroup var files: RuleFileArguments

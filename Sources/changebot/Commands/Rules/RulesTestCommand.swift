@@ -9,7 +9,7 @@ struct RulesTestCommand: AsyncParsableCommand {
         discussion: """
             Example: changebot rules test rules/
 
-            Exits with 1 if a test fails. With --quiet, only the tests that fail are told, on stderr.
+            Exits with 1 if a test fails. With --quiet, only failed tests are reported, on stderr.
             """)
 
     @OptionGroup var files: RuleFileArguments
