@@ -45,7 +45,7 @@ import Testing
         return Set(names).intersection(layers.joined())
     }
 
-    @Test(arguments: layers.joined().map(\.self)) func whatATargetImportsStandsBelowIt(target: String) throws {
+    @Test(arguments: layers.joined().map(\.self)) func aTargetImportsOnlyLowerLayers(target: String) throws {
         let layer = try #require(Self.layers.firstIndex { $0.contains(target) })
         let below = Set(Self.layers[..<layer].joined())
         let imports = try Self.imports(of: target)

@@ -21,7 +21,7 @@ import Testing
         return try JSONText(result.output)
     }
 
-    @Test func showTellsAllThatTheStateHolds() async throws {
+    @Test func showPrintsEverythingInTheState() async throws {
         let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","type":"broken"}"#]
         try await CommandBench.with(documents, rules: Self.rules) { bench in
             try await bench.runOnce()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aRunningBotCanBeLookedAtAndNotMoved() async throws {
+    @Test func checkpointsOfARunningBotCanBeShownButNotSet() async throws {
         try await CommandBench.with([#"{"_id":"a","type":"task"}"#], rules: Self.rules) { bench in
             let bot = try bench.startDaemon()
             try await bench.wait(for: "a") { $0["complete"] != nil }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func afterAResetTheNextRunStartsAtTheBeginningOrWhereItIsTold() async throws {
+    @Test func afterAResetTheNextRunStartsAtTheBeginningOrAtSince() async throws {
         try await CommandBench.with([#"{"_id":"b","type":"broken"}"#], rules: Self.rules) { bench in
             try await bench.runOnce()
             for (more, expected) in [(["--since", "now"], 0), ([], 1)] {

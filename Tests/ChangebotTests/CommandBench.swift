@@ -66,7 +66,7 @@ struct CommandBench {
             ["run", "--once", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 
-    /// `changebot run`, until it is told to stop.
+    /// `changebot run`, until it is asked to stop.
     func startDaemon() throws -> ChildProcess {
         try ChildProcess([
             Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state, "--log-level",

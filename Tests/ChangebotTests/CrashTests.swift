@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: CrashPoint.allCases.filter { $0 != .stateForgotten }, [1, 2])
-    func whateverWasLeftIsDoneByTheNextRun(place: CrashPoint, time: Int) async throws {
+    func theNextRunFinishesTheRest(place: CrashPoint, time: Int) async throws {
         try await withBench { bench in
             let comment: Comment = "\(place), passed \(time) times"
             let crashed = try await bench.run(crashingAt: "\(place.rawValue):\(time)")

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func exportWritesEachLetterWithAllThatIsKnown() async throws {
+    @Test func exportWritesEachDeadLetterWithAllDetails() async throws {
         try await deadLettered { bench in
             let deadLetters = try await bench.deadLetters()
             #expect(deadLetters.map { $0.root["id"]?.string } == ["a", "b", "12", "line\nbreak"])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func theListHasALineForEachLetter() async throws {
+    @Test func theListHasALineForEachDeadLetter() async throws {
         try await deadLettered { bench in
             let list = try await bench.command("dead-letters", "list")
             #expect(list.code == 0)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aLetterIsFoundByItsNumberAndByItsDocument() async throws {
+    @Test func aDeadLetterIsFoundByNumberAndByDocument() async throws {
         try await deadLettered { bench in
             for id in ["2", "b"] {
                 let shown = try await bench.command("dead-letters", "show", id)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func whatMayMeanTwoThingsIsAskedBack() async throws {
+    @Test func anAmbiguousArgumentIsRefused() async throws {
         try await deadLettered { bench in
             // Until there are twelve dead letters, 12 is the document.
             #expect(try await bench.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatIsNamedIsDropped() async throws {
+    @Test func onlyNamedDeadLettersAreDropped() async throws {
         try await deadLettered { bench in
             let unknown = try await bench.command("dead-letters", "drop", "1", "nobody")
             #expect(unknown.code == 66)

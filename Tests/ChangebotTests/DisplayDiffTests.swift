@@ -147,7 +147,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
-    @Test func aDocumentThatIsSetAsideSaysWhy() throws {
+    @Test func aDeadLetteredDocumentShowsItsReason() throws {
         #expect(
             try diff(.deadLettered(reason: "jq:\nnull")).lines(plain).map(\.text)
                 == ["task-1  3-abc  add-image", "! dead-lettered: jq:\\u000anull"])

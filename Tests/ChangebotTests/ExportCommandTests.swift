@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aColumnWithoutAnyValueIsToldOf() async throws {
+    @Test func aColumnWithoutAnyValueIsReported() async throws {
         try await withGateway { bench, url in
             let export = ["export", "--gateway", url, "--output", bench.folder + "/o.csv", "--fields"]
             let wrong = try await Program.run(export + ["_id ,N , n,a.b"], environment: login)
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// The manifest names the folder as it was seen from another directory, and the export is in a folder itself.
-    @Test func attachmentsThatAreNotFoundAreToldWithTheirFolder() async throws {
+    @Test func missingAttachmentsAreReportedWithTheirFolder() async throws {
         try await withGateway { bench, url in
             let folder = bench.folder + "/ex"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSetAsideShowsInTheExitCode() async throws {
+    @Test func deadLettersShowInTheExitCode() async throws {
         let broken = (0..<5).map { #"{"_id":"b\#($0)","type":"broken"}"# }
         try await withGateway(broken + [#"{"_id":"z","type":"task"}"#]) { url, folder in
             let dry = try await fix(url, folder, "--dry-run")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aRunningBotIsNotInTheWay() async throws {
+    @Test func worksBesideARunningBot() async throws {
         try await withGateway([#"{"_id":"a","type":"task"}"#]) { url, folder in
             let bot = try ChildProcess([
                 Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state",

@@ -56,7 +56,7 @@ import Testing
           - { on: _changes, cut: 200, times: 1 }
         """
 
-    /// The bot goes on through all of it, and the gateway keeps count.
+    /// The bot continues through all faults, and the gateway counts them.
     @Test func aGatewayMisbehavesOnRequest() async throws {
         try await Program.withDirectory { folder in
             try Data(Self.faults.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
@@ -109,7 +109,7 @@ import Testing
         #expect(try await Program.run(["gateway", "--faults", "/none.json"]).code == 66)
     }
 
-    @Test func allThatIsWrongWithFaultsIsTold() async throws {
+    @Test func allErrorsOfAFaultsFileAreReported() async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/faults.yaml"
             let text = "faults:\n- on: _changs\n  hang: true\n  share: 2\n- status: 99\n- latency: soon\n"

@@ -83,8 +83,8 @@ import Testing
         }
     }
 
-    /// The second import rejected all that the first one had written, and nothing said that it could have gone on.
-    @Test func thatAnImportCanBeGoneOnWithIsTold() async throws {
+    /// The second import rejected everything that the first one had written, and no message offered to resume it.
+    @Test func anImportThatCanBeResumedSaysSo() async throws {
         try await withBench { bench in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bench)
             let command = ["import", file, "--gateway", bench.url]

@@ -236,7 +236,7 @@ import Testing
     }
 
     /// It has no end at which it could say so.
-    @Test func aQuietDaemonTellsOfDeadLetters() async throws {
+    @Test func aQuietDaemonReportsDeadLetters() async throws {
         try await CommandBench.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bench in
             let bot = try ChildProcess([
                 "/bin/sh", "-c",

@@ -11,7 +11,7 @@ import Testing
         return BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])
     }
 
-    /// Returns once some document has an attachment. The feed tells.
+    /// Returns once the feed shows a document with an attachment.
     private func waitForPicture(_ phone: Gateway) async throws {
         var since = SequenceID.start
         while true {
@@ -112,7 +112,7 @@ import Testing
                 Program.path, "run", "--gateway", url, "--rules", Program.pictureRules, "--state", directory + "/state",
                 "--log-level", "critical",
             ]
-            // Each is killed once it has written something; the feed tells when.
+            // Each is killed once the feed shows that it has written something.
             var sequence = try #require(try await phone.databaseInfo().updateSequence)
             for _ in 0..<4 {
                 let bot = try ChildProcess(arguments)

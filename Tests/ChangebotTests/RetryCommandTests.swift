@@ -20,7 +20,7 @@ import Testing
 
     private func task(_ id: String, _ more: String = "") -> String { #"{"_id":"\#(id)","type":"task"\#(more)}"# }
 
-    /// Three tasks that were set aside.
+    /// Three tasks with dead letters.
     private func deadLettered(_ body: (CommandBench) async throws -> Void) async throws {
         try await CommandBench.with([task("a"), task("b"), task("c")], rules: Self.broken) { bench in
             #expect(try await bench.runOnce().code == 1)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func repairedRulesSettleAllLetters() async throws {
+    @Test func correctedRulesSettleAllDeadLetters() async throws {
         try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let retry = try await bench.retry("--summary", bench.folder + "/summary.json")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func documentsAreTakenAsTheyAreNow() async throws {
+    @Test func aRetryReadsTheCurrentDocuments() async throws {
         try await deadLettered { bench in
             // One is repaired, one is done by somebody else, one fails on.
             try await bench.put([task("a", #","place":1"#), task("b", #","done":false"#)])
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatIsNamedIsTriedAgain() async throws {
+    @Test func onlyNamedDeadLettersAreRetried() async throws {
         try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             #expect(try await bench.retry("1", "c").code == 0)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func severalLettersOfADocumentBecomeOneOrNone() async throws {
+    @Test func severalDeadLettersOfADocumentBecomeOneOrNone() async throws {
         try await deadLettered { bench in
             try await bench.put([task("a", #","n":2"#)])
             #expect(try await bench.runOnce().code == 1)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func lettersOfDeletedDocumentsGo() async throws {
+    @Test func deadLettersOfDeletedDocumentsAreDropped() async throws {
         try await deadLettered { bench in
             try await bench.put([#"{"_id":"a","_deleted":true}"#])
             #expect(try await bench.retry("a").code == 0)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aRunningBotIsNotInTheWay() async throws {
+    @Test func worksBesideARunningBot() async throws {
         try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let bot = try bench.startDaemon()
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func anotherDatabasesLettersAreLeftAlone() async throws {
+    @Test func deadLettersOfAnotherDatabaseAreKept() async throws {
         try await deadLettered { bench in
             let (process, url) = try await Program.gateway(data: bench.folder + "/other.sqlite")
             defer { process.kill() }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheLettersOfTheFilterAreTriedAgain() async throws {
+    @Test func onlyDeadLettersThatMatchTheFilterAreRetried() async throws {
         try await deadLettered { bench in
             try bench.write(rules: Self.repaired)
             let none = try await bench.retry("--rule", "other")
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// It was thrown away, and the command said that it was settled.
-    @Test func theLetterOfASkippedRuleThatFailsAgainStays() async throws {
+    @Test func theDeadLetterOfASkippedRuleStaysIfItFailsAgain() async throws {
         let skipped = Self.broken.replacing("then:", with: "on_error: skip\n    then:")
         try await CommandBench.with([task("a")], rules: skipped) { bench in
             #expect(try await bench.runOnce().code == 1)
@@ -202,7 +202,7 @@ import Testing
     }
 
     /// A dead letter that stays with another reason was not counted any more.
-    @Test func lettersThatFailForAnotherReasonAreNotSettled() async throws {
+    @Test func deadLettersThatFailForAnotherReasonAreNotSettled() async throws {
         try await deadLettered { bench in
             try bench.write(rules: Self.broken.replacing("op: remove, path: /place", with: "op: remove, path: /spot"))
             let retry = try await bench.retry("--reason", "/place")
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func aGatewayThatIsAwayLosesNoLetter() async throws {
+    @Test func anUnreachableGatewayLosesNoDeadLetter() async throws {
         try await Program.withDirectory { folder in
             let data = folder + "/g.sqlite"
             let (process, url) = try await Program.gateway(data: data)

@@ -52,7 +52,7 @@ import Testing
         #expect(try await Program.run(["rules", "check"]).code == 64)
     }
 
-    @Test func warningsAreFaultsOnlyIfStrict() async throws {
+    @Test func warningsAreErrorsOnlyIfStrict() async throws {
         try await withFile("version: 1\nrules: [{name: a, when: {x: 1}, then: [merge: {y: 2}]}]\n") { _, file in
             let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// What is told at the start of a run, since nobody else would tell it.
+/// Warnings at the start of a run that no other message gives.
 @Suite(.timeLimit(.minutes(5))) struct StartTests {
     private func run(_ rules: String, _ options: String...) async throws -> Program.Result {
         try await Program.withDirectory { folder in

@@ -16,7 +16,7 @@ struct TrustTests {
         }
     }
 
-    @Test func whoNobodyVouchesForIsRefused() async throws {
+    @Test func anUntrustedCertificateIsRefused() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         let refused = try await run(server)

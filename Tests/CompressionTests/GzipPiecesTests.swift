@@ -18,7 +18,7 @@ import Testing
         #expect(try Gzip.decompress(compressed, limit: Self.limit) == pieces.flatMap { $0 })
     }
 
-    @Test func eachPieceCanBeUnpackedWhenItHasCome() throws {
+    @Test func eachPieceCanBeDecompressedOnArrival() throws {
         var stream = GzipPieces()
         var reader = GzipReader()
         var text: [UInt8] = []

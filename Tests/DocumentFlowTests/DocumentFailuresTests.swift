@@ -25,7 +25,7 @@ import Testing
         #expect(failures.outage(in: [], bytes: 0) == nil)
     }
 
-    @Test func aDocumentThatFailsWhileOthersAreWrittenIsGivenUpAtTheTenthTime() {
+    @Test func aDocumentThatFailsWhileOthersAreWrittenIsRejectedAtTheTenthTime() {
         var failures = DocumentFailures()
         for time in 1...10 {
             let rows = [row("a", Self.failed), written("b\(time)")]
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func whereTheWordsTellItIsGivenUpAtTheThirdTime() {
+    @Test func aFailureOfTheDocumentItselfIsRejectedAtTheThirdTime() {
         #expect(Self.own.isOwnFailure)
         var failures = DocumentFailures()
         for time in 1...3 {

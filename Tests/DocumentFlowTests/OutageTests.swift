@@ -4,7 +4,7 @@ import Locking
 import Logging
 import Testing
 
-/// What a run tells of a gateway that is away.
+/// What a run logs about a gateway that does not answer.
 @Suite struct OutageTests {
     private static let refused = GatewayError(.cannotConnect, "refused")
 
@@ -34,7 +34,7 @@ import Testing
             RetryPolicy(settings, hasSucceeded: true), pauses: Pauses { _ in }, logger: lines.logger, noteRetry: {})
     }
 
-    /// Each writer told of it, each time.
+    /// Each writer logged it, each time.
     @Test func anOutageOfSeveralWritersIsOneLine() async throws {
         let lines = Lines()
         var settings = RetryPolicy.Settings()
@@ -63,7 +63,7 @@ import Testing
         #expect(lines.all.withLock { $0 } == ["notice reached the gateway again after 70 s"])
     }
 
-    /// Of these each is told: they may be about single documents.
+    /// Each of these errors is logged: it may be about a single document.
     @Test func whatTheGatewayAnswersIsNoOutage() {
         let outage = Outage()
         for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500))) }

@@ -107,7 +107,7 @@ import Testing
     }
 
     /// CouchDB refuses everybody for about a second when an administrator's password is set.
-    @Test func aDaemonBearsARefusalForAMoment() {
+    @Test func aDaemonToleratesARefusalForAMoment() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         let (no, start) = (GatewayError(.unauthorized, "no", status: 401), ContinuousClock.now)
         // What went wrong before does not count.

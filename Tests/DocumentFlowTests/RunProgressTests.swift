@@ -15,7 +15,7 @@ import Testing
         await #expect(throws: RunError.self) { try await progress.check(limit) }
     }
 
-    @Test func withoutALimitAllLettersAreKept() async throws {
+    @Test func withoutALimitAllDeadLettersAreKept() async throws {
         let progress = RunProgress(start: .start)
         #expect(await progress.admit(1000, nil) == 1000)
         try await progress.check(nil)

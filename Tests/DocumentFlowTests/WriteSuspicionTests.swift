@@ -48,21 +48,21 @@ import Testing
     }
 
     /// An outage looks the same to each document: alone, failures prove nothing.
-    @Test func aSingleDocumentIsNotBlamedForAnOutage() {
+    @Test func aSingleDocumentIsNotSuspectedDuringAnOutage() {
         let error = error(.serverError, status: 500)
         let suspicion = suspicion(documents: 1, error, times: 50, interval: 1)
         #expect(advice(suspicion, error, after: 50) == .wait)
         #expect(suspicion.suspectedFailures == 0)
     }
 
-    @Test func aSingleDocumentIsBlamedOnceOthersPassTenTimes() {
+    @Test func aSingleDocumentIsRejectedOnceOthersPassTenTimes() {
         let error = error(.serverError, status: 500)
         #expect(advice(suspicion(documents: 1, error, times: 10, bytes: 100), error) == .wait)
         #expect(advice(suspicion(documents: 1, error, times: 11, bytes: 100), error) == .reject)
     }
 
     /// Nothing else is written: after ten minutes the gateway is asked whether it answers at all.
-    @Test func inTheEndTheGatewayIsAsked() {
+    @Test func theGatewayIsProbedInTheEnd() {
         let error = error(.serverError, status: 500)
         var suspicion = suspicion(documents: 1, error, times: 20, interval: 30)
         #expect(advice(suspicion, error, after: 599) == .wait)
@@ -74,7 +74,7 @@ import Testing
 
     /// What hangs up over a document may answer other questions at once: ten such failures are enough.
     @Test(arguments: [GatewayError.Code.malformedAnswer, .timedOut, .connectionLost])
-    func whoHangsUpIsAskedAtOnce(code: GatewayError.Code) {
+    func aGatewayThatHangsUpIsProbedAtOnce(code: GatewayError.Code) {
         let error = error(code)
         var suspicion = WriteSuspicion(documents: 1)
         suspicion.note(error, bytes: 0, now: Self.start)
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// An outage in between says nothing of the document: what was held against it counts no more.
-    @Test func anOutageClearsWhatWasHeldAgainstADocument() {
+    @Test func anOutageClearsTheSuspicionOfADocument() {
         let error = error(.serverError, status: 500)
         var suspicion = suspicion(documents: 1, error, times: 9, bytes: 100)
         #expect(suspicion.suspectedFailures == 8)

@@ -75,7 +75,7 @@ import Testing
         #expect(seen.text == #"{"_id":"d","_rev":"\#(revision)","_removed":true}"#)
     }
 
-    @Test func whoIsNobodyIsTurnedAway() async throws {
+    @Test func unknownUsersAreRefused() async throws {
         let gateway = try await gateway(Self.users(["a": ["A"]]))
         let realm = #"Basic realm="Couchbase Sync Gateway""#
         for (fields, reason) in [
@@ -185,7 +185,7 @@ import Testing
         #expect(all == ["3 _user/w", "5 2"])
     }
 
-    /// A clock that goes when it is told to.
+    /// A clock that a test moves.
     private final class Clock: Sendable {
         private let seconds = Atomic(1_000_000)
         var now: Int { seconds.load(ordering: .sequentiallyConsistent) }

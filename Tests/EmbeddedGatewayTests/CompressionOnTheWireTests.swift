@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aClientThatUnderstandsItGetsItsDocumentsPacked() async throws {
+    @Test func aClientThatAcceptsGzipGetsCompressedDocuments() async throws {
         let fields = [
             HTTPField.json, HTTPField("Accept-Encoding", "gzip"), HTTPField("User-Agent", "CouchbaseLite/1.3"),
         ]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Connections on which nothing goes on.
+/// Connections without any traffic.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionTimeoutTests {
     private func withServer(
         _ limits: ConnectionTimeouts.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },

@@ -15,7 +15,7 @@ struct Exchange {
     let isAdministration: Bool
     /// The session that the answer began.
     let session: String?
-    /// Whether the reader ended the answer: it would have gone on for ever.
+    /// Whether the reader ended the answer, which has no end of its own.
     let isEndless: Bool
     private let recordedBody: String
 
@@ -116,7 +116,7 @@ struct ComparableAnswer {
         return (String(old), String(new))
     }
 
-    /// Whether `other` goes on after what this has, but for the last vector.
+    /// Whether `other` continues after this exchange, apart from the last vector.
     func isBeginning(of other: ComparableAnswer) -> Bool { other.text.hasPrefix(text.dropLast(100)) }
 
     /// Byte for byte, or, where the answer holds documents, the same content line by line.

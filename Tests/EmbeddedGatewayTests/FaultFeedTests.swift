@@ -41,7 +41,7 @@ import Testing
         #expect(rows(try await feed(try await self.router(documents: 200, #"{"duplicate":0.5}"#))).count == count)
     }
 
-    /// Nobody who goes on from a row, in the order in which they came, misses another.
+    /// A client that continues from any row, in the order in which they came, misses no other row.
     @Test(arguments: 1...20) func reorderedRowsTellFromWhereToGoOn(seed: Int) async throws {
         let router = try await router(documents: 23, #"{"reorder":6}"#, seed: seed)
         let feed = try await feed(router)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// A write that is committed before a reset and told after it must not move the feed's end.
+    /// A write that is committed before a reset and reported after it must not move the feed's end.
     @Test func resetsAmongWritesLeaveTheFeedWhereTheDatabaseIs() async throws {
         let router = try await router(documents: 0, "")
         for round in 0..<20 {
@@ -188,7 +188,7 @@ import Testing
             let answer = try await Collected(await router.answer(request))
             #expect(answer.status == 401 && answer.text.contains("Session Invalid"))
         }
-        // The second was not let in: the session is really over. A name and a password meet the fault once more.
+        // The second was refused: the session is really over. A request with name and password meets the fault again.
         let named = Request("GET", "/todo/d0", fields: [HTTPField("Authorization", "Basic YTpzZWNyZXQ=")])
         #expect(await router.answer(named).status == 401)
         #expect(await router.answer(named).status == 404)

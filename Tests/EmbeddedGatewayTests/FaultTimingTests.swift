@@ -3,7 +3,7 @@ import Testing
 @testable import EmbeddedGateway
 
 @Suite struct FaultTimingTests {
-    /// Which of the requests, one a second, a fault is done on; numbers from 1.
+    /// The numbers of the requests, from 1 and one a second, that a fault applies to.
     private func done(_ timing: FaultTiming, of count: Int, draws: [Double] = []) -> [Int] {
         var progress = FaultProgress()
         return (1...count).filter { number in

@@ -7,7 +7,7 @@ import Testing
 
 /// What a database keeps, and for how long.
 @Suite struct ForgettingTests {
-    /// A clock that goes when it is told to.
+    /// A clock that a test moves.
     private final class Clock: Sendable {
         private let seconds = Atomic(1_000_000)
         var now: Int { seconds.load(ordering: .sequentiallyConsistent) }

@@ -67,7 +67,7 @@ import Testing
         #expect(read > 0)
     }
 
-    /// Whatever is sent as documents is answered, and the gateway goes on.
+    /// Any bytes sent as documents get an answer, and the gateway keeps running.
     @Test(arguments: 0..<2) func damagedDocumentsAreAnswered(seed: UInt64) async throws {
         let gateway = try TestGateway()
         var mutations = Damage(seed: seed, pieces: Self.json)

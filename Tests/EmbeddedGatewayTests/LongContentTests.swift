@@ -185,7 +185,7 @@ import Testing
     }
 
     /// A compressed answer has another length.
-    @Test func aLongContentThatIsPackedNamesNoLength() async throws {
+    @Test func aLongCompressedContentNamesNoLength() async throws {
         let (gateway, revision) = try await gateway([2_000_000])
         let fields = Self.json + [HTTPField("Accept-Encoding", "gzip")]
         let answer = await gateway.router.answer(Request("GET", "/open/a?attachments=true", fields: fields))

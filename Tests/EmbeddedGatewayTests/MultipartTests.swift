@@ -117,7 +117,7 @@ import Testing
         #expect(answer.status == 500)
     }
 
-    @Test func partsAreUnpacked() async throws {
+    @Test func partsAreDecompressed() async throws {
         let json = #"{"_attachments":{"f":{"follows":true,"digest":"sha1-jLIjfQZ5yojbZGTqxg2pY0VROWQ="}},"v":1}"#
         for (text, status) in [
             (Gzip.compress(Array(json.utf8)), 201), (Array(json.utf8), 500), (Gzip.compress(Array("{".utf8)), 400),
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func longPartsGoOutPackedForThoseWhoTakeThem() async throws {
+    @Test func longPartsAreCompressedForClientsThatAcceptGzip() async throws {
         let gateway = try TestGateway()
         try await gateway.put("short", #"{"v":1}"#)
         try await gateway.put("long", "{\"v\":\"\(Self.long)\"}")

@@ -152,7 +152,7 @@ import Testing
     }
 
     /// A compressed answer has another length.
-    @Test func aLongAttachmentThatIsPackedNamesNoLength() async throws {
+    @Test func aLongCompressedAttachmentNamesNoLength() async throws {
         try await withAttachment { gateway in
             let fields = [HTTPField("Accept-Encoding", "gzip")]
             let answer = try await gateway.answer("GET", "/open/a/x", fields: fields)

@@ -231,7 +231,7 @@ struct RowFacts: Equatable {
         #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
     }
 
-    /// Whatever comes, the parser throws or goes on; it never traps.
+    /// For any input the parser throws or continues; it never traps.
     @Test(arguments: 0..<20)
     func mutatedAnswersNeverTrap(seed: UInt64) {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1

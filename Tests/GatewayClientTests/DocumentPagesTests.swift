@@ -138,7 +138,7 @@ import Testing
         #expect(pages.lastID == "c")
     }
 
-    @Test func aRowWithAnErrorIsHandedOutToo() async throws {
+    @Test func aRowWithAnErrorIsReturnedToo() async throws {
         let rows = [Self.row("a"), #"{"key":"b","error":"forbidden","status":403}"#]
         let scripted = try ScriptedGateway { connection, request in
             let isFirst = !request.target.contains("startkey")

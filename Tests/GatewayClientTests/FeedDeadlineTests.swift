@@ -108,7 +108,7 @@ import Testing
         #expect(other?.code == .timedOut)
     }
 
-    /// A row without a sequence is told with its place; those before it are good.
+    /// A row without a sequence is an error with its place; the rows before it are valid.
     @Test(arguments: [("{}", "{"), ("null", "'n'"), (#"{"id":"b"}"#, "{"), ("5", "'5'")])
     func aRowThatIsNoneIsToldWithItsPlace(row: String, found: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in

@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// The database is asked where the words are not known.
+    /// If the reason is not known, the database is asked.
     @Test(arguments: [(200, #"{"db_name":"todo"}"#), (404, #"{"error":"not_found","reason":"no_db_file"}"#)])
     func wordsThatAreNotKnownAreLookedInto(status: Int, database: String) async throws {
         let scripted = try ScriptedGateway { connection, request in

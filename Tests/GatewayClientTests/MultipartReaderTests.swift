@@ -60,7 +60,7 @@ import Testing
         #expect(try !parts([cut]).isComplete)
     }
 
-    @Test func aPartIsHandedOutBeforeItsEnd() throws {
+    @Test func aPartIsReturnedBeforeItsEnd() throws {
         var reader = MultipartReader(boundary: "b")
         reader.append(Array("--b\r\n\r\n".utf8))
         _ = try reader.next()

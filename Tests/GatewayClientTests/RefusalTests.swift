@@ -52,7 +52,7 @@ import Testing
         #expect(error?.code == code)
     }
 
-    /// Squid's page, in short: it is no gateway's, and yet tells what to do.
+    /// A short form of Squid's page: it is not a gateway's, but the error still says what to do.
     @Test func aProxyThatWantsALoginIsToldFromAGateway() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(407, headers: ["Proxy-Authenticate: Basic"], body: "<html>Cache Access Denied</html>")

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [syncGateway, couchDB])
-    func largeBulkWritesArePacked(headers: [String]) async throws {
+    func largeBulkWritesAreCompressed(headers: [String]) async throws {
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
             #expect(Self.isCompressed(request) && request.body.count < 1000)
             #expect(request.values(of: "content-type") == ["application/json"])
@@ -63,7 +63,7 @@ import Testing
         _ = try await scripted.gateway.bulkDocs([BulkDocument(id: "a", segments: [noise])])
     }
 
-    @Test func onlyBulkWritesArePacked() async throws {
+    @Test func onlyBulkWritesAreCompressed() async throws {
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
             #expect(!Self.isCompressed(request))
             let answer = request.method == "PUT" ? #"{"rev":"1-a"}"# : "{}"

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aProxyIsHandedTheWholeRequest() async throws {
+    @Test func aProxyReceivesTheWholeRequest() async throws {
         let proxy = try Self.proxy()
         let client = Self.client(http: "http://127.0.0.1:\(proxy.port)")
         let response = try await client.send(HTTPRequest(url: "http://gateway.example:4984/todo/?a=b"))
@@ -47,7 +47,7 @@ import Testing
         #expect(proxy.accepted.count == 0)
     }
 
-    /// Nobody answers for the names themselves, so a request that is not handed to the proxy fails.
+    /// The host names do not exist, so a request that does not go to the proxy fails.
     @Test(arguments: [
         ("", true), ("other.invalid", true), ("gateway.invalid", false), ("invalid", false), (".invalid", false),
         ("other.invalid, gateway.invalid", false), ("*", false), ("way.invalid", true),

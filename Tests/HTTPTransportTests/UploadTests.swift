@@ -148,7 +148,7 @@ import Testing
     }
 
     /// Met while the transfer waits for bytes, and while it has more than the server takes. The rest of the refusal comes
-    /// after the source has been told to stop.
+    /// after the source was asked to stop.
     @Test(arguments: [1, Int.max])
     func aRefusalBeforeTheEndStopsTheSourceAndIsReadWhole(parts: Int) async throws {
         let stopped = EventCounter()

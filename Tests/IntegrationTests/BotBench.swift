@@ -200,7 +200,7 @@ struct BotBench {
         return document
     }
 
-    /// Returns once the document is as it should be. The feed tells when to look again.
+    /// Returns once the document has the wanted content. It is read again at each change of the feed.
     func wait(until id: DocumentID, _ isReady: (JSONValue) -> Bool) async throws {
         try await wait(until: [id], isReady)
     }

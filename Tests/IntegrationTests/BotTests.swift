@@ -40,7 +40,7 @@ import Worker
             #expect(try await bench.runOnce().written == 1)
             let after = try #require(try await bench.stored("t1"))
             #expect(after.root["_attachments"]?["image"]?["stub"]?.bool == true)
-            // Servers may have rewritten what was loaded; what they handed out must come back.
+            // Servers may have rewritten what was loaded; what they sent must come back.
             for member in before.root.members where !member.name.rawContent.starts(with: "_".utf8) {
                 #expect(after.root.member(member.name.utf8 ?? [])?.bytes == member.value.bytes)
             }
@@ -114,7 +114,7 @@ import Worker
         }
     }
 
-    /// The phone goes on writing the very documents that the bot writes. Nothing of either is lost.
+    /// The phone keeps writing the same documents as the bot. No edit of either is lost.
     @Test func conflictsAreReadAgainAndDecidedAgain() async throws {
         try await BotBench.with { bench in
             let ids = (0..<20).map { DocumentID("t\($0)") }
@@ -137,7 +137,7 @@ import Worker
         }
     }
 
-    @Test func rulesThatUndoEachOtherAreSetAsideAndTheFeedGoesOn() async throws {
+    @Test func rulesThatUndoEachOtherAreDeadLetteredAndTheFeedContinues() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(
                 """
@@ -159,7 +159,7 @@ import Worker
         }
     }
 
-    @Test func aDocumentThatTheGatewayRefusesIsSetAsideAndTheOthersAreWritten() async throws {
+    @Test func aRefusedDocumentIsDeadLetteredAndTheOthersAreWritten() async throws {
         try await BotBench.with { bench in
             // A document of 22 MiB: the gateway says 413.
             let rules = try bench.rules(

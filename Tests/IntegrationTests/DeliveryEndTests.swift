@@ -181,8 +181,8 @@ import Worker
         }
     }
 
-    /// Documents that a narrowed pass does not look at, or not with that rule, are not mended by it.
-    @Test(arguments: [true, false]) func aNarrowedPassKeepsTheLettersOfOthers(isByRule: Bool) async throws {
+    /// A filtered pass resolves only the documents and rules that it applies.
+    @Test(arguments: [true, false]) func aFilteredPassKeepsOtherDeadLetters(isByRule: Bool) async throws {
         try await BotBench.with { bench in
             let all = """
                 version: 1
@@ -296,7 +296,7 @@ import Worker
     }
 
     /// A dry run did not count the dead letters of skipped rules where something was put, nor the rules that had nothing to do.
-    @Test func aDryRunCountsLettersAndRulesAsTheRunDoes() async throws {
+    @Test func aDryRunCountsDeadLettersAndRulesAsTheRunDoes() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(
                 """

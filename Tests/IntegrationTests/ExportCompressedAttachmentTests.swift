@@ -98,7 +98,7 @@ import Transfer
     }
 
     /// More comes out of each of its pieces than memory should hold.
-    @Test func whatIsPackedVeryWellComesWhole() async throws {
+    @Test func highlyCompressedAttachmentsAreExportedWhole() async throws {
         let plain = [UInt8](repeating: 0, count: 8 << 20)
         let sent = Case(testDescription: "zeros", stored: Gzip.compress(plain), decompressed: plain)
         try await export(sent, isInline: false) { _, bytes, _ in #expect(bytes == plain) }

@@ -7,7 +7,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Gateways that cut, refuse, change their documents meanwhile, and hand out what is none.
+/// Gateways that cut connections, refuse, change their documents meanwhile, or send what is not a document.
 @Suite(.timeLimit(.minutes(5))) struct ExportFaultTests {
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
@@ -41,7 +41,7 @@ import Transfer
         .init(body: "{\"rows\":[\n" + rows.joined(separator: ",\n") + "\n]}\n")
     }
 
-    @Test func whatIsNoJSONIsToldOfAndTheRestIsThere() async throws {
+    @Test func invalidJSONIsReportedAndTheRestIsExported() async throws {
         try await withDirectory { directory in
             let rows = [
                 Self.row("a", #"{"_id":"a"}"#), Self.row("b", #"{"_id":"b","x":01}"#),
@@ -63,7 +63,7 @@ import Transfer
         }
     }
 
-    @Test func aCutAnswerIsGoneOnWithFromTheLastDocument() async throws {
+    @Test func anInterruptedAnswerIsContinuedAfterTheLastDocument() async throws {
         try await withDirectory { directory in
             let documents = (0..<9).map { Self.row("d\($0)", #"{"_id":"d\#($0)"}"#) }
             let server = try ScriptedServer { request, number in
@@ -149,7 +149,7 @@ import Transfer
         }
     }
 
-    @Test func anAttachmentThatIsNowhereLeavesItsStubAndIsToldOf() async throws {
+    @Test func aMissingAttachmentKeepsItsStubAndIsReported() async throws {
         try await withDirectory { directory in
             let document =
                 #"{"_id":"a","_rev":"1-a","_attachments":{"p":{"digest":"sha1-AAAA","length":3,"stub":true}}}"#
@@ -196,7 +196,7 @@ import Transfer
         }
     }
 
-    @Test func aDatabaseThatWasResetIsNotGoneOnFrom() async throws {
+    @Test func anExportIsNotContinuedFromAResetDatabase() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in Self.page([]) }
             _ = try await export(server, directory + "/o")

@@ -7,7 +7,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Revisions that a gateway can't hand out: told of, while the rest is exported.
+/// Revisions that a gateway can't send are reported, and the rest is exported.
 @Suite(.timeLimit(.minutes(5))) struct ExportRevisionFaultTests {
     enum Fault: String, CaseIterable {
         case notJSON, tooDeep, missingFromAnswer, refused, serverError, badRequest, cut
@@ -72,8 +72,8 @@ import Transfer
         #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.unreadable == 1)
     }
 
-    /// Not one revision comes: that is no revision's fault.
-    @Test func aGatewayThatHandsOutNoRevisionsEndsTheExport() async throws {
+    /// No revision comes at all, so no single revision is the cause.
+    @Test func aGatewayThatReturnsNoRevisionsEndsTheExport() async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

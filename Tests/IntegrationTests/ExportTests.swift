@@ -88,7 +88,7 @@ import Transfer
 
     /// What lies on the disk at any instant is what a killed run leaves.
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
-    func killedAtAnyInstantAndGoneOnWithItEndsTheSame(name: String) async throws {
+    func killedAtAnyInstantAndResumedItEndsTheSame(name: String) async throws {
         try await BotBench.with { bench in
             try await bench.load(documents(1_500))
             @Sendable func configure(_ settings: inout ExportSettings) {
@@ -102,7 +102,7 @@ import Transfer
             while copies.count < 12, !FileManager.default.fileExists(atPath: bench.path(name)) {
                 let copy = "copy\(copies.count)"
                 try FileManager.default.createDirectory(atPath: bench.path(copy), withIntermediateDirectories: true)
-                // The journal first: what it tells of is there before, and nothing is written without one.
+                // The journal is read first: what it counts was written before it, and nothing is written without one.
                 for file in [name + ".partial", name + ".part"] {
                     guard let data = FileManager.default.contents(atPath: bench.path(file)) else { break }
                     try data.write(to: URL(fileURLWithPath: bench.path(copy + "/" + file)))
@@ -121,7 +121,7 @@ import Transfer
         }
     }
 
-    @Test func stoppedOverAndOverItGetsThere() async throws {
+    @Test func stoppedAgainAndAgainItCompletes() async throws {
         try await BotBench.with { bench in
             try await bench.load(documents(1_200))
             @Sendable func configure(_ settings: inout ExportSettings) {
@@ -154,7 +154,7 @@ import Transfer
         }
     }
 
-    @Test func anInterruptedExportIsNotGoneOnWithUnderOtherOptions() async throws {
+    @Test func anInterruptedExportIsNotResumedWithOtherOptions() async throws {
         try await BotBench.with { bench in
             try await bench.load(documents(10))
             try await bench.export("o.ndjson")

@@ -106,7 +106,7 @@ import Testing
             #""error":"unknown_error","reason":"no fives""#,
             #""error":"Internal Server Error","reason":"Exception in JS sync function","status":500"#,
         ])
-    func aDocumentThatTheGatewayAloneFailsOnIsSetAside(rows: [Int], failure: String) async throws {
+    func aDocumentThatTheGatewayAloneFailsOnIsDeadLettered(rows: [Int], failure: String) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    /// The gateway says no for good: that change is set aside, the checkpoint goes on.
+    /// The gateway refuses permanently: the change becomes a dead letter, and the checkpoint advances.
     @Test func aForbiddenWriteIsADeadLetter() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    /// A page of a proxy with status 400 says nothing about the documents: they are not set aside for it.
+    /// A page of a proxy with status 400 says nothing about the documents: they do not become dead letters.
     @Test func aRefusalByAProxyIsNotTakenForTheGateways() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
@@ -315,7 +315,7 @@ import Testing
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" { return Self.fourRows }
                 let ids = ScriptedServer.ids(in: request)
-                // Once: then it gets better, or this test would take as long as a daemon's patience.
+                // Only once: otherwise this test would take as long as a daemon tolerates the refusal.
                 guard !(ids.contains("t3") && ids.count > 1) else {
                     return .init(status: 500, body: #"{"error":"Internal Server Error","reason":"Internal error"}"#)
                 }
@@ -408,7 +408,7 @@ import Testing
 
     /// Written without its id it would become a new document, and another one at each try.
     @Test(arguments: [#"{"type":"task","_rev":"1-a"}"#, #"{"_id":7,"type":"task"}"#, #"{"_id":"t2","type":"task"}"#])
-    func aDocumentWhoseIdIsNotThatOfItsChangeIsSetAside(document: String) async throws {
+    func aDocumentWithAnotherIDThanItsChangeIsDeadLettered(document: String) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }

@@ -128,7 +128,7 @@ import Worker
 
     /// pouchdb#4604, sync_gateway#1309: the client asked for the same page for ever.
     @Test("complaint 7: a feed that makes no progress is no endless loop")
-    func aFeedThatDoesNotGetOnIsNoEndlessLoop() async throws {
+    func aFeedWithoutProgressIsNoEndlessLoop() async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -218,7 +218,7 @@ import Worker
         #expect(answered.count < 20)
     }
 
-    /// Whoever had trouble tells that it is over, and that nothing is left to read.
+    /// The log says that the errors have ended, and that nothing is left to read.
     @Test("complaint 2: the end of trouble is told once, and so is the end of the feed")
     func theEndOfTroubleIsTold() async throws {
         try await BotBench.withTrouble { bench, gateway in
@@ -279,7 +279,7 @@ import Worker
         #expect(server.accepted.count <= 2)
     }
 
-    /// Counts the messages that hold these words.
+    /// Counts the messages that contain this text.
     private struct Witness: LogHandler {
         let words: String
         let seen: EventCounter

@@ -7,7 +7,7 @@ import Pipeline
 import Testing
 import Transfer
 
-/// What can't be read or may not be written is told of, counted and kept; the rest is imported.
+/// Documents that can't be read or written are reported, counted and kept; the rest is imported.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ImportBadInputTests {
     private static let good = [#"{"_id":"a","n":1}"#, #"{"_id":"z","n":2}"#]
 
@@ -43,14 +43,15 @@ import Transfer
         }
     }
 
-    @Test func whatIsMendedCanBeImported() async throws {
+    @Test func correctedDocumentsCanBeImported() async throws {
         try await BotBench.withEmbedded { bench in
             try await bench.load(lines: [Self.good[0], #"{"_id":"b","n":01}"#, "{\"_id\":\"c\u{2028}\",\"_sync\":1}"])
             let rejected = try bench.text("rejects.ndjson")
             #expect(rejected.split(separator: "\n").count == 2)
-            let mended = rejected.replacingOccurrences(of: "01", with: "1").replacingOccurrences(of: "_sync", with: "x")
-            try bench.write("mended.ndjson", bytes: Array(mended.utf8))
-            let state = try await bench.load(file: "mended.ndjson")
+            let corrected = rejected.replacingOccurrences(of: "01", with: "1").replacingOccurrences(
+                of: "_sync", with: "x")
+            try bench.write("corrected.ndjson", bytes: Array(corrected.utf8))
+            let state = try await bench.load(file: "corrected.ndjson")
             #expect(state.counts == ImportCounts(inserted: 2))
             #expect(
                 try await bench.contents()
@@ -87,7 +88,7 @@ import Transfer
             #expect(error?.description.contains("in.ndjson.gz") == true)
             #expect(report.state.counts.inserted >= least)
             #expect(try await bench.contents().count == report.state.counts.inserted)
-            // Whole again, it is gone on with by an upsert.
+            // The complete file is imported with an upsert.
             try bench.write("in.ndjson.gz", bytes: compressed)
             #expect(try await bench.load(file: "in.ndjson.gz") { $0.mode = .upsert }.counts.settled == 2_000)
             #expect(try await bench.contents().count == 2_000)

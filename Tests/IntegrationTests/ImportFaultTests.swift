@@ -65,7 +65,7 @@ import Transfer
         }
     }
 
-    /// As on a full disk: the import gives up as a whole, and can be gone on with.
+    /// As on a full disk: the import gives up, and can be resumed.
     @Test(arguments: [429, 502, 503, 504, 507], [ImportMode.upsert, .restore])
     func documentsThatAreRefusedForNowAreNotRejectedForGood(status: Int, mode: ImportMode) async throws {
         try await BotBench.withTrouble { bench, embedded in

@@ -217,7 +217,7 @@ import Transfer
         }
     }
 
-    @Test func whoMayNotWriteIsToldOfItAtOnce() async throws {
+    @Test func aUserWhoMayNotWriteIsRefusedAtOnce() async throws {
         try await BotBench.withTrouble(user: ("amy", "secret")) { bench, _ in
             var stranger = bench
             stranger.settings.credentials = .basic(user: "amy", password: "wrong")

@@ -10,7 +10,7 @@ import ServiceLifecycle
 import Testing
 import Transfer
 
-/// What an interrupted import leaves, and how the next one goes on.
+/// What an interrupted import leaves, and how the next one continues.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ImportResumeTests {
     /// Some of them can't be written.
     private static func lines(_ count: Int) -> [String] {
@@ -46,7 +46,7 @@ import Transfer
         DocumentID((try? JSONText(line))?.root["_id"]?.string ?? "")
     }
 
-    @Test func stoppedOverAndOverItGetsThere() async throws {
+    @Test func stoppedAgainAndAgainItCompletes() async throws {
         try await BotBench.withEmbedded { bench in
             try bench.write("in.ndjson", Self.lines(1_500))
             let progress = bench.path("in.ndjson.import-progress")
@@ -85,7 +85,7 @@ import Transfer
 
     /// What lies on the disk at any instant is what a killed run leaves. The gateway may be further.
     @Test(arguments: [nil, ImportSettings.Schema.todo])
-    func killedAtAnyInstantAndGoneOnWithItEndsTheSame(schema: ImportSettings.Schema?) async throws {
+    func killedAtAnyInstantAndResumedItEndsTheSame(schema: ImportSettings.Schema?) async throws {
         try await BotBench.withEmbedded { bench in
             let list = #","taskList":{"id":"a.l","owner":"a"},"task":"x"}"#
             let lines = Self.lines(800).map { schema == nil ? $0 : $0.replacingOccurrences(of: "}", with: list) }
@@ -99,7 +99,7 @@ import Transfer
             var copies: [String] = []
             while copies.count < 8 {
                 let copy = bench.path("copy\(copies.count)")
-                // The progress first: what it tells of is there before.
+                // The progress is read first: what it counts was written before it.
                 let contents = files.map { FileManager.default.contents(atPath: bench.path($0)) }
                 guard contents[0] != nil else {
                     if copies.isEmpty { await Task.yield() } else { break }
@@ -159,7 +159,7 @@ import Transfer
         return error?.description
     }
 
-    @Test func anImportOfOtherSettingsIsNotGoneOnWith() async throws {
+    @Test func anImportWithOtherSettingsIsNotResumed() async throws {
         try await BotBench.withEmbedded { bench in
             let rules = "version: 1\nkind: mapping\nrules: [{ name: a, when: {}, then: [{ merge: { a: 1 } }] }]\n"
             try bench.write("map.yaml", bytes: Array(rules.utf8))
@@ -177,7 +177,7 @@ import Transfer
         }
     }
 
-    @Test func anImportOfAnotherFileOrIntoAnotherKeyspaceIsNotGoneOnWith() async throws {
+    @Test func anImportOfAnotherFileOrIntoAnotherKeyspaceIsNotResumed() async throws {
         try await BotBench.withEmbedded { bench in
             try await interrupt(bench)
             try await BotBench.withEmbedded { other in
@@ -197,7 +197,7 @@ import Transfer
     }
 
     @Test(arguments: ["", #"{"changebot":"import-progress","version":2}"#])
-    func whatIsNoProgressIsNotGoneOnWith(text: String) async throws {
+    func aFileWithoutProgressIsNotResumed(text: String) async throws {
         try await BotBench.withEmbedded { bench in
             try bench.write("in.ndjson", Self.lines(3))
             try bench.write("in.ndjson.import-progress", bytes: Array(text.utf8))
@@ -239,7 +239,7 @@ import Transfer
         }
     }
 
-    @Test func anInputThatIsReadOtherwiseIsNotGoneOnWith() async throws {
+    @Test func anInputReadWithOtherOptionsIsNotResumed() async throws {
         try await BotBench.withEmbedded { bench in
             try await interrupt(bench)
             let format = try await objection(bench) { $0.format = .csv }
@@ -259,7 +259,7 @@ import Transfer
         }
     }
 
-    @Test func rejectsThatAreGoneAreNotGoneOnWith() async throws {
+    @Test func anImportWithoutItsRejectFilesIsNotResumed() async throws {
         try await BotBench.withEmbedded { bench in
             try await interrupt(bench)
             try FileManager.default.removeItem(atPath: bench.path("rejects.ndjson"))

@@ -64,7 +64,7 @@ import Transfer
         return lines + [Self.list("amy")]
     }
 
-    @Test func whatIsWrongIsToldWithItsLineAndTheRestWritten() async throws {
+    @Test func invalidDocumentsAreReportedWithTheirLineAndTheRestIsWritten() async throws {
         try await BotBench.withEmbedded { bench in
             let state = try await bench.load(lines: mixed) { $0.schema = .todo }
             #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bench.complaint)

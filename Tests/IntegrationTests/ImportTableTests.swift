@@ -4,7 +4,7 @@ import LosslessJSON
 import Testing
 import Transfer
 
-/// Tables: rows that are wrong, and how they are mended.
+/// Tables: rows that are wrong, and how they are corrected.
 @Suite(.timeLimit(.minutes(5))) struct ImportTableTests {
     private static let table = """
         _id,n:number,b:boolean,s
@@ -46,12 +46,12 @@ import Transfer
         }
     }
 
-    @Test func mendedRowsCanBeImported() async throws {
+    @Test func correctedRowsCanBeImported() async throws {
         try await withRejects { bench in
-            let mended = try bench.text("rejects.csv").replacingOccurrences(of: "one", with: "2")
+            let corrected = try bench.text("rejects.csv").replacingOccurrences(of: "one", with: "2")
                 .replacingOccurrences(of: "c,3", with: "c,3,,")
-            try bench.write("mended.csv", bytes: Array(mended.utf8))
-            #expect(try await bench.load(file: "mended.csv").counts == ImportCounts(inserted: 2))
+            try bench.write("corrected.csv", bytes: Array(corrected.utf8))
+            #expect(try await bench.load(file: "corrected.csv").counts == ImportCounts(inserted: 2))
             let contents = try await bench.contents()
             #expect(contents["b"] == #"{"_id":"b","b":true,"n":2,"s":"say \"hi\", Zo\u{00EB}"}"#)
             #expect(contents["c"] == #"{"_id":"c","n":3}"#)
@@ -65,10 +65,10 @@ import Transfer
             try bench.write("in.csv", bytes: Array(rows.joined(separator: "\r\n").utf8))
             let state = try await bench.load(file: "in.csv")
             #expect(state.counts == ImportCounts(inserted: 1, rejected: 2))
-            let mended = try bench.text("rejects.ndjson").replacingOccurrences(of: "_x", with: "y")
+            let corrected = try bench.text("rejects.ndjson").replacingOccurrences(of: "_x", with: "y")
                 .replacingOccurrences(of: "x,2", with: "z,2")
-            try bench.write("mended.csv", bytes: Array(mended.utf8))
-            #expect(try await bench.load(file: "mended.csv").counts == ImportCounts(inserted: 2))
+            try bench.write("corrected.csv", bytes: Array(corrected.utf8))
+            #expect(try await bench.load(file: "corrected.csv").counts == ImportCounts(inserted: 2))
             let contents = try await bench.contents()
             #expect(contents["y"] == #"{"_id":"y","n":1.10,"s":"two\r\nlines"}"#)
             #expect(contents["z"] == #"{"_id":"z","n":2}"#)

@@ -103,7 +103,7 @@ import Worker
               - merge: { stamped: { jq: .edit } }
         """
 
-    /// A queued row was decided from its old content after a newer one had been put: the summary stayed behind for good.
+    /// A queued row was decided from its old content after a newer one had been put: the summary stayed outdated.
     @Test func aSummaryIsNeverOlderThanItsCause() async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(
@@ -137,7 +137,7 @@ import Worker
     }
 
     /// Two bots that set each other off wrote 793 revisions in ten seconds.
-    @Test func twoBotsThatSetEachOtherOffSlowDown() async throws {
+    @Test func twoBotsThatTriggerEachOtherSlowDown() async throws {
         try await BotBench.with { bench in
             func rule(_ from: String, _ to: String) throws -> RuleSet {
                 try bench.rules(

@@ -203,7 +203,7 @@ import Worker
     }
 
     /// The changed document is written last, and not at all if another one that it led to can't be.
-    @Test func aPutThatIsRefusedSetsTheChangeAside() async throws {
+    @Test func aRefusedPutDeadLettersTheChange() async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

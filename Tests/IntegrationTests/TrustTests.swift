@@ -67,7 +67,7 @@ import Worker
             // Its own write does not drop the dead letter, nor does it come twice.
             #expect(try await bench.runOnce(rules).deadLetters == 0)
             try await expectDeadLetters(["bad"], of: rules, bench)
-            // The document is mended.
+            // The document is corrected.
             let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
             try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)","type":"task","task":"milk"}"#)])
             #expect(try await bench.runOnce(rules).written == 1)
@@ -83,7 +83,7 @@ import Worker
 
     /// A dead letter stayed for good, whatever became of its document.
     @Test(arguments: [#""type":"task","list":"a""#, #""type":"other""#, #""_deleted":true"#])
-    func aLetterGoesWhenItsDocumentIsMended(members: String) async throws {
+    func aDeadLetterIsDroppedWhenItsDocumentIsResolved(members: String) async throws {
         try await BotBench.with { bench in
             let rules = try bench.rules(
                 """
@@ -265,7 +265,7 @@ import Worker
         }
     }
 
-    /// Who may not write anything at all is told so.
+    /// A user who may not write at all gets an error that says so.
     @Test func aUserWhoMayNotWriteEndsTheRun() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in

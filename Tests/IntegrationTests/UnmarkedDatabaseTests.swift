@@ -38,7 +38,7 @@ import Worker
         let states = try FileManager.default.contentsOfDirectory(atPath: directory + "/state")
         #expect(states.filter { $0.hasSuffix(".sqlite") }.sorted() == ["bot.sqlite", "bot@2.sqlite"])
         for server in servers {
-            // The second run goes on where the first ended.
+            // The second run continues where the first ended.
             let feeds = server.requests("/todo/_changes")
             #expect(feeds.first?.target.contains("since=0") == true)
             #expect(feeds.last?.target.contains("since=0") == false)

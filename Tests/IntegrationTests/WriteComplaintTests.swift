@@ -36,7 +36,7 @@ import Worker
 
     /// cht-core#8539, #8566: a hundred changes that fail, and the sequence never advances.
     @Test("complaint 13: a hundred failing changes in a row are set aside, and the feed goes on")
-    func aHundredFailingChangesInARowAreSetAside() async throws {
+    func aHundredFailingChangesInARowAreDeadLettered() async throws {
         try await BotBench.withTrouble { bench, gateway in
             let rules = try bench.rules(BotBench.doneRules)
             try await bench.load(BotBench.tasks(0..<100))

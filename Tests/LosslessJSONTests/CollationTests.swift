@@ -44,7 +44,7 @@ import Testing
         #expect(try JSONCollation.areEqual(json(left), json(right)))
     }
 
-    /// Where a float has a neighbour that only an exact comparison tells from it.
+    /// Floats with a neighbour that only an exact comparison distinguishes.
     @Test(arguments: [
         ("9007199254740993", "9007199254740992.0", JSONOrdering.greater),
         ("9007199254740991", "9007199254740992.0", .less),

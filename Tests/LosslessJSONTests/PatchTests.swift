@@ -180,7 +180,7 @@ import Testing
     }
 
     /// Most of it is refused, none of it makes what is not JSON.
-    @Test func operationsAtRandomPlacesMakeJSONOrAFault() throws {
+    @Test func operationsAtRandomPlacesMakeJSONOrAnError() throws {
         var generator = RandomJSON(seed: 20)
         var applied = 0
         for _ in 0..<3000 {

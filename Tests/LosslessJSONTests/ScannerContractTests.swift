@@ -45,7 +45,7 @@ import Testing
         #expect(try tape.scanValue(in: Array("12".utf8).span) == 2)
     }
 
-    @Test func aFaultLeavesTheTapeAsItWas() throws {
+    @Test func anErrorLeavesTheTapeUnchanged() throws {
         var tape = JSONTape()
         _ = try tape.scanValue(in: Array("[1]".utf8).span)
         let count = tape.count

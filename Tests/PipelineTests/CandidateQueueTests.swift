@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func handsOutWhatIsThereUpToTheLimits() async {
+    @Test func takesCandidatesUpToTheLimits() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b", "c", "d"], bytes: 10))
         #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["a", "b", "c"])
@@ -28,7 +28,7 @@ import Testing
         #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["b"])
     }
 
-    @Test func documentsThatAreHeldAreNotHandedOut() async {
+    @Test func heldDocumentsAreNotTaken() async {
         let queue = CandidateQueue()
         await queue.hold(["b", "b"] as [DocumentID])
         await queue.submit(candidates(["a", "b", "b"]))

@@ -36,7 +36,7 @@ import Testing
     ]
 
     @Test(arguments: cases.indices)
-    func onlyTheLettersOfAFilterAreSeenAndDropped(index: Int) async throws {
+    func onlyDeadLettersThatMatchAFilterAreListedAndDropped(index: Int) async throws {
         let (filter, numbers) = Self.cases[index]
         try await deadLettered { ledger in
             #expect(try ledger.deadLetters(filter: filter).compactMap(\.filing?.number) == numbers)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func lettersAreCountedForEachRule() async throws {
+    @Test func deadLettersAreCountedByRule() async throws {
         try await deadLettered { ledger in
             let counts = try ledger.deadLetterCounts()
             #expect(counts.map(\.rule) == ["stamp", nil])

@@ -16,7 +16,7 @@ import Testing
         func end(_ things: Set<Int>) { for thing in things { now[thing, default: 0] -= 1 } }
     }
 
-    @Test func nothingIsEverHadByTwo() async {
+    @Test func aKeyIsNeverHeldTwice() async {
         let (lock, usage) = (KeyedLock<Int>(), Usage())
         await withTaskGroup { group in
             for task in 0..<200 {
@@ -33,7 +33,7 @@ import Testing
         #expect(await usage.most == 1)
     }
 
-    @Test func whatIsFreeIsHadAtOnce() async {
+    @Test func aFreeKeyIsLockedAtOnce() async {
         let lock = KeyedLock<Int>()
         await lock.lock([1, 2])
         await lock.lock([3])
@@ -41,7 +41,7 @@ import Testing
         await lock.lock([2])
     }
 
-    @Test func whoComesFirstIsServedFirst() async {
+    @Test func waitersAreServedInOrder() async {
         let lock = KeyedLock<Int>()
         await lock.lock([1])
         let (order, add) = AsyncStream<Int>.makeStream()

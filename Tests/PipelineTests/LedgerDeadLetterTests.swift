@@ -12,7 +12,7 @@ import Testing
             reason: reason, attempts: attempts)
     }
 
-    @Test func lettersKeepWhatIsKnown() async throws {
+    @Test func deadLettersKeepAllDetails() async throws {
         try await LedgerBench.withLedger { _, ledger in
             let deadLetters = [
                 deadLetter("a\u{0}b", revision: "1-\u{0}", rule: "r\u{0}s", reason: "\u{0}because", attempts: 3),
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func theSameChangeSetAsideAgainTakesItsLettersPlace() async throws {
+    @Test func aSecondDeadLetterOfAChangeReplacesTheFirst() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([deadLetter(attempts: 10), deadLetter("t2")])
             try await ledger.keep([deadLetter(rule: "other", reason: "again", attempts: 2)])
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func changesWithoutARevisionAreToldApartByTheirSequence() async throws {
+    @Test func changesWithoutARevisionAreDistinguishedBySequence() async throws {
         try await LedgerBench.withLedger { _, ledger in
             for number in [1, 2, 1] {
                 try await ledger.keep([deadLetter("", revision: nil, sequence: number)])
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aLetterReplacesThoseThatItSays() async throws {
+    @Test func aDeadLetterReplacesTheOnesThatItNames() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
                 deadLetter("other"), deadLetter(revision: "1-a", attempts: 1), deadLetter(revision: "2-b", attempts: 2),
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func lettersAreReadInPages() async throws {
+    @Test func deadLettersAreReadInPages() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep((1...5).map { deadLetter(DocumentID("d\($0)")) })
             #expect(try ledger.deadLetters(limit: 2).map(\.filing?.number) == [1, 2])
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func lettersOfADocumentAreThoseOfItsWholeID() async throws {
+    @Test func deadLettersAreFoundByTheWholeDocumentID() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
                 deadLetter("a"), deadLetter("a\u{0}b"), deadLetter("a\u{0}c"), deadLetter("a", revision: "2-b"),
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func aRuleThatIsSkippedHasOneLetterForADocument() async throws {
+    @Test func aSkippedRuleHasOneDeadLetterPerDocument() async throws {
         try await LedgerBench.withLedger { _, ledger in
             func skipped(_ rule: String, _ revision: String) -> DeadLetter {
                 var deadLetter = deadLetter(revision: revision, rule: rule)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func theLettersOfAMendedDocumentGoButForThoseOfRulesThatFailStill() async throws {
+    @Test func deadLettersOfAResolvedDocumentAreDroppedExceptThoseOfFailedRules() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
                 deadLetter(revision: "1-a"), deadLetter(revision: "2-b", rule: nil),
@@ -128,24 +128,24 @@ import Testing
     }
 
     /// A dead letter that came after the document was read may be of newer content.
-    @Test func onlyLettersThatWereThereWhenTheDocumentWasReadGo() async throws {
+    @Test func onlyDeadLettersFromBeforeTheReadAreDropped() async throws {
         try await LedgerBench.withLedger { _, ledger in
             let numbers = try await ledger.keep([deadLetter(revision: "1-a"), deadLetter(revision: "2-b")])
             #expect(numbers == [1, 2])
-            let mended = Ledger.ResolvedDocument(id: "t1", newestDeadLetter: 1)
-            #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
+            let resolved = Ledger.ResolvedDocument(id: "t1", newestDeadLetter: 1)
+            #expect(try await ledger.dropDeadLetters(of: [resolved]).map(\.count) == [1])
             #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b")])
         }
     }
 
-    @Test func rulesThatWereNotAskedKeepTheirLetters() async throws {
+    @Test func rulesThatWereNotAppliedKeepTheirDeadLetters() async throws {
         try await LedgerBench.withLedger { _, ledger in
             try await ledger.keep([
                 deadLetter(revision: "1-a"), deadLetter(revision: "2-b", rule: nil),
                 deadLetter(revision: "3-c", rule: "s"),
             ])
-            let mended = Ledger.ResolvedDocument(id: "t1", rules: ["s"])
-            #expect(try await ledger.dropDeadLetters(of: [mended]).map(\.count) == [1])
+            let resolved = Ledger.ResolvedDocument(id: "t1", rules: ["s"])
+            #expect(try await ledger.dropDeadLetters(of: [resolved]).map(\.count) == [1])
             #expect(try ledger.deadLetters().map(\.rule) == ["r", nil])
         }
     }

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func aRevisionOverWhichTheProcessDiedThreeTimesIsPoisonous() async throws {
+    @Test func aRevisionDuringWhoseDecisionTheProcessDiedThreeTimesIsDeadLettered() async throws {
         try await withTemporaryDirectory { directory in
             let bench = LedgerBench(directory: directory)
             let id: DocumentID = "é\u{0}x"
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// It was decided beside the one that kills, each time.
-    @Test func aDocumentThatIsDecidedAfterADeathIsNotToBlame() async throws {
+    @Test func aDocumentThatIsDecidedAfterACrashIsNotSuspected() async throws {
         try await withTemporaryDirectory { directory in
             let bench = LedgerBench(directory: directory)
             for _ in 0..<2 { _ = try await die(bench, over: [("a", "1-a"), ("b", "1-b")]) }

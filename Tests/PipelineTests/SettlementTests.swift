@@ -75,7 +75,7 @@ import Testing
     }
 
     /// The dead letter blames the last rule that fired; its predecessors go with it.
-    @Test func aLetterNamesItsRuleAndWhatItReplaces() throws {
+    @Test func aDeadLetterNamesItsRuleAndTheOnesItReplaces() throws {
         var settled = Settlement()
         _ = settled.take(candidate(deadLetters: [7]), .rejected(status: 403, reason: "no"), attemptLimit: Self.limit)
         let deadLetter = try #require(settled.deadLetters.first)
@@ -84,7 +84,7 @@ import Testing
         #expect(settled.settledDeadLetters.isEmpty)
     }
 
-    @Test func lettersOfWhatSucceededAreDone() {
+    @Test func deadLettersOfSuccessfulDocumentsAreSettled() {
         var settled = Settlement()
         settled.end(candidate("a", deadLetters: [1, 2]), isWrite: false)
         settled.passedOver.append(candidate("b", deadLetters: [3]))
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// A rule that failed alone has its dead letter, once the effects of the others are written.
-    @Test func aSkippedRuleHasALetterOfItsOwn() {
+    @Test func aSkippedRuleHasADeadLetterOfItsOwn() {
         var one = candidate()
         one.skippedRules = [.init(rule: "broken", reason: "no number")]
         var settled = Settlement()
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Beyond the limit of errors, documents are neither dead-lettered nor done.
-    @Test func lettersBeyondTheLimitAreNotKept() {
+    @Test func deadLettersBeyondTheLimitAreNotKept() {
         var settled = Settlement()
         for id in ["a", "b", "c"] as [DocumentID] {
             settled.deadLetter(candidate(id), candidate(id).deadLetter(reason: "x"))

@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         (
             "when: {}, then: [patch: [{op: remove, path: /_attachments/a}]]",
-            "3:32: warning: rule 'a': the patch takes an"
+            "3:32: warning: rule 'a': the patch removes an"
         ),
         ("when: {}, on: [delete], then: [merge: {a: 1}]", "would write to a deleted document"),
         ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is text as it stands"),

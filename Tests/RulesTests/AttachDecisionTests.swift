@@ -59,12 +59,12 @@ import Testing
     }
 
     @Test(arguments: [#"{"x":1,"_attachments":null}"#, #"{"x":1,"_attachments":"none"}"#])
-    func attachmentsThatAreNoObjectAreAFault(document: String) throws {
+    func attachmentsThatAreNotAnObjectAreAnError(document: String) throws {
         let error = try set(Self.attach).decide(document).error
         #expect(error?.description == "rule 'a': the document has no place '/_attachments/note'")
     }
 
-    @Test func twoNamesOfAnAttachmentAreAFault() throws {
+    @Test func duplicateAttachmentNamesAreAnError() throws {
         let error = try set(Self.attach).decide(#"{"x":1,"_attachments":{"b":1,"b":2}}"#).error
         #expect(error?.reason.hasPrefix("two members are named 'b'") == true)
     }

@@ -79,7 +79,7 @@ import Testing
         #expect(explained.map(\.outcome) == [fires ? .fires : .doesNotFire])
     }
 
-    @Test func anIfThatFailsSetsTheDocumentAside() async throws {
+    @Test func aFailingIfDeadLettersTheDocument() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {}, if: '.a.b', then: []", "name: b, when: {}, if: '1, 2', then: []")
         #expect(
@@ -141,7 +141,7 @@ import Testing
             ])
     }
 
-    @Test func programsThatDoNotCompileAreFaultsOfTheFile() {
+    @Test func programsThatDoNotCompileAreErrorsOfTheFile() {
         let text = """
             version: 1
             rules:

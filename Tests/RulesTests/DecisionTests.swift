@@ -94,7 +94,7 @@ import Testing
         #expect(try ruleSet(lines: "name: count, when: {x: 1}, then: []").decide(document).error == nil)
     }
 
-    @Test func anExplosivePatternIsAFaultOfItsRule() throws {
+    @Test func anExplosivePatternIsAnErrorOfItsRule() throws {
         let set = try ruleSet(lines: "name: slow, when: {a: {$regex: '^(a+)+$'}}, then: []")
         let document = #"{"a":"\#(String(repeating: "a", count: 60))!"}"#
         let decision = try set.decide(document)

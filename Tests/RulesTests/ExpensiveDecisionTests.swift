@@ -54,7 +54,7 @@ import Testing
         #expect(decision.error?.rule == "laughs")
     }
 
-    @Test func aDocumentThatComputedValuesMakeTooLargeIsAFault() async throws {
+    @Test func aDocumentMadeTooLargeByComputedValuesIsAnError() async throws {
         let members = (0..<4).map { "m\($0): {jq: '\"x\" * 12000000'}" }.joined(separator: ", ")
         let set = try ruleSet(lines: "name: large, when: {}, then: [merge: {\(members)}]")
         let decision = try await set.decided(#"{"_id":"a"}"#)

@@ -49,7 +49,7 @@ import Testing
         #expect(verdict == "all rules together: a, c fire; the document is written")
     }
 
-    @Test func oneExplainedRuleIsToldOfTheOthers() async throws {
+    @Test func anExplanationOfOneRuleNamesTheOthers() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]")
         let (lines, verdict) = try await explained(set, #"{"x":1}"#, only: ["b"])

@@ -138,7 +138,7 @@ import Testing
         #expect(found.allSatisfy { $0.contains("'") || $0.contains(";") })
     }
 
-    @Test func allFaultsOfAFileAreReportedInOrder() {
+    @Test func allErrorsOfAFileAreReportedInOrder() {
         let text = """
             version: 3
             rules:

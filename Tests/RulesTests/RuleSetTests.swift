@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func theFaultsOfAllFilesAreReportedTogether() throws {
+    @Test func errorsOfAllFilesAreReportedTogether() throws {
         let files = ["a.yaml": "version: 1\n", "b.yaml": rule("x") + "more: 1\n", "c.yaml": rule("x")]
         try withFolder(files) { folder in
             let error = try #require(throws: RuleFilesError.self) {

@@ -105,7 +105,7 @@ import Testing
         #expect(try selector(text).matches(JSONText(document).root, MatchScratch()) == expected, "\(text) \(document)")
     }
 
-    @Test func anExplosivePatternIsAFaultAndNotFalse() throws {
+    @Test func anExplosivePatternIsAnErrorAndNotFalse() throws {
         let selector = try selector("{a: {$regex: '^(a+)+$'}}")
         let document = try JSONText(#"{"a":"\#(String(repeating: "a", count: 60))!"}"#)
         #expect(throws: MatchError.regexLimit(pattern: "^(a+)+$")) {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func divisionByZeroIsAFaultOnceAnIntegerIsThere() throws {
+    @Test func divisionByZeroIsAnErrorOnceAnIntegerIsThere() throws {
         let selector = try selector("{a: {$mod: [0, 1]}}")
         #expect(try selector.matches(JSONText("{}").root, MatchScratch()) == false)
         #expect(throws: MatchError.divisionByZero) {
@@ -180,7 +180,7 @@ import Testing
         #expect(error.hasPrefix("s:" + message), "\(error)")
     }
 
-    @Test func allFaultsOfASelectorAreReported() {
+    @Test func allErrorsOfASelectorAreReported() {
         let errors = SourceErrors(path: "s")
         let node = YAMLSource.read("{a: {$in: 1, $size: x}, $or: [{b: {$foo: 1}}]}", errors: errors)
         #expect(node.flatMap { SelectorReader.read($0, errors: errors) } == nil)

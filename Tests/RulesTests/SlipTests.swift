@@ -2,7 +2,7 @@ import Testing
 
 @testable import Rules
 
-/// Slips of the pen in rule files are told where they stand, with what to write.
+/// Typing errors in rule files are reported with their place and with what to write.
 @Suite struct SlipTests {
     private static let head = "version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n"
 
@@ -107,7 +107,7 @@ import Testing
         #expect(try selectorWarnings(when) == [])
     }
 
-    @Test func aNameIsTakenAlsoByARuleThatHasFaults() throws {
+    @Test func aRuleWithErrorsStillReservesItsName() throws {
         let shared = RuleReading.Shared()
         let text = "version: 1\nrules:\n  - {name: a, when: 1, then: []}\n  - {name: a, when: {}, then: []}\n"
         _ = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
@@ -115,7 +115,7 @@ import Testing
         #expect(shared.names.map(\.position.line) == [3, 4])
     }
 
-    @Test func everyMistakeOfAFileIsTold() {
+    @Test func everyErrorOfAFileIsReported() {
         let text = """
             version: 1
             rules:

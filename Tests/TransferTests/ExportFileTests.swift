@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNotTheOneThatWasSavedIsNotGoneOnWith() throws {
+    @Test func aChangedPartialFileIsNotResumed() throws {
         try withFolder { folder in
             let path = folder + "/o"
             let first = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: false)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func aPackedExportOfNothingIsPackedAllTheSame() throws {
+    @Test func anEmptyCompressedExportIsStillGzip() throws {
         try withFolder { folder in
             let output = ExportOutput(try OpenFile(creating: folder + "/o.gz"), isFile: true, isCompressed: true)
             _ = try output.finish()
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// Cut behind each byte of the end.
-    @Test func whatIsMissingOfTheFrameIsToldOf() throws {
+    @Test func aMissingPartOfTheFrameIsReported() throws {
         func error(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {
             var lines = ExportLines(isCompressed: isCompressed)
             try lines.read(Array(text)) { _ in }
@@ -172,7 +172,7 @@ import Testing
         ("-", false, false), ("/tmp/none/a.ndjson", true, false), ("/tmp/none/a.ndjson.gz", true, true),
         ("/dev/null", false, false),
     ])
-    func onlyFilesCanBeGoneOnWith(path: String, canResume: Bool, isCompressed: Bool) {
+    func onlyFilesCanBeResumed(path: String, canResume: Bool, isCompressed: Bool) {
         let place = ExportPlace(path)
         #expect(place.canResume == canResume)
         #expect(place.isCompressed == isCompressed)

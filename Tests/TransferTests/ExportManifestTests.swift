@@ -72,13 +72,13 @@ import Testing
     }
 
     @Test(arguments: [("0-a", "0-b", false), ("0-a", "3-a", true), ("0", "0", false)])
-    func purgedDocumentsAreToldOf(then: String, now: String, isTold: Bool) throws {
+    func purgedDocumentsAreReported(then: String, now: String, isTold: Bool) throws {
         var facts = try [manifest().facts, manifest().facts]
         (facts[0].purgeSequence, facts[1].purgeSequence) = (then, now)
         #expect((facts[0].doubt(about: facts[1]) != nil) == isTold)
     }
 
-    @Test func onSyncGatewayAnotherInstanceIsADoubtOnly() throws {
+    @Test func onSyncGatewayAnotherInstanceIsOnlyAWarning() throws {
         var then = try manifest().facts
         then.dialect = .syncGateway
         then.newest = SequenceID("100")

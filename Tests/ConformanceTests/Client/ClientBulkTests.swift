@@ -2,7 +2,7 @@ import GatewayClient
 import LosslessJSON
 import Testing
 
-/// Many documents at once, as the client tells them.
+/// Many documents at once, as the client returns them.
 @Suite struct ClientBulkTests {
     private static func document(_ id: String, _ members: String = #""n":1"#) -> BulkDocument {
         BulkDocument(id: DocumentID(id), segments: ["{\"_id\":\(id.json),".bytes, members.bytes, "}".bytes])

@@ -2,7 +2,7 @@ import GatewayClient
 import LosslessJSON
 import Testing
 
-/// Single documents and the database, as the client tells them.
+/// Single documents and the database, as the client returns them.
 @Suite struct ClientDocumentTests {
     @Test func theClientFindsOutWhoAnswers() async throws {
         try await Workspace.with { workspace in

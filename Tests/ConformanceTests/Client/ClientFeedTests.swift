@@ -2,7 +2,7 @@ import GatewayClient
 import LosslessJSON
 import Testing
 
-/// The changes feed, as the client tells it.
+/// The changes feed, as the client returns it.
 @Suite struct ClientFeedTests {
     @Test func changesAreOfKinds() async throws {
         try await Workspace.with { workspace in

@@ -64,7 +64,9 @@ import Testing
             goes: KnownDifferences.bulkGetDocsNotArray),
     ]
 
-    @Test(arguments: refusals) func itGoesAsItMust(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: refusals) func itIsAnsweredAsExpected(_ request: RequestCase) async throws {
+        try await request.run()
+    }
 
     private struct Part {
         let header: String

@@ -123,7 +123,9 @@ import Testing
         .init("a wrong method", "GET", "/_bulk_docs", goes: KnownDifferences.wrongMethod),
     ]
 
-    @Test(arguments: refusals) func itGoesAsItMust(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: refusals) func itIsAnsweredAsExpected(_ request: RequestCase) async throws {
+        try await request.run()
+    }
 }
 
 extension Workspace {

@@ -43,7 +43,7 @@ import Testing
             goes: KnownDifferences.unchangedDocument),
     ]
 
-    @Test(arguments: cases) func itGoesAsItMust(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: cases) func itIsAnsweredAsExpected(_ request: RequestCase) async throws { try await request.run() }
 
     @Test func aRefusedWriteChangesNothing() async throws {
         try await Workspace.with { workspace in

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func nobodyIsToldOfLocalDocuments() async throws {
+    @Test func localDocumentsAreReportedNowhere() async throws {
         try await Workspace.with { workspace in
             let name = workspace.local("checkpoint")
             _ = try await workspace.send("PUT", "/_local/\(name)", #"{"n":1}"#)

@@ -3,7 +3,7 @@ import Testing
 
 /// `_changes` with `feed=normal`.
 @Suite struct ChangesTests {
-    @Test func eachDocumentIsToldOfOnceWithItsNewestRevision() async throws {
+    @Test func eachDocumentIsReportedOnceWithItsNewestRevision() async throws {
         try await Workspace.with { workspace in
             let (changed, gone, plain) = (workspace.id("changed"), workspace.id("gone"), workspace.id("plain"))
             let revisions = try await workspace.writeGenerations(3, of: changed)

@@ -41,7 +41,7 @@ import Testing
             _ = try await workspace.changes(until: ids)
             let deadline = ContinuousClock.now + Workspace.patience
             var page: FeedPage
-            // A busy server may find that the time is over before it has told anything.
+            // On a busy server the time may end before it has sent anything.
             repeat {
                 let response = try await workspace.open("feed=continuous&timeout=300")
                 page = FeedPage(lines: try await response.body.collect(upTo: 64 << 20))

@@ -29,5 +29,5 @@ import Testing
         .init("the head of a feed", "HEAD", "/_changes", goes: KnownDifferences.headOfFeed),
     ]
 
-    @Test(arguments: cases) func itGoesAsItMust(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: cases) func itIsAnsweredAsExpected(_ request: RequestCase) async throws { try await request.run() }
 }

@@ -48,7 +48,7 @@ struct FeedRow: Sendable {
         document = row["doc"]
     }
 
-    /// Whether a revision of this generation, or of a later one, is told of; also where none is named.
+    /// Whether the page has a revision of this generation or of a later one. True if it names none.
     func isAsNew(as generation: Int) -> Bool {
         revisions.isEmpty || revisions.contains { $0.generation >= generation }
     }

@@ -37,7 +37,7 @@ struct Outcome: Equatable, Sendable {
     var status: Int
     /// The gateway's own name for what went wrong.
     var error: String?
-    /// In its own words. Nil where the words do not matter.
+    /// The server's own text. Nil where the text does not matter.
     var reason: String?
 
     /// A success.

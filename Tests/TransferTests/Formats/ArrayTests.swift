@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"n":nil}"#, #"{"n":1,}"#, #"{"n":[1 2]}"#, #"{"a":{"b":"]}"} 1}"#])
-    func aBrokenElementOnTheSameLineIsOneFaultIfItsBracketsPair(element: String) {
+    func aBrokenElementOnTheSameLineIsOneErrorIfItsBracketsMatch(element: String) {
         let found = read("[{\"n\":1},\(element),{\"n\":3}]")
         #expect(found.count == 3 && found.first == document(#"{"n":1}"#, 1) && found.last == document(#"{"n":3}"#, 1))
         guard case .broken(_, let text) = found[1] else {
@@ -99,7 +99,7 @@ import Testing
         #expect(found.last == .error(reason + "; the documents after it can't be told apart"))
     }
 
-    @Test func aRowWithoutADocumentIsAFault() {
+    @Test func aRowWithoutADocumentIsAnError() {
         let row = #"{"id":"a","key":"a","value":{"rev":"1-x"}}"#
         #expect(
             read("{\"rows\":[\(row)]}") == [

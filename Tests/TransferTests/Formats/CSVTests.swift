@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreNotUTF8AreAFault() {
+    @Test func bytesThatAreNotUTF8AreAnError() {
         let found = read(Array("a\nx\n".utf8) + [0xFF, 0x0A] + Array("y".utf8), as: .csv)
         #expect(
             found == [

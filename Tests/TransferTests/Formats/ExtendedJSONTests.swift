@@ -149,7 +149,7 @@ import Testing
         #expect(read("{\"_id\":\"a\"}\n\(line)") == [document(#"{"_id":"a"}"#, 1), document(line, 2)])
     }
 
-    @Test func aFaultSaysWhereInTheFile() {
+    @Test func anErrorNamesItsPlaceInTheFile() {
         let line = #"{"ä":1,"d":{"$date":"soon"}}"#
         #expect(
             read("{}\n\(line)\n{}", as: .ejson) == [

@@ -50,7 +50,7 @@ import Testing
             #expect(read(bytes, as: known, limit: limit, pieces: { 1 }) == whole, "round \(round)")
             #expect(read(bytes, as: known, limit: limit, pieces: { 1 + random.below(30) }) == whole, "round \(round)")
         }
-        // A table is not told by its first byte.
+        // A table is not recognised by its first byte.
         #expect(documents > rounds / 50 || !isFormatKnown && format == .csv)
     }
 

@@ -44,20 +44,20 @@ import Testing
         }
     }
 
-    @Test func brokenBytesAreAFault() {
+    @Test func brokenBytesAreAnError() {
         let input = Array("{}\n{\"a\":\"".utf8) + [0xFF] + Array("\"}\n{}".utf8)
         let found = read(input, as: .ndjson)
         #expect(found == [document("{}", 1), error("2:7: invalid UTF-8", "{\"a\":\"\u{FFFD}\"}"), document("{}", 3)])
     }
 
-    @Test func aLastLineThatIsCutOffIsAFault() {
+    @Test func aTruncatedLastLineIsAnError() {
         #expect(
             read("{}\n{\"a\":[1,\n", as: .ndjson) == [
                 document("{}", 1), error("2:9: the text ends inside a value", "{\"a\":[1,"),
             ])
     }
 
-    @Test func aDocumentOverSeveralLinesThatIsBrokenIsOneFault() {
+    @Test func aBrokenDocumentOverSeveralLinesIsOneError() {
         let broken = "{\n  \"a\": {\n    \"x\": 1\n    \"y\": 2\n  }\n}"
         #expect(
             read("{\n  \"n\": 1\n}\n\(broken)\n{\n  \"n\": 2\n}\n", as: .ndjson) == [
@@ -66,7 +66,7 @@ import Testing
             ])
     }
 
-    @Test func aDocumentBeyondTheLimitIsAFaultAndOneOfItsLengthIsNone() {
+    @Test func aDocumentLongerThanTheLimitIsAnError() {
         let long = #"{"a":"0123456789"}"#
         for limit in [10, 17] {
             #expect(

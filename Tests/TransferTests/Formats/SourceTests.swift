@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentIsHandedOutAsSoonAsItsLineHasCome() throws {
+    @Test func aDocumentIsReturnedAsSoonAsItsLineIsComplete() throws {
         let pieces = ["{\"a\":\"\(String(repeating: "x", count: 500))", "\"", "}\n", "{}\n"].map { Array($0.utf8) }
         var taken = 0
         var source = DocumentSource(format: .ndjson) {

@@ -15,7 +15,7 @@ import Testing
         #expect(read(output).count == 3)
     }
 
-    @Test func anArrayCanBeGoneOnWith() {
+    @Test func anArrayCanBeResumed() {
         var output = Array("[\n{}".utf8)
         var framing = DocumentFraming(isArray: true, count: 1)
         framing.write(Array("{\"a\":1}".utf8)[...], to: &output)

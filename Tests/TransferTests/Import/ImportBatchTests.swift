@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-/// How documents are put together, and where an import may be gone on with.
+/// How documents are grouped, and where an import may be resumed.
 @Suite struct ImportBatchTests {
     private static func entry(_ ordinal: Int) -> ImportEntry {
         .refused(ImportOrigin(ordinal: ordinal, line: ordinal + 1, source: .json([])), id: nil, reason: "no")
