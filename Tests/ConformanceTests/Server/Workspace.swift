@@ -133,7 +133,7 @@ extension Workspace {
         try await server.send(request(method, path, .bytes(bytes), headers: headers))
     }
 
-    /// Asks until the answer is as it should be, or patience is at its end: what was written is not at once in Sync
+    /// Asks until the answer is as expected, or the time is over: what was written does not appear at once in Sync
     /// Gateway's feed, nor in its list of documents.
     func ask(
         _ method: String, _ path: String, _ body: String? = nil, until isExpected: (Reply) -> Bool
