@@ -25,13 +25,19 @@ extension Target.Dependency {
 /// The program carries its own Swift runtime and is linked at a fixed address: about 11 MiB less resident memory than
 /// with the shared libraries, most of it pages that only relocation touches. The libraries' names are those that
 /// Foundation, linked statically, needs beside itself.
+///
+/// Half the size: nothing loads the program as a library, so its symbols need no dynamic table, and the lines of the
+/// sources, which backtraces print, are compressed. See CEmptyICUData for the rest.
 let lean: [LinkerSetting] = [
     .unsafeFlags(
         ["-static-stdlib", "-Xclang-linker", "-no-pie", "-Xlinker", "--start-group"]
             + [
                 "Foundation", "CoreFoundation", "FoundationInternationalization", "FoundationEssentials",
                 "_FoundationICU", "_FoundationCShims", "_FoundationCollections", "dispatch", "BlocksRuntime",
-            ].map { "-l" + $0 } + ["-Xlinker", "--end-group", "-lstdc++"],
+            ].map { "-l" + $0 } + [
+                "-Xlinker", "--end-group", "-lstdc++", "-Xlinker", "--no-export-dynamic",
+                "-Xlinker", "--compress-debug-sections=zlib",
+            ],
         .when(platforms: [.linux], configuration: .release))
 ]
 
@@ -61,6 +67,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // What `changebot demo` needs, so that it works from any folder.
         .target(name: "CEmbeddedFiles"),
+        .target(name: "CEmptyICUData"),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
@@ -114,7 +121,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CEmbeddedFiles", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings", "GatewayClient", "JQ",
+                "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings",
+                "GatewayClient", "JQ",
                 "Locking",
                 "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,

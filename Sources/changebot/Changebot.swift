@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import JQ
 
 /// The program: parses the command line, hides the secrets in it, runs a command, and exits with a code of

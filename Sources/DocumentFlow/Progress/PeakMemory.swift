@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// The largest resident set of this process so far.
 package enum PeakMemory {

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
 
 /// Checks a database file before anything is written to it.
@@ -19,9 +19,9 @@ struct DatabaseFile {
     /// - Throws: ``Foreign``; GRDB's `DatabaseError` if the file can't be read.
     func check() throws {
         guard exists else { return try checkFolder() }
-        var isFolder: ObjCBool = false
+        var isFolder = false
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        if isFolder.boolValue { throw Foreign(description: "it is a folder") }
+        if isFolder { throw Foreign(description: "it is a folder") }
         do { try checkTables() } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw Foreign(description: "it is not an SQLite database")
         }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
 
 /// `_local` documents: revisions are counted as `0-1`, `0-2`, and a write must name the revision that it replaces.

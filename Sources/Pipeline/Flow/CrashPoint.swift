@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Locking
 
 /// The places between two effects of a run. Whatever is lost when the process dies there must be found again.

@@ -1,5 +1,6 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
+internal import Glibc
 internal import Locking
 
 /// Knows the revisions whose decision the process did not survive, for whatever reason. A document that keeps killing

@@ -1,6 +1,6 @@
 internal import DocumentFlow
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
 package import GatewayClient
 

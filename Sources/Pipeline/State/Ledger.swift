@@ -1,5 +1,6 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
+internal import Glibc
 
 /// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
 ///

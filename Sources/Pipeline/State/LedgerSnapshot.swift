@@ -1,5 +1,6 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
+internal import Glibc
 
 /// Copies a state for a dry run, which must not touch it: even opening a file to read it makes SQLite create others
 /// beside it.
@@ -31,7 +32,7 @@ enum LedgerSnapshot {
 
     /// - Returns: False if the files keep changing.
     private static func readCopied(_ path: String, into copy: DatabaseQueue) throws -> Bool {
-        let folder = NSTemporaryDirectory() + "changebot-\(UUID().uuidString)"
+        let folder = FileManager.default.temporaryDirectory.path + "/changebot-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(atPath: folder) }

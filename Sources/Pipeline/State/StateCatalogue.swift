@@ -1,6 +1,7 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
 internal import GatewayClient
+internal import Glibc
 
 /// The states of one bot, one for each database that it works on.
 ///

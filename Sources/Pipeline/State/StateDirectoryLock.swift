@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Lets one process at a time choose and open a state in a directory. Held for milliseconds only.
 ///

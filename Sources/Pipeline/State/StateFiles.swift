@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// The files of one state: `NAME.sqlite`, what SQLite puts beside it, and `NAME.lock`.
 ///
@@ -45,7 +46,8 @@ struct StateFiles: Sendable {
     private static func fileNames(in directory: String) throws(StateError) -> [String] {
         guard FileManager.default.fileExists(atPath: directory) else { return [] }
         do { return try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-            throw .unreadable(path: directory, reason: error.localizedDescription)
+            let reason = access(directory, R_OK | X_OK) == 0 ? "\(error)" : String(cString: strerror(errno))
+            throw .unreadable(path: directory, reason: reason)
         }
     }
 

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Locks a state for one run, so that a second run with the same name fails.
 ///

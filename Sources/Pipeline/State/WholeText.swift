@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GRDB
 
 /// A string stored as a blob of UTF-8: GRDB binds text only up to its first U+0000, which ids may contain.

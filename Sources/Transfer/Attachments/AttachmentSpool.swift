@@ -1,6 +1,6 @@
 internal import Compression
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 
 /// A file that an attachment is written to as it arrives and read from once complete, so that memory never holds all of

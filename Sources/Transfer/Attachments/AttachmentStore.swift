@@ -1,5 +1,6 @@
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// A folder of attachments, each named by the SHA-256 of its bytes: `sha256/ab/abcdef…`. Equal bytes are stored once,
 /// however many documents have them.
@@ -14,10 +15,14 @@ struct AttachmentStore: Sendable {
     func create() throws(TransferError) { try Self.create(path) }
 
     private static func create(_ folder: String) throws(TransferError) {
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
-            throw TransferError(.cannotCreate, "can't create \(folder): \(error.localizedDescription)")
+        if mkdir(folder, 0o777) == 0 { return }
+        if errno == ENOENT, case let parent = WholeFile.directory(of: folder), parent != folder {
+            try create(parent)
+            if mkdir(folder, 0o777) == 0 { return }
+        }
+        let reason = String(cString: strerror(errno))
+        guard WholeFile.isFolder(folder) else {
+            throw TransferError(.cannotCreate, "can't create \(folder): \(reason)")
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// An open file whose errors name its path. Closed with the object.
 final class OpenFile {
@@ -90,7 +91,7 @@ final class OpenFile {
     private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes
         while !rest.isEmpty {
-            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return count < 0 ? errno : EIO }
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
@@ -108,7 +109,7 @@ final class OpenFile {
     func read(upTo limit: Int) throws(TransferError) -> [UInt8] {
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-            repeat { count = Foundation.read(descriptor, buffer.baseAddress, limit) } while count < 0 && errno == EINTR
+            repeat { count = Glibc.read(descriptor, buffer.baseAddress, limit) } while count < 0 && errno == EINTR
             initialized = max(0, count)
         }
         guard count >= 0 else { throw Self.failure(.missing, "read", path) }

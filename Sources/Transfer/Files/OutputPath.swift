@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// What kind of output a path leads to.
 package enum OutputPath: Equatable, Sendable {

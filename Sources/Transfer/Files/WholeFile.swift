@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Operations on whole files by path.
 enum WholeFile {
@@ -37,6 +38,14 @@ enum WholeFile {
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    static func isFolder(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// `TMPDIR`, or the system's own.
+    static var temporaryDirectory: String { FileManager.default.temporaryDirectory.path }
+
     static func remove(_ path: String) { unlink(path) }
 
     /// Whether two paths lead to the same existing file.
@@ -54,7 +63,7 @@ enum WholeFile {
 
     /// A power cut may undo the rename until the folder is synced.
     static func renameUnsynced(_ old: String, to new: String) throws(TransferError) {
-        guard Foundation.rename(old, new) == 0 else {
+        guard Glibc.rename(old, new) == 0 else {
             throw TransferError(.cannotWrite, "can't write \(new): \(String(cString: strerror(errno)))")
         }
     }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// Where an export goes: stdout, a file, or a special file such as a pipe, and the files beside it.
 package struct ExportPlace: Sendable, Equatable {
@@ -69,5 +69,5 @@ package struct ExportPlace: Sendable, Equatable {
     package var temporaryFiles: [String] { kind == .file ? [part, journal, spool] : [] }
 
     /// The directory for files without a name.
-    var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : NSTemporaryDirectory() }
+    var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : WholeFile.temporaryDirectory }
 }

@@ -1,5 +1,5 @@
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -30,7 +30,7 @@ struct AttachmentBytesComparison {
                 current.root["_attachments"]?[name]?["encoding"] == nil
             else { continue }
             let path = JSONPointer(tokens: ["_attachments", name]).description
-            let spool = try self.spool ?? AttachmentSpool(directory: NSTemporaryDirectory())
+            let spool = try self.spool ?? AttachmentSpool(directory: WholeFile.temporaryDirectory)
             self.spool = spool
             switch try await fetcher.fetch(stub, of: id, revision: revision, into: spool) {
             case .fetched(let body) where body.sha256 == expected: continue

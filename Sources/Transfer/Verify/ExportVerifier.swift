@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LosslessJSON
 
 /// Checks an export against its manifest: size, digest, count, each line, each attachment.
@@ -108,17 +108,18 @@ package struct ExportVerifier: Sendable {
     /// Checks each file of the folder once, however many documents name it.
     private func checkFiles(of store: AttachmentStore, _ report: (VerificationFinding) throws -> Void) throws {
         let root = store.path + "/sha256"
-        guard let files = FileManager.default.enumerator(atPath: root) else { return }
-        while let name = files.nextObject() as? String {
-            guard let sha256 = name.split(separator: "/").last, name == "\(sha256.prefix(2))/\(sha256)" else {
-                continue
+        for prefix in Self.names(in: root) {
+            for sha256 in Self.names(in: "\(root)/\(prefix)") where sha256.prefix(2) == prefix {
+                let path = "\(root)/\(prefix)/\(sha256)"
+                let found = try OpenFile(reading: path).sha256()
+                guard found != sha256 else { continue }
+                try report(
+                    VerificationFinding(.attachment, message: "\(path) has other bytes: their SHA-256 is \(found)"))
             }
-            let file = try OpenFile(reading: "\(root)/\(name)")
-            let found = try file.sha256()
-            guard found != sha256 else { continue }
-            try report(
-                VerificationFinding(
-                    .attachment, message: "\(root)/\(name) has other bytes: their SHA-256 is \(found)"))
         }
+    }
+
+    private static func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
     }
 }

@@ -1,7 +1,7 @@
 internal import DocumentFlow
 internal import EmbeddedGateway
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON

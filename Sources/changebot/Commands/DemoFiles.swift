@@ -1,5 +1,6 @@
 internal import CEmbeddedFiles
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import LosslessJSON
 internal import Rules
 
@@ -15,11 +16,11 @@ struct DemoFiles {
 
     /// - Throws: ``CommandError`` with 73 if the folder can't be made.
     private init() throws(CommandError) {
-        folder = NSTemporaryDirectory() + "changebot-demo-\(UUID().uuidString)"
+        folder = FileManager.default.temporaryDirectory.path + "/changebot-demo-\(UUID().uuidString)"
         do { for (path, bytes) in Self.embedded { try write(bytes, to: path) } } catch {
+            let reason = String(cString: strerror(errno))
             remove()
-            throw CommandError(
-                .cannotCreate, "can't write the demo's files to \(folder): \(error.localizedDescription)")
+            throw CommandError(.cannotCreate, "can't write the demo's files to \(folder): \(reason)")
         }
     }
 

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
 internal import Pipeline

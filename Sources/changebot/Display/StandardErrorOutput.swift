@@ -1,9 +1,9 @@
-internal import Glibc
 internal import Locking
 
 /// All output to stderr. Lines stay whole, and the status line stays below them.
 final class StandardErrorOutput: Sendable {
-    static let shared = StandardErrorOutput { bytes in write(bytes, to: STDERR_FILENO) }
+    // A closed stream is not an error.
+    static let shared = StandardErrorOutput { bytes in _ = FileDescriptor.standardError.write(bytes) }
 
     private let sink: @Sendable ([UInt8]) -> Void
     /// The status line that is shown now; empty if there is none.
@@ -36,19 +36,6 @@ final class StandardErrorOutput: Sendable {
             if !status.isEmpty { sink(Array(TerminalControl.clearLine.utf8)) }
             body()
             if !status.isEmpty { sink(Array(status.utf8)) }
-        }
-    }
-
-    /// A closed stream is not an error.
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else {
-                if count < 0, errno == EINTR { continue }
-                return
-            }
-            rest = rest.dropFirst(count)
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// The file of `--ca-file`. It is checked before the first request, because the error of the TLS library comes late and
 /// says little.
@@ -23,19 +23,19 @@ enum AuthorityFile {
     }
 
     private static func holdsBlock(_ label: String, in text: String) -> Bool {
-        guard let begin = text.range(of: "-----BEGIN \(label)-----"),
-            let end = text.range(of: "-----END \(label)-----", range: begin.upperBound..<text.endIndex)
+        guard let begin = text.firstRange(of: "-----BEGIN \(label)-----"),
+            let end = text[begin.upperBound...].firstRange(of: "-----END \(label)-----")
         else { return false }
         let body = text[begin.upperBound..<end.lowerBound].filter { !$0.isWhitespace }
         return Data(base64Encoded: String(body))?.first == 0x30
     }
 
     private static func reason(_ error: any Error, _ path: String) -> String {
-        var isFolder: ObjCBool = false
+        var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             return "there is no such file"
         }
-        if isFolder.boolValue { return "it is a folder" }
+        if isFolder { return "it is a folder" }
         return FileManager.default.isReadableFile(atPath: path) ? "\(error)" : "this user may not read it"
     }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 
 /// Credentials from the environment. There are no options for them, because every user of the machine can see argv.

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// Settings from the environment: the option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS`.
 struct Environment {

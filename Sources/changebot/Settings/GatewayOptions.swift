@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 
 /// The options of every command that talks to a gateway: its URL, the login, and TLS.

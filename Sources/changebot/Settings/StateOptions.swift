@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import FoundationEssentials
 
 /// The options for the state of a bot.
 struct StateOptions: ParsableArguments {
@@ -19,7 +19,8 @@ struct StateOptions: ParsableArguments {
             return String(directory)
         }
         if let base = environment.variable("XDG_STATE_HOME") { return base + "/changebot" }
-        return (environment.variable("HOME") ?? NSHomeDirectory()) + "/.local/state/changebot"
+        return (environment.variable("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path)
+            + "/.local/state/changebot"
     }
 
     /// - Throws: ``CommandError`` with 64 for a name that is not valid, such as a path that leaves the directory.

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Logging
 
 /// stdout is for data, stderr for everything else. Control characters in text for people are escaped here.
@@ -6,7 +5,12 @@ enum Console {
     // MARK: - stdout
 
     /// One line for people.
-    static func print(_ line: VisibleLine) { write(Data((line.text + "\n").utf8), to: FileHandle.standardOutput) }
+    static func print(_ line: VisibleLine) {
+        // A closed pipe is not an error here.
+        StandardErrorOutput.shared.steppingAside {
+            _ = FileDescriptor.standardOutput.write(Array((line.text + "\n").utf8))
+        }
+    }
 
     static func print(_ line: String) { print(VisibleLine(line)) }
 
@@ -29,18 +33,11 @@ enum Console {
     private static let isTerminal = TerminalStyle.isTerminal(.standardOutput)
 
     private static func writeLine(_ line: [UInt8]) throws(CommandError) {
-        var failure: (any Error)?
+        var isWritten = false
         StandardErrorOutput.shared.steppingAside {
-            do { try FileHandle.standardOutput.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) } catch {
-                failure = error
-            }
+            isWritten = FileDescriptor.standardOutput.write(line + [UInt8(ascii: "\n")])
         }
-        if failure != nil { throw CommandError(.cannotWrite, "can't write to stdout: it is full, or closed") }
-    }
-
-    private static func write(_ data: Data, to handle: FileHandle) {
-        // A closed pipe is not an error here.
-        StandardErrorOutput.shared.steppingAside { try? handle.write(contentsOf: data) }
+        guard isWritten else { throw CommandError(.cannotWrite, "can't write to stdout: it is full, or closed") }
     }
 
     // MARK: - stderr

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Transfer
 
 /// The files that a command reads and writes. An output must not be the same file as another output or an input.

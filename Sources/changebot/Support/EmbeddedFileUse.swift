@@ -1,5 +1,5 @@
 internal import EmbeddedGateway
-internal import Foundation
+internal import FoundationEssentials
 internal import Logging
 
 /// How a command treats the file of an embedded gateway. A mistyped name must not look like an empty database.

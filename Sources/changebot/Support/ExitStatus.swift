@@ -1,7 +1,8 @@
 internal import DocumentFlow
 internal import EmbeddedGateway
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
+internal import Glibc
 internal import Logging
 internal import Pipeline
 internal import Rules
@@ -24,7 +25,7 @@ enum ExitStatus: Int32, CaseIterable {
     case notAllowed = 77
     case badConfiguration = 78
 
-    func exit() -> Never { Foundation.exit(rawValue) }
+    func exit() -> Never { Glibc.exit(rawValue) }
 }
 
 /// Why a command fails: the messages and the exit code.

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// Reads small files as a whole: a document, a configuration.
 enum InputLines {
@@ -11,10 +11,11 @@ enum InputLines {
     /// - Parameter path: A file, or `-` for stdin.
     /// - Throws: ``CommandError`` with 66 if it can't be read, 65 if it is longer than 128 MiB.
     static func whole(_ path: String) throws(CommandError) -> [UInt8] {
-        let handle = try open(path)
+        let input = path == "-" ? .standardInput : try open(path)
+        defer { if path != "-" { close(input.number) } }
         var bytes: [UInt8] = []
-        while let data = try read(handle, path), !data.isEmpty {
-            bytes += data
+        while case let piece = try read(input, path), !piece.isEmpty {
+            bytes += piece
             guard bytes.count <= limit else {
                 throw CommandError(.invalidData, "\(path): it is larger than any document may be")
             }
@@ -22,22 +23,21 @@ enum InputLines {
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
-    private static func open(_ path: String) throws(CommandError) -> FileHandle {
-        if path == "-" { return .standardInput }
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+    private static func open(_ path: String) throws(CommandError) -> FileDescriptor {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else {
             throw CommandError(.missingInput, "\(path) does not exist; correct the path")
         }
-        guard !isFolder.boolValue else { throw CommandError(.missingInput, "\(path) is a folder; name a file in it") }
-        guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw CommandError(.missingInput, "can't read \(path); correct its permissions")
+        guard facts.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandError(.missingInput, "\(path) is a folder; name a file in it")
         }
-        return handle
+        let number = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { throw CommandError(.missingInput, "can't read \(path); correct its permissions") }
+        return FileDescriptor(number: number)
     }
 
-    private static func read(_ handle: FileHandle, _ path: String) throws(CommandError) -> Data? {
-        do { return try handle.read(upToCount: chunkSize) } catch {
-            throw CommandError(.missingInput, "can't read \(path): \(error.localizedDescription)")
-        }
+    private static func read(_ input: FileDescriptor, _ path: String) throws(CommandError) -> [UInt8] {
+        if let piece = input.read(upTo: chunkSize) { return piece }
+        throw CommandError(.missingInput, "can't read \(path): \(String(cString: strerror(errno)))")
     }
 }

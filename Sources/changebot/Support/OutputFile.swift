@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Transfer
 
 /// Writes files that are complete or missing, never cut off: a temporary file is written and renamed. Links stay, and
@@ -63,13 +63,7 @@ enum OutputFile {
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(CommandError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure(.cannotWrite, "write", path) }
-            rest = rest.dropFirst(count)
-        }
+        guard FileDescriptor(number: descriptor).write(bytes) else { throw failure(.cannotWrite, "write", path) }
     }
 
     private static func create(beside path: String) throws(CommandError) -> Int32 {

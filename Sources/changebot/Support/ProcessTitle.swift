@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// The command line as other users of the machine see it.
 enum ProcessTitle {

@@ -1,5 +1,6 @@
 internal import Dispatch
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Exits at the second SIGTERM or SIGINT, with 128 plus the signal's number.
 ///

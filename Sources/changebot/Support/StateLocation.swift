@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
 internal import Pipeline
 internal import Transfer
@@ -14,7 +14,8 @@ struct StateLocation {
         address = choice.stateAddress
         // A gateway in memory is gone after the run, so its state must be too.
         isTemporary = choice == .embedded(file: nil)
-        let directory = isTemporary ? NSTemporaryDirectory() + "changebot-\(UUID().uuidString)" : directory
+        let directory =
+            isTemporary ? FileManager.default.temporaryDirectory.path + "/changebot-\(UUID().uuidString)" : directory
         catalogue = StateCatalogue(directory: directory, name: name)
     }
 

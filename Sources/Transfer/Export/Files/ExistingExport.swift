@@ -1,5 +1,6 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import GatewayClient
+internal import Glibc
 
 /// What exists at the path of an export. An export replaces only an unchanged earlier export of the same kind and the
 /// same database, and no other file.

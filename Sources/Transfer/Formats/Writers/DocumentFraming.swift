@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Separators between documents: one per line, alone or as the elements of an array.
 ///

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Locks a progress file against other imports until it is released or the process ends. Uses a file `FILE.lock` beside
 /// it, which is removed afterwards.

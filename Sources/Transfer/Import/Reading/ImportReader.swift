@@ -1,5 +1,6 @@
 internal import Encodings
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Locking
 
 /// The items of one read.
@@ -75,7 +76,7 @@ actor ImportReader {
         guard !Self.isRegularFile(path), spool == nil else { return }
         let input = try self.input ?? PolledInput(path, isStopped: isStopped)
         self.input = nil
-        let file = try OpenFile(temporaryIn: NSTemporaryDirectory())
+        let file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory)
         while let piece = try input.read() { try file.write(piece) }
         spool = file
     }

@@ -1,0 +1,1 @@
+// Nothing to call: the target only defines what the linker would otherwise take from Foundation.
