@@ -22,6 +22,7 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
@@ -103,7 +104,7 @@ struct ExportCommand: AsyncParsableCommand {
             progress: try common.progress(environment, log))
         try await job.run(report, limit: settings.errorLimit) { service in
             try await GatewayConnection.with(
-                choice, for: .existing, options: gateway, environment: environment, logger: logger
+                choice, for: .existing, access: access, environment: environment, logger: logger
             ) { gateway in
                 try await service(
                     Exporter(gateway: gateway, settings: settings, place: place, report: report, logger: logger))
@@ -125,7 +126,7 @@ struct ExportCommand: AsyncParsableCommand {
         let own: [DistinctFiles.Named] =
             [("--output", place.path)] + place.temporaryFiles.map { ("the unfinished --output", $0) }
         var files = DistinctFiles(outputs: own, inputs: [("--since-manifest", given)])
-        files.read(gateway.access, choice, environment)
+        files.read(access, choice, environment)
         files.read(tree: folder.map { $0 + "/sha256" }, "--attachments")
         try files.check()
         files.outputs += [

@@ -19,8 +19,10 @@ struct FixCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
+    @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
     @Option(help: "Apply only the rule with this name. Can be repeated.")
@@ -52,14 +54,14 @@ struct FixCommand: AsyncParsableCommand {
         let choice = try gateway.choice(environment)
         let name = "fix-" + (try state.botName(environment))
         let files = try job.loadRules(
-            paths, gateway, choice, state: state.directory(environment), environment, logger)
+            paths, common, access, choice, state: state.directory(environment), environment, logger)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
         let ruleSet = try files.ruleSet(only: environment.values(rule, "rule"), filter: filter)
         let job = Job(
-            options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
+            options: common, access: access, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
             choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
         try await job.run { parts in
             Fixer(
@@ -77,11 +79,11 @@ struct FixCommand: AsyncParsableCommand {
         _ environment: Environment, _ settings: Delivery.Settings
     ) throws(CommandError) -> ProgressPacing {
         if settings.preview != nil, TerminalStyle.isTerminal(.standardOutput) { return ProgressPacing(.none) }
-        return try job.common.progress(environment, log)
+        return try common.progress(environment, log)
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
-        var settings = try job.deliverySettings(environment, isDaemon: false)
+        var settings = try job.deliverySettings(common, environment, isDaemon: false)
         settings.savesCheckpoint = false
         settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         guard settings.preview != nil || now == nil else {

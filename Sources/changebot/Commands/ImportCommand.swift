@@ -27,6 +27,8 @@ struct ImportCommand: AsyncParsableCommand {
     var file: String
 
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
+    @OptionGroup var input: InputOptions
     @OptionGroup var choices: ImportOptions
     @OptionGroup var slurps: SlurpOptions
     @OptionGroup var common: CommonJobOptions
@@ -41,9 +43,9 @@ struct ImportCommand: AsyncParsableCommand {
         let choice = try gateway.choice(environment)
         let summary = common.summaryPath(environment)
         var files = DistinctFiles(outputs: [("--summary", summary)])
-        files.read(gateway.access, choice, environment)
+        files.read(access, choice, environment)
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
-        var settings = try choices.settings(for: file, files, environment)
+        var settings = try choices.settings(for: file, input, files, environment)
         if let summary { try OutputFile.check(summary) }
         if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
             logger.warning(
@@ -61,7 +63,7 @@ struct ImportCommand: AsyncParsableCommand {
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
             try Importer.checkInput(file)
             try await GatewayConnection.with(
-                choice, for: .filling(isDryRun: isDryRun), options: gateway, environment: environment, logger: logger
+                choice, for: .filling(isDryRun: isDryRun), access: access, environment: environment, logger: logger
             ) { gateway in
                 try await service(
                     Importer(gateway: gateway, settings: settings, report: report, logger: logger))

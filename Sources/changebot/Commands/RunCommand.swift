@@ -12,8 +12,10 @@ struct RunCommand: AsyncParsableCommand {
         discussion: "Example: changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml")
 
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
+    @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
     @Flag(help: "Process the changes that the feed holds now, then end.")
@@ -56,13 +58,13 @@ struct RunCommand: AsyncParsableCommand {
         settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
         settings.onReset =
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
-        settings.delivery = try job.deliverySettings(environment, isDaemon: !settings.isOneShot)
+        settings.delivery = try job.deliverySettings(common, environment, isDaemon: !settings.isOneShot)
         let choice = try gateway.choice(environment)
         let files = try job.loadRules(
-            paths, gateway, choice, state: state.directory(environment), environment, logger)
+            paths, common, access, choice, state: state.directory(environment), environment, logger)
         let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
         let job = Job(
-            options: job, gateway: gateway, environment: environment, logger: logger,
+            options: common, access: access, environment: environment, logger: logger,
             ruleSet: try files.ruleSet(), place: place, choice: choice, settings: settings.delivery,
             isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
         try await job.run { [settings] parts in

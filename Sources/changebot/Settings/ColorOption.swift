@@ -2,7 +2,9 @@ internal import ArgumentParser
 
 /// The option `--color`.
 struct ColorOption: ParsableArguments {
-    @Option(help: "Whether to use colours. auto: on a terminal. Default: auto.")
+    static let help: ArgumentHelp = "Whether to use colours. auto: on a terminal. Default: auto."
+
+    @Option(help: Self.help)
     var color: TerminalStyle.Choice?
 
     /// - Throws: ``CommandError`` with 64 if the environment has no such value.

@@ -28,7 +28,8 @@ struct CommonJobOptions: ParsableArguments {
             valueName: "duration"), transform: TimeSpan.parse)
     var shutdownGrace: TimeSpan?
 
-    @OptionGroup var color: ColorOption
+    @Option(help: ColorOption.help)
+    var color: TerminalStyle.Choice?
 
     func summaryPath(_ environment: Environment) -> String? { summary ?? environment["summary"] }
 
@@ -49,8 +50,15 @@ struct CommonJobOptions: ParsableArguments {
         return retries
     }
 
+    /// - Throws: ``CommandError`` with 64.
+    func style(
+        _ environment: Environment, of stream: TerminalStyle.Stream
+    ) throws(CommandError) -> TerminalStyle {
+        try ColorOption.style(color, environment, of: stream)
+    }
+
     func progress(_ environment: Environment, _ log: LogOptions) throws(CommandError) -> ProgressPacing {
-        try log.progress(environment, color.style(environment, of: .standardError))
+        try log.progress(environment, style(environment, of: .standardError))
     }
 }
 

@@ -4,10 +4,8 @@ internal import Glibc
 internal import Rules
 internal import Transfer
 
-/// The options of `import` that say how documents are read and written.
+/// The options of `import` that say how documents are read and written, beside ``InputOptions``.
 struct ImportOptions: ParsableArguments {
-    @OptionGroup var input: InputOptions
-
     @Option(
         help: ArgumentHelp(
             "What to do with a document that exists already: insert rejects it, upsert replaces it with its attachments, merge patches it, delete deletes it. restore adds revisions as they are in the file. Default: insert."
@@ -57,7 +55,7 @@ struct ImportOptions: ParsableArguments {
     /// - Parameter files: The other files that the command reads and writes.
     /// - Throws: ``CommandError`` with 64 for wrong options, 73 if a file can't be made.
     func settings(
-        for file: String, _ files: DistinctFiles, _ environment: Environment
+        for file: String, _ input: InputOptions, _ files: DistinctFiles, _ environment: Environment
     ) throws(CommandError) -> ImportSettings {
         var settings = ImportSettings()
         settings.path = file

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Pipeline
 internal import Rules
 
-/// The options of jobs with rules: `run`, `fix` and `dead-letters retry`.
+/// The options of `run`, `fix` and `dead-letters retry`, beside ``CommonJobOptions``.
 struct JobOptions: ParsableArguments {
     @Option(
         name: .long, parsing: .upToNextOption,
@@ -20,8 +20,6 @@ struct JobOptions: ParsableArguments {
         transform: ByteSize.parse)
     var memoryBudget: ByteSize?
 
-    @OptionGroup var common: CommonJobOptions
-
     /// - Throws: ``CommandError`` with 64 if no rules are given.
     func rulePaths(_ environment: Environment) throws(CommandError) -> [String] {
         let paths = rules.isEmpty ? environment["rules"].map { [$0] } ?? [] : rules
@@ -30,21 +28,21 @@ struct JobOptions: ParsableArguments {
     }
 
     /// Prints what a dry run would do; nil without `--dry-run`.
-    func preview(_ environment: Environment) throws(CommandError) -> Preview? {
+    func preview(_ common: CommonJobOptions, _ environment: Environment) throws(CommandError) -> Preview? {
         guard try environment.isOn(dryRun, "dry-run") else { return nil }
-        return .onConsole(try common.color.style(environment, of: .standardOutput))
+        return .onConsole(try common.style(environment, of: .standardOutput))
     }
 
     /// - Throws: ``CommandError`` with 64 for a value that is not valid.
     func deliverySettings(
-        _ environment: Environment, isDaemon: Bool
+        _ common: CommonJobOptions, _ environment: Environment, isDaemon: Bool
     ) throws(CommandError) -> Delivery.Settings {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
         if let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:)) {
             settings.memoryBudget = size.bytes
         }
-        settings.preview = try preview(environment)
+        settings.preview = try preview(common, environment)
         settings.errorLimit = try common.errorLimit(environment)
         return settings
     }

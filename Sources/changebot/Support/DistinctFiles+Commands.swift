@@ -30,12 +30,12 @@ extension JobOptions {
     /// - Throws: ``RuleFilesError``; ``CommandError`` with 64 if the summary would overwrite an input, 73 if the
     ///   summary can't be written.
     func loadRules(
-        _ paths: [String], _ gateway: GatewayOptions, _ choice: GatewayChoice, state directory: String,
-        _ environment: Environment, _ logger: Logger
+        _ paths: [String], _ common: CommonJobOptions, _ access: AccessOptions, _ choice: GatewayChoice,
+        state directory: String, _ environment: Environment, _ logger: Logger
     ) throws -> RuleFileSet {
         var files = DistinctFiles(outputs: [("--summary", common.summaryPath(environment))])
         files.read(rules: paths, "--rules")
-        files.read(gateway.access, choice, environment)
+        files.read(access, choice, environment)
         files.read(state: directory)
         try files.check()
         let ruleFiles = try RuleFileSet.load(paths: paths)

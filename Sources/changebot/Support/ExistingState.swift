@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Pipeline
 internal import Transfer
 
-/// The options that choose a state to show or to change.
+/// The options that choose a state to show or to change, beside ``StateOptions``.
 struct ExistingStateOptions: ParsableArguments {
-    @OptionGroup var state: StateOptions
-
     @Option(
         name: .customLong("gateway"),
         help: ArgumentHelp(
@@ -14,7 +12,7 @@ struct ExistingStateOptions: ParsableArguments {
     var address: String?
 
     /// - Throws: ``CommandError`` with 64 for a name or an address that is not valid.
-    func existing(_ environment: Environment) throws(CommandError) -> ExistingState {
+    func existing(_ state: StateOptions, _ environment: Environment) throws(CommandError) -> ExistingState {
         // A variable is set for all commands, so it only chooses among several states.
         let text = address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }

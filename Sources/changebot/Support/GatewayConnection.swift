@@ -6,13 +6,6 @@ internal import Logging
 /// A gateway that is connected while a command runs. An embedded gateway runs as long.
 enum GatewayConnection {
     static func with(
-        _ choice: GatewayChoice, for use: EmbeddedFileUse, options: GatewayOptions, environment: Environment,
-        logger: Logger, _ body: (Gateway) async throws -> Void
-    ) async throws {
-        try await with(choice, for: use, access: options.access, environment: environment, logger: logger, body)
-    }
-
-    static func with(
         _ choice: GatewayChoice, for use: EmbeddedFileUse, access: AccessOptions, environment: Environment,
         logger: Logger, _ body: (Gateway) async throws -> Void
     ) async throws {

@@ -20,8 +20,8 @@ struct Job {
         let logger: Logger
     }
 
-    let options: JobOptions
-    let gateway: GatewayOptions
+    let options: CommonJobOptions
+    let access: AccessOptions
     let environment: Environment
     let logger: Logger
     let ruleSet: RuleSet
@@ -60,7 +60,7 @@ struct Job {
         }
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
         let code = (failure?.code ?? .done).rawValue
-        if let path = options.common.summaryPath(environment) {
+        if let path = options.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
             do throws(CommandError) { try OutputFile.write(summary.json, to: path) } catch {
                 // If the run itself failed, its error is thrown and this one only reported.
@@ -97,9 +97,9 @@ struct Job {
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
         defer { place.discardIfTemporary() }
         let state = try place.source(ruleSetHash: ruleSet.hash, for: purpose)
-        let grace = try options.common.grace(environment)
+        let grace = try options.grace(environment)
         try await GatewayConnection.with(
-            choice, for: fileUse, options: gateway, environment: environment, logger: logger
+            choice, for: fileUse, access: access, environment: environment, logger: logger
         ) { gateway in
             var settings = settings
             settings.stateOptions = place.lastingOptions

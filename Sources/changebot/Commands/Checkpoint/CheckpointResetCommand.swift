@@ -14,7 +14,8 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             same rules wrote are still skipped, and dead letters are kept.
             """)
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
@@ -22,7 +23,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
     }
 
     private func reset() async throws {
-        let state = try state.existing(Environment())
+        let state = try database.existing(self.state, Environment())
         try await state.with(.alone) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Recorded even without a checkpoint: otherwise the next run would use the copy in the database.

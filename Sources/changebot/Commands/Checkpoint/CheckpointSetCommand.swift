@@ -12,7 +12,8 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             The bot must be stopped. Write the sequence as the gateway prints it: a number, or text such as 7-g1AAAA.
             """)
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
 
     @Argument(help: ArgumentHelp("The next run continues after this sequence.", valueName: "seq"))
@@ -23,7 +24,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
     }
 
     private func set() async throws {
-        let state = try state.existing(Environment())
+        let state = try database.existing(self.state, Environment())
         guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
             throw CommandError(
                 .usage,

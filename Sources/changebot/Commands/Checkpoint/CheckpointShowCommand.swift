@@ -11,7 +11,8 @@ struct CheckpointShowCommand: AsyncParsableCommand {
             The bot may be running.
             """)
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
 
     @Flag(help: "Print one JSON object.")
@@ -21,7 +22,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
         do {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
-            let state = try state.existing(environment)
+            let state = try database.existing(self.state, environment)
             let report = try await state.with(.beside) { try CheckpointReport($0, of: state) }
             if json { try Console.write(report.json) } else { try Console.write(report.lines) }
         } catch {

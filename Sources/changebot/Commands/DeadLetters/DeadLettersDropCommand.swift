@@ -12,7 +12,8 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
             Their documents are not changed.
             """)
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
     @OptionGroup var selection: DeadLetterSelection
     @OptionGroup var deadLetters: DeadLetterFilterOptions
@@ -30,7 +31,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                         ? "use only one of: numbers, --all, or --rule/--reason/--since"
                         : "which ones? give numbers, --rule, --reason or --since, or --all")
             }
-            let state = try state.existing(Environment())
+            let state = try database.existing(self.state, Environment())
             let dropped = try await state.with(.beside) { ledger in
                 if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
                 return try await ledger.drop(

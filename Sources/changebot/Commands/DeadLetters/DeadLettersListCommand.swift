@@ -14,7 +14,8 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
             """)
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
@@ -29,7 +30,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
             let count = try environment.isOn(count, "count")
-            try await state.existing(environment).with(.beside) { ledger in
+            try await database.existing(self.state, environment).with(.beside) { ledger in
                 let filter = deadLetters.filter
                 if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
                 let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
@@ -54,13 +55,14 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
         abstract: "Write dead letters to stdout, one JSON object a line.",
         discussion: "Example: changebot dead-letters export > letters.ndjson")
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     func run() async throws {
         do {
-            try await state.existing(Environment()).with(.beside) { ledger in
+            try await database.existing(self.state, Environment()).with(.beside) { ledger in
                 try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
             }
         } catch {

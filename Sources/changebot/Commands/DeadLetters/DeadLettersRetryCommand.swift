@@ -21,8 +21,10 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     @OptionGroup var selection: DeadLetterSelection
     @OptionGroup var deadLetters: DeadLetterFilterOptions
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
+    @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
     func run() async throws {
@@ -34,7 +36,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
         let files = try job.loadRules(
-            paths, gateway, choice, state: state.directory(environment), environment, logger)
+            paths, common, access, choice, state: state.directory(environment), environment, logger)
         let name = try state.botName(environment)
         let place = StateLocation(choice: choice, directory: state.directory(environment), name)
         let settings = try deliverySettings(environment)
@@ -45,7 +47,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let ruleSet = try files.ruleSet()
         do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandError(error) }
         let job = Job(
-            options: job, gateway: gateway, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
+            options: common, access: access, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
             choice: choice, settings: settings, isOneShot: true, isBesideRun: true)
         let outcome = RetryOutcome()
         do {
@@ -85,7 +87,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
-        var settings = try job.deliverySettings(environment, isDaemon: false)
+        var settings = try job.deliverySettings(common, environment, isDaemon: false)
         settings.savesCheckpoint = false
         return settings
     }

@@ -7,7 +7,8 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
         abstract: "Show all details of dead letters.",
         discussion: "Example: changebot dead-letters show 12")
 
-    @OptionGroup var state: ExistingStateOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
     @OptionGroup var selection: DeadLetterSelection
 
@@ -21,7 +22,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             }
             let environment = Environment()
             let json = try environment.isOn(json, "json")
-            let state = try state.existing(environment)
+            let state = try database.existing(self.state, environment)
             let deadLetters = try await state.with(.beside) { try selection.deadLetters(in: $0, found: state.options) }
             for (index, deadLetter) in deadLetters.enumerated() {
                 guard !json else {
