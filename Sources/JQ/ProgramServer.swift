@@ -77,7 +77,7 @@ struct ProgramServer {
 
     private mutating func check(_ frame: inout Frame) {
         guard let index = frame.takeInteger(), texts.indices.contains(index) else { _exit(EXIT_FAILURE) }
-        switch program(index) {
+        switch program(index, isChecked: false) {
         case .success: send(.done)
         case .failure(let error): send(error)
         }
@@ -88,7 +88,8 @@ struct ProgramServer {
         guard let index = frame.takeInteger(), texts.indices.contains(index), let now = frame.takeInteger(),
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
-        switch program(index) {
+        // Rule files are only used once their programs are checked.
+        switch program(index, isChecked: true) {
         case .failure(let error): send(error)
         case .success(let program):
             var input = jv_array()
@@ -127,12 +128,14 @@ struct ProgramServer {
         send(.unreadableInput, String(cString: jv_string_value(message)).utf8.prefix(512))
     }
 
-    private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
+    private mutating func program(_ index: Int, isChecked: Bool) -> Result<CompiledProgram, JQCompileError> {
         if let known = compiled[index] { return known }
         // Compiling has its own deadline.
         Self.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileError>
-        do throws(JQCompileError) { result = .success(try CompiledProgram(texts[index], bindings)) } catch {
+        do throws(JQCompileError) {
+            result = .success(try CompiledProgram(texts[index], bindings, isChecked: isChecked))
+        } catch {
             result = .failure(error)
         }
         compiled[index] = result
