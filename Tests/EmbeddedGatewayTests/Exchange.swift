@@ -68,8 +68,8 @@ struct Exchange {
         if let chunk = recordedBody.wholeMatch(of: /7\r\n(.*)\r\n0\r\n\r\n/) { return Array(chunk.1.utf8) }
         if let whole = ReplayExceptions.restored[name] { return Array(whole.utf8) }
         if let cut = recordedBody.wholeMatch(of: /(\{"s": "x*)\.\.\.\[(\d+) chars\]/), let count = Int(cut.2) {
-            let filling = String(repeating: "x", count: count - cut.1.count - 2)
-            return Array("\(cut.1)\(filling)\"}".utf8)
+            let filling = [UInt8](repeating: UInt8(ascii: "x"), count: count - cut.1.count - 2)
+            return Array(cut.1.utf8) + filling + Array("\"}".utf8)
         }
         return Array(recordedBody.utf8)
     }
