@@ -76,7 +76,7 @@ extension Exporter {
             guard seen != nil else { return }
             try lines.read(bytes) { line in
                 guard let document = try? JSONText(Array(line)).root, let id = document["_id"]?.string else { return }
-                if Withdrawal.isOne(document) || document["_deleted"]?.bool == true {
+                if ExportLine.isWithdrawal(document) || document["_deleted"]?.bool == true {
                     seen?.noteRepeated(DocumentID(id))
                 } else {
                     seen?.note(DocumentID(id))

@@ -36,7 +36,7 @@ extension Exporter {
                 retrier.succeed()
                 try await writing.next()
                 guard let batch else { return .read }
-                writing.addTask { try await writer.take(batch) }
+                writing.addTask { try await writer.write(page: batch) }
             }
         }
     }
@@ -71,21 +71,12 @@ extension Exporter {
         var end = start
         try await reader.read(from: start) { rows, reached in
             if settings.includesRevisions {
-                try await writer.takeLeaves(
-                    of: rows, reached: reached, isSecondReading: isSecondReading, from: gateway, contact)
+                try await writer.write(leavesOf: rows, reached: reached, isSecondReading: isSecondReading)
             } else {
-                try await writer.take(rows, reached: reached, isSecondReading: isSecondReading, from: gateway, contact)
+                try await writer.write(changes: rows, reached: reached, isSecondReading: isSecondReading)
             }
             end = reached
         }
         return end
-    }
-}
-
-extension ExportWriter {
-    /// Switches to the changes feed. Only before anything was written.
-    func turnToFeed() {
-        journal.manifest.source = .feed
-        seen = SeenDocuments()
     }
 }

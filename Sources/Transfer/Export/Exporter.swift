@@ -49,9 +49,11 @@ package struct Exporter: Service {
             guard let beginning = try begin(files, facts) else { return }
             if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
             if beginning.journal.manifest.source == .pages { report.update { $0.expected = total } }
+            let attachments = makeAttachmentExport()
+            defer { attachments?.removeSpools() }
             let writer = ExportWriter(
-                settings: settings, files: files, journal: beginning.journal, seen: beginning.seen, report: report,
-                attachments: attachmentExport(), logger: logger)
+                settings: settings, files: files, beginning: beginning, gateway: gateway, contact: contact,
+                attachments: attachments, report: report, logger: logger)
             try await write(with: writer, facts)
         } catch is CancellationError {
             report.update { $0.isStopped = true }
@@ -69,7 +71,7 @@ package struct Exporter: Service {
         return (DatabaseFacts(gateway, info, server), info.documentCount)
     }
 
-    private func attachmentExport() -> AttachmentExport? {
+    private func makeAttachmentExport() -> AttachmentExport? {
         let store: AttachmentStore?
         switch settings.attachments {
         case .none: return nil
@@ -82,7 +84,6 @@ package struct Exporter: Service {
     }
 
     private func write(with writer: ExportWriter, _ facts: DatabaseFacts) async throws {
-        defer { writer.attachments?.removeSpools() }
         do {
             let manifest = try await cancelWhenGracefulShutdown {
                 try await read(into: writer, facts)

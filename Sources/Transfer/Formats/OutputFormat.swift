@@ -13,4 +13,12 @@ package enum OutputFormat: String, Sendable, CaseIterable {
         case .ndjson, .json: false
         }
     }
+
+    /// Whether documents are the elements of one array. A table's documents wait one a line.
+    var isArray: Bool {
+        switch self {
+        case .json: true
+        case .ndjson, .csv: false
+        }
+    }
 }

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Logging
 
 /// Counts what an export writes, for the manifest and the report, and logs what could not be exported.
-struct ExportTally {
+final class ExportTally {
     private(set) var counts: ExportCounts
     private let report: ExportReport
     private let logger: Logger
@@ -17,7 +17,7 @@ struct ExportTally {
         self.logger = logger
     }
 
-    mutating func noteLine(isTombstone: Bool) {
+    func noteLine(isTombstone: Bool) {
         counts.lines += 1
         if isTombstone { counts.tombstones += 1 }
         report.count { counters in
@@ -26,9 +26,11 @@ struct ExportTally {
         }
     }
 
-    mutating func note(_ stubs: [AttachmentStub]) { counts.attachments += stubs.count }
+    func note(outputBytes count: Int) { report.count { $0.bytesOut = count } }
 
-    mutating func note(_ body: AttachmentBody) {
+    func note(_ stubs: [AttachmentStub]) { counts.attachments += stubs.count }
+
+    func note(_ body: AttachmentBody) {
         counts.bodies += 1
         counts.bodyBytes += body.byteCount
         report.count { $0.bytesIn += body.byteCount }
@@ -36,19 +38,19 @@ struct ExportTally {
 
     // MARK: - Missing data
 
-    mutating func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
+    func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
         counts.missingBodies += 1
         tell(
             "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
             ["attachment": "\(stub.name)"])
     }
 
-    mutating func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
+    func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
         counts.unreadable += 1
         tell("a document can't be exported", id, revision, reason)
     }
 
-    private mutating func tell(
+    private func tell(
         _ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String,
         _ more: Logger.Metadata = [:]
     ) {
@@ -60,10 +62,10 @@ struct ExportTally {
     // MARK: - Finishing
 
     /// Sets how many lines the final file has.
-    mutating func note(lines: Int) { counts.lines = lines }
+    func setLines(_ count: Int) { counts.lines = count }
 
     /// Replaces the counts with those of the remaining lines. Superseded lines were counted too when they were written.
-    mutating func correct(_ counts: ExportCounts) {
+    func correct(_ counts: ExportCounts) {
         let before = self.counts
         self.counts = counts
         self.counts.unreadable = before.unreadable

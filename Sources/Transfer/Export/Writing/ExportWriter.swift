@@ -1,8 +1,8 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Rules
 
 /// Writes documents as they arrive and keeps the journal. Runs on a thread of its own, because writing and syncing
 /// block.
@@ -13,144 +13,144 @@ actor ExportWriter {
     private let executor = BlockingExecutor("changebot.export")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    let settings: ExportSettings
-    let files: ExportFiles
-    let report: ExportReport
-    let logger: Logger
-    let attachments: AttachmentExport?
-    private let matcher: DocumentMatcher?
+    private let settings: ExportSettings
+    private let files: ExportFiles
+    private let report: ExportReport
+    private let attachments: AttachmentExport?
+    private let tally: ExportTally
+    private let lines: DocumentLines
+    private let documents: DocumentExport
+    private let revisions: RevisionsReader
+    private let rewrite: ExportRewrite
 
-    var journal: ExportJournal
-    var framing: DocumentFraming
-    var tally: ExportTally
-    private(set) var sample = DatabaseSample()
-    /// Lines of the current batch that are not in the output yet.
-    var buffer: [UInt8] = []
-    /// Documents that wait for attachments.
-    var waiting = WaitingDocuments()
-    /// The ids the feed has returned; nil if the feed is not read.
-    var seen: SeenDocuments?
-    /// Counts documents that were read one by one.
-    let documentsRead = Arrivals()
-    /// Revisions that `_bulk_get` has returned; for `--revisions`.
-    var revisionsRead = 0
+    private var journal: ExportJournal
     /// Whether the position matches what was written: false in the middle of a batch.
     private var isBetweenDocuments = true
     private var savedAt = ContinuousClock.now
 
+    /// - Parameter attachments: Nil if documents keep their stubs.
     init(
-        settings: ExportSettings, files: sending ExportFiles, journal: ExportJournal, seen: SeenDocuments?,
-        report: ExportReport,
-        attachments: AttachmentExport?, logger: Logger
+        settings: ExportSettings, files: sending ExportFiles, beginning: Exporter.Beginning, gateway: Gateway,
+        contact: GatewayContact, attachments: AttachmentExport?, report: ExportReport, logger: Logger
     ) {
         self.settings = settings
         self.files = files
-        self.journal = journal
-        self.seen = seen
         self.report = report
         self.attachments = attachments
-        self.logger = logger
-        matcher = settings.filter.map { DocumentMatcher($0) }
-        tally = ExportTally(journal.manifest.counts, report: report, logger: logger)
-        framing = DocumentFraming(isArray: settings.format == .json, count: journal.manifest.counts.lines)
+        journal = beginning.journal
+        let counts = journal.manifest.counts
+        tally = ExportTally(counts, report: report, logger: logger)
+        lines = DocumentLines(files.output, isArray: settings.format.isArray, count: counts.lines, tally: tally)
+        documents = DocumentExport(
+            to: lines,
+            ExportSelection(settings, seen: beginning.seen, canWithdraw: files.canResume || files.isSpooled),
+            tally: tally, reader: DocumentReader(gateway: gateway, contact: contact), attachments: attachments)
+        revisions = RevisionsReader(gateway: gateway, contact: contact)
+        rewrite = ExportRewrite(settings: settings, files: files, attachments: attachments, logger: logger)
     }
 
     var position: ExportJournal.Position { journal.position }
     var manifest: ExportManifest { journal.manifest }
+    /// Of the documents that this run has read.
+    var sample: DatabaseSample { documents.sample }
 
-    // MARK: - Pages
+    /// Switches to the changes feed. Only before anything was written.
+    func turnToFeed() {
+        journal.manifest.source = .feed
+        documents.beginFeed()
+    }
 
-    /// Writes a batch of documents and moves the position past it.
-    ///
-    /// - Throws: ``TransferError``; `RunError` if `--max-errors` is exceeded; `CancellationError` between two
-    ///   documents.
-    func take(_ documents: DocumentBatch) async throws {
+    // MARK: - Batches
+
+    // Each of these moves the position past its batch. They throw TransferError; RunError if `--max-errors` is
+    // exceeded; CancellationError between two documents.
+
+    /// Writes a page of `_all_docs`.
+    func write(page: DocumentBatch) async throws {
         beginStretch()
         var bytes = 0
-        for document in documents {
+        for document in page {
             bytes += document.byteCount
-            switch document.kind {
-            case .document:
-                guard let body = document.document else { continue }
-                guard try await take(body, id: { document.id }, revision: { document.revision }) else { continue }
-                try passed(.document(document.id))
+            guard documents.export(document) else { continue }
+            try await documents.writeWaiting()
+            try reach(.document(document.id))
+            beginStretch()
+        }
+        noteArrival(of: page.count, bytes: bytes)
+        try await documents.writeWaiting()
+        if let last = page.last { try reach(.document(last.id)) }
+    }
+
+    /// Writes the changed documents of a batch of the feed.
+    ///
+    /// - Parameter isSecondReading: Whether these changes were made while the feed was read the first time.
+    func write(
+        changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool
+    ) async throws {
+        beginStretch()
+        if let changes {
+            for change in changes {
+                guard try await documents.export(change) else { continue }
+                try await documents.writeWaiting()
+                guard let sequence = change.sequence else { continue }
+                try reach(.sequence(sequence, isSecondReading: isSecondReading))
                 beginStretch()
-            case .malformed(let error):
-                tally.noteUnreadable(
-                    document.id, document.revision, "it is not JSON: \(error), at byte \(error.offset) of its row")
-            case .unreadable(let reason): tally.noteUnreadable(document.id, document.revision, reason)
-            case .deleted, .missing: continue
             }
         }
-        report.count { [count = documents.count] counters in
-            counters.changes += count
+        try await documents.writeWaiting()
+        noteArrival(of: changes?.count ?? 0, bytes: changes?.byteCount ?? 0)
+        try reach(.sequence(reached, isSecondReading: isSecondReading))
+    }
+
+    /// Writes all leaf revisions of the changed documents of a batch, each with its history.
+    ///
+    /// - Parameter isSecondReading: As above.
+    func write(
+        leavesOf changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool
+    ) async throws {
+        beginStretch()
+        var keys: [BulkGetKey] = []
+        if let changes {
+            for change in changes {
+                keys += RevisionsReader.leaves(of: change)
+                guard keys.count >= RevisionsReader.requestSize, let sequence = change.sequence else { continue }
+                try await write(revisions: keys)
+                keys = []
+                try reach(.sequence(sequence, isSecondReading: isSecondReading))
+                beginStretch()
+            }
+        }
+        try await write(revisions: keys)
+        noteArrival(of: changes?.count ?? 0, bytes: changes?.byteCount ?? 0)
+        try reach(.sequence(reached, isSecondReading: isSecondReading))
+    }
+
+    private func write(revisions keys: [BulkGetKey]) async throws {
+        try await revisions.read(keys) { answer in
+            if case .revision(let text, _) = answer { noteArrival(of: 0, bytes: text.bytes.count) }
+            if documents.export(answer) { try await documents.writeWaiting() }
+            try lines.flushIfLarge()
+        }
+        try await documents.writeWaiting()
+    }
+
+    private func noteArrival(of rows: Int, bytes: Int) {
+        report.count { counters in
+            counters.changes += rows
             counters.bytesIn += bytes
         }
-        try await writeWaiting()
-        if let last = documents.last { try passed(.document(last.id)) }
-    }
-
-    // MARK: - Single documents
-
-    /// Writes a document if it matches the selector, or queues it if it needs attachments, which are fetched for a few
-    /// documents together.
-    ///
-    /// - Returns: Whether the waiting documents were just written, so that it may be time to save.
-    func take(
-        _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
-        revision: () -> RevisionID?
-    ) async throws -> Bool {
-        if !isTombstone { sample.note(id()) }
-        do {
-            guard try isTombstone || matcher?.matches(document) != false else {
-                withdraw(id)
-                return false
-            }
-        } catch {
-            tally.noteUnreadable(id(), revision(), "the selector can't be decided: \(error)")
-            return false
-        }
-        let stubs = AttachmentStub.all(of: document)
-        if stubs.isEmpty || attachments == nil {
-            tally.note(stubs)
-            append(document.bytes, isTombstone: isTombstone)
-        } else {
-            waiting.append(
-                document,
-                UnfetchedAttachments(
-                    stubs: stubs, id: id(), revision: revision(), isTombstone: isTombstone, attempt: attempt))
-        }
-        guard waiting.isFull else { return false }
-        try await writeWaiting()
-        return true
-    }
-
-    /// Writes a document after all earlier ones, including those that wait.
-    func append(_ document: ArraySlice<UInt8>, isTombstone: Bool = false) {
-        guard waiting.isEmpty else {
-            waiting.append(whole: document, isTombstone: isTombstone)
-            return
-        }
-        framing.write(document, to: &buffer)
-        tally.noteLine(isTombstone: isTombstone)
     }
 
     // MARK: - Saving
 
-    func flush() throws {
-        try files.output.write(buffer)
-        buffer.removeAll(keepingCapacity: true)
-        report.count { [count = files.output.byteCount] in $0.bytesOut = count }
-    }
-
     /// Call before writing documents that the position does not cover yet.
-    func beginStretch() { isBetweenDocuments = false }
+    private func beginStretch() { isBetweenDocuments = false }
 
     /// Call when everything up to `position` is written. Saves from time to time.
-    func passed(_ position: ExportJournal.Position) throws {
+    private func reach(_ position: ExportJournal.Position) throws {
         journal.position = position
         isBetweenDocuments = true
-        try flush()
+        try lines.flush()
         if let limit = settings.errorLimit {
             let failures = report.failures
             guard !limit.isExceeded(by: failures) else { throw RunError(limit, failures) }
@@ -162,11 +162,43 @@ actor ExportWriter {
     /// before it stays valid.
     func save() throws {
         guard files.canResume, isBetweenDocuments else { return }
-        try flush()
+        try lines.flush()
         attachments?.unsynced.sync()
         journal.manifest.counts = tally.counts
         journal.saved = try files.output.save()
         try WholeFile.write(journal.json, to: files.place.journal)
         savedAt = .now
+    }
+
+    // MARK: - Finishing
+
+    /// Gives the export its final form, its name and its manifest, once all documents are written.
+    ///
+    /// If it is cancelled or killed, a later run can resume from the journal.
+    func finish() throws -> ExportManifest {
+        let output = try makeFinalFile()
+        journal.manifest.counts = tally.counts
+        let point = try output.finish()
+        attachments?.unsynced.sync()
+        journal.saved = point
+        journal.position = .whole
+        journal.replaced = files.existing?.manifest
+        journal.manifest.byteCount = point.byteCount
+        journal.manifest.sha256 = point.sha256
+        journal.manifest.ended = Timestamp.now
+        tally.note(outputBytes: point.byteCount)
+        guard files.canResume else { return journal.manifest }
+        try WholeFile.write(journal.json, to: files.place.journal)
+        try files.complete(journal, from: output === files.output ? files.documentsPath : files.secondPath)
+        return journal.manifest
+    }
+
+    /// The file that documents were written to, if it can become the export; otherwise a second file made from it.
+    private func makeFinalFile() throws -> ExportOutput {
+        try lines.flush()
+        let written = try WrittenDocuments(files, seen: documents.seen, reportsDeletions: settings.reportsDeletions)
+        if rewrite.isNeeded(for: written) { return try rewrite.write(written, correcting: tally) }
+        try lines.close()
+        return files.output
     }
 }

@@ -40,7 +40,7 @@ struct WrittenDocuments {
             if !last.isEmpty {
                 let document = try Self.document(line).root
                 if let id = document["_id"]?.string, let last = last[DocumentID(id)] {
-                    guard last == number, !Withdrawal.isOne(document) else { return }
+                    guard last == number, !ExportLine.isWithdrawal(document) else { return }
                     // It was deleted after an earlier line was written.
                     if document["_deleted"]?.bool == true, !reportsDeletions { return }
                 }

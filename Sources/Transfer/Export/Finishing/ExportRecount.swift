@@ -12,7 +12,7 @@ struct ExportRecount {
         store = attachments?.store
     }
 
-    mutating func take(_ line: ArraySlice<UInt8>) throws {
+    mutating func count(_ line: ArraySlice<UInt8>) throws {
         let document = try WrittenDocuments.document(line).root
         counts.lines += 1
         if document["_deleted"]?.bool == true { counts.tombstones += 1 }

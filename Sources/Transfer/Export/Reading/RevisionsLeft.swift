@@ -28,7 +28,7 @@ struct RevisionsLeft {
     var next: [BulkGetKey] { Array(keys.prefix(size)) }
 
     /// Notes that a revision has arrived. Without a revision: all of this document.
-    mutating func take(_ key: BulkGetKey) {
+    mutating func noteArrival(of key: BulkGetKey) {
         guard key.revision != nil else { return keys.removeAll { $0.id == key.id } }
         // They mostly arrive in the order of the request.
         if keys.first == key { keys.removeFirst() } else { keys.removeAll { $0 == key } }

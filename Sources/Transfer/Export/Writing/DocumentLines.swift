@@ -1,48 +1,50 @@
-internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
-internal import Logging
 internal import LosslessJSON
-internal import Rules
 
-extension ExportWriter {
+/// Writes documents to the file of an export, one a line, and counts them.
+final class DocumentLines {
     /// A multiple of three, so that base64 can be made piece by piece.
     private static let base64PieceSize = 96 << 10
 
-    /// Fetches the attachments that documents wait for, then writes all waiting documents in their order.
-    func writeWaiting() async throws {
-        guard let attachments, !waiting.isEmpty else { return }
-        let now = waiting
-        waiting = WaitingDocuments()
-        var fetched = try await attachments.fetch(now.unfetched)[...]
-        for document in now.documents {
-            switch document {
-            case .whole(let bytes, let isTombstone): append(bytes, isTombstone: isTombstone)
-            case .withAttachments(let value, let unfetched):
-                try await settle(value, unfetched, fetched.popFirst() ?? [])
-            }
-        }
+    private let output: ExportOutput
+    private let tally: ExportTally
+    private var framing: DocumentFraming
+    /// Lines that are not in the output yet.
+    private var buffer: [UInt8] = []
+
+    /// - Parameter count: How many lines the file has.
+    init(_ output: ExportOutput, isArray: Bool, count: Int, tally: ExportTally) {
+        self.output = output
+        self.tally = tally
+        framing = DocumentFraming(isArray: isArray, count: count)
     }
 
-    /// Writes a document, or its current state if it has changed meanwhile.
-    private func settle(
-        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
-    ) async throws {
-        switch try await attachments?.newer(than: unfetched, fetched) {
-        case nil, .refused?:
-            try await write(document, unfetched, fetched)
-        case .found(let revision, let text)?:
-            _ = try await take(
-                text.root, attempt: unfetched.attempt + 1, id: { unfetched.id }, revision: { revision })
-            try await writeWaiting()
-        case .deleted?, .missing?: withdraw { unfetched.id }
-        }
+    func append(_ document: ArraySlice<UInt8>, isTombstone: Bool) {
+        framing.write(document, to: &buffer)
+        tally.noteLine(isTombstone: isTombstone)
     }
 
-    /// Writes a document with its attachments inline or with the names of their files.
+    func flush() throws {
+        try output.write(buffer)
+        buffer.removeAll(keepingCapacity: true)
+        tally.note(outputBytes: output.byteCount)
+    }
+
+    func flushIfLarge() throws { if buffer.count >= ExportOutput.pieceSize { try flush() } }
+
+    /// Ends the file, behind its last line.
+    func close() throws {
+        try flush()
+        try output.write(framing.closing)
+    }
+
+    // MARK: - Attachments
+
+    /// Appends a document with its attachments inline or with the names of their files.
     ///
     /// - Parameter fetched: The bytes for each stub. A stub without bytes stays as it is and is reported.
-    private func write(
+    nonisolated(nonsending) func append(
         _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
         let stubs = unfetched.stubs
@@ -76,12 +78,12 @@ extension ExportWriter {
         tally.noteLine(isTombstone: unfetched.isTombstone)
     }
 
-    private func writeBase64(of spool: AttachmentSpool) async throws {
+    private nonisolated(nonsending) func writeBase64(of spool: AttachmentSpool) async throws {
         try await spool.rewind()
         var encoder = Base64Encoder()
         while case let piece = try await spool.read(upTo: Self.base64PieceSize), !piece.isEmpty {
-            try files.output.write(encoder.encode(piece))
+            try output.write(encoder.encode(piece))
         }
-        try files.output.write(encoder.finish())
+        try output.write(encoder.finish())
     }
 }

@@ -1,0 +1,31 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+
+/// Reads documents one by one as they are now.
+///
+/// A document that keeps failing while the gateway answers for others is given up. During an outage it waits.
+struct DocumentReader: Sendable {
+    let gateway: Gateway
+    let contact: GatewayContact
+    /// Counts documents that were read.
+    private let arrivals = Arrivals()
+
+    init(gateway: Gateway, contact: GatewayContact) {
+        self.gateway = gateway
+        self.contact = contact
+    }
+
+    /// - Throws: `RunError`, `CancellationError`.
+    func read(_ id: DocumentID) async throws -> DocumentLookup {
+        let answer = try await contact.single(
+            gateway, arrivals: arrivals, "reading a document failed; retrying", ["id": "\(id)"]
+        ) { () async throws(GatewayError) in try await gateway.currentDocument(id) }
+        switch answer {
+        case .success(let lookup):
+            arrivals.note()
+            return lookup
+        case .failure(let error): return .refused(reason: error.description)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+
+/// Reads revisions with their histories by `_bulk_get`.
+///
+/// Repeats the request for revisions that an incomplete answer did not contain. If requests keep returning nothing, it
+/// halves them until it finds the revision on which the gateway fails, and reports that one.
+struct RevisionsReader: Sendable {
+    /// Revisions per request; those of one document stay together.
+    static let requestSize = 200
+
+    /// What became of a revision.
+    enum Answer: Sendable {
+        case revision(JSONText, BulkGetKey)
+        case unreadable(BulkGetKey, reason: String)
+    }
+
+    typealias Delivery = nonisolated(nonsending) (Answer) async throws -> Void
+
+    private let gateway: Gateway
+    private let contact: GatewayContact
+    /// Counts revisions that arrived.
+    private let arrivals = Arrivals()
+
+    init(gateway: Gateway, contact: GatewayContact) {
+        self.gateway = gateway
+        self.contact = contact
+    }
+
+    /// The leaf revisions of a changed document.
+    static func leaves(of change: Change) -> [BulkGetKey] {
+        switch change.kind {
+        case .principal, .revoked, .failure: return []
+        case .removed where !change.isDeleted: return []
+        case .document, .tombstone, .removed, .withoutBody, .malformed:
+            return change.revisions.map { BulkGetKey(id: change.id, revision: $0) }
+        }
+    }
+
+    /// - Parameter deliver: Gets each revision as it arrives.
+    /// - Throws: `RunError`, `CancellationError`, and what `deliver` throws.
+    nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver: Delivery) async throws {
+        var left = RevisionsLeft(keys, retryFor: contact.settings.retryFor)
+        var retrier = contact.makeRetrier()
+        while !left.isEmpty {
+            let asked = left.next
+            do {
+                var answer = try await gateway.bulkGet(asked, includesHistory: true)
+                while let item = try await answer.next() {
+                    retrier.succeed()
+                    try await handle(item, of: &left, deliver)
+                }
+                for key in left.unanswered(of: asked) {
+                    try await deliver(.unreadable(key, reason: left.reason(for: key)))
+                }
+                left.remove(asked)
+            } catch let error as GatewayError {
+                try contact.endIfHopeless(error)
+                if left.hasProgressed(since: asked) {
+                    left.noteSuccess()
+                    try await retrier.wait(
+                        after: error, "reading the revisions was interrupted; continuing after the last one")
+                } else if let key = try await retryOrGiveUp(asked, error, &left, &retrier) {
+                    try await deliver(.unreadable(key, reason: error.description))
+                    left.remove([key])
+                }
+            }
+        }
+    }
+
+    private nonisolated(nonsending) func handle(
+        _ item: BulkGetItem, of left: inout RevisionsLeft, _ deliver: Delivery
+    ) async throws {
+        switch item {
+        case .attachment: break
+        case .malformed(let damage): left.note(damage)
+        case .unavailable(let refusal):
+            let key = BulkGetKey(id: refusal.id, revision: refusal.revision)
+            left.noteArrival(of: key)
+            try await deliver(.unreadable(key, reason: refusal.reason))
+        case .revision(let text):
+            guard let id = text.root["_id"]?.string, let revision = text.root["_rev"]?.string else { return }
+            let key = BulkGetKey(id: DocumentID(id), revision: RevisionID(revision))
+            left.noteArrival(of: key)
+            arrivals.note()
+            try await deliver(.revision(text, key))
+        }
+    }
+
+    /// Decides what follows a request that returned nothing: waits, or makes the next request smaller.
+    ///
+    /// - Returns: The revision to give up; nil to go on asking.
+    private nonisolated(nonsending) func retryOrGiveUp(
+        _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RevisionsLeft, _ retrier: inout Retrier
+    ) async throws -> BulkGetKey? {
+        guard try await contact.isThere(gateway) else {
+            left.noteOutage()
+            return nil
+        }
+        left.noteFailure(error, successes: arrivals.count)
+        if asked.count > 1, left.isToHalve {
+            left.halve()
+        } else if asked.count > 1 || !left.mustGiveUp {
+            try await contact.pause(
+                left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
+                ["revisions": "\(asked.count)"])
+        } else if let key = asked.first, try await areOthersReadable(than: key, left, error) {
+            return key
+        } else {
+            try await retrier.wait(after: error, "_bulk_get returned no revisions; retrying")
+        }
+        return nil
+    }
+
+    /// Whether other revisions can be read, so that only this one fails.
+    private func areOthersReadable(
+        than key: BulkGetKey, _ left: RevisionsLeft, _ error: GatewayError
+    ) async throws -> Bool {
+        if arrivals.count > 0 { return true }
+        guard let other = left.last, other != key else { return ![401, 403, 404, 405].contains(error.status) }
+        do {
+            var answer = try await gateway.bulkGet([other], includesHistory: true)
+            while try await answer.next() != nil {}
+            return true
+        } catch {
+            if error.code == .cancelled { throw CancellationError() }
+            return false
+        }
+    }
+}

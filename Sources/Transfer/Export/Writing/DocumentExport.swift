@@ -1,0 +1,162 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Carries out what an export does about each document, in the order in which they come.
+///
+/// Documents with attachments wait for the bytes, which are fetched for a few documents together. Documents behind them
+/// wait, too.
+final class DocumentExport {
+    private let lines: DocumentLines
+    private let tally: ExportTally
+    private let reader: DocumentReader
+    /// Nil if documents keep their stubs.
+    private let attachments: AttachmentExport?
+    private var selection: ExportSelection
+    private var waiting = WaitingDocuments()
+    private(set) var sample = DatabaseSample()
+
+    init(
+        to lines: DocumentLines, _ selection: ExportSelection, tally: ExportTally, reader: DocumentReader,
+        attachments: AttachmentExport?
+    ) {
+        self.lines = lines
+        self.selection = selection
+        self.tally = tally
+        self.reader = reader
+        self.attachments = attachments
+    }
+
+    /// The ids the feed has returned; nil if the feed is not read.
+    var seen: SeenDocuments? { selection.seen }
+
+    func beginFeed() { selection.beginFeed() }
+
+    // MARK: - What the gateway tells of
+
+    // Each of these returns whether so much waits that it must be written now.
+
+    func export(_ document: ListedDocument) -> Bool {
+        carryOut(ExportStep(document), id: { document.id }, revision: { document.revision })
+    }
+
+    /// Reads the document if its body was not in the feed.
+    nonisolated(nonsending) func export(_ change: Change) async throws -> Bool {
+        var step = ExportStep(change)
+        var found: RevisionID?
+        if case .read = step {
+            let lookup = try await reader.read(change.id)
+            step = ExportStep(lookup)
+            found = lookup.revision
+        }
+        if step.isOfKnownState { selection.noteSeen(change.id) }
+        return carryOut(step, id: { change.id }, revision: { found ?? change.revision })
+    }
+
+    func export(_ answer: RevisionsReader.Answer) -> Bool {
+        switch answer {
+        case .unreadable(let key, let reason):
+            tally.noteUnreadable(key.id, key.revision, reason)
+            return false
+        case .revision(let text, let key):
+            // A selector says nothing about tombstones.
+            guard text.root["_deleted"]?.bool != true else {
+                return write(text.root, isTombstone: true, id: { key.id }, revision: { key.revision })
+            }
+            return carryOut(.write(text.root), id: { key.id }, revision: { key.revision })
+        }
+    }
+
+    // MARK: - Steps
+
+    private func carryOut(
+        _ step: ExportStep, attempt: Int = 1, id: () -> DocumentID, revision: () -> RevisionID?
+    ) -> Bool {
+        switch step {
+        case .write(let document):
+            sample.note(id())
+            switch selection.verdict(on: document) {
+            case .belongs: return write(document, attempt: attempt, id: id, revision: revision)
+            case .withdrawn: withdraw(id)
+            case .undecidable(let reason): tally.noteUnreadable(id(), revision(), reason)
+            }
+        case .writeTombstone(let tombstone):
+            guard selection.wantsTombstone(of: id()) else { break }
+            let text = tombstone?.bytes ?? ExportLine.tombstone(of: id(), revision())[...]
+            append(text, isTombstone: true)
+        case .withdraw: withdraw(id)
+        case .report(let reason): tally.noteUnreadable(id(), revision(), reason)
+        case .read, .nothing: break
+        }
+        return false
+    }
+
+    /// Writes a document, or lets it wait if it needs attachments.
+    private func write(
+        _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
+        revision: () -> RevisionID?
+    ) -> Bool {
+        let stubs = AttachmentStub.all(of: document)
+        if stubs.isEmpty || attachments == nil {
+            tally.note(stubs)
+            append(document.bytes, isTombstone: isTombstone)
+        } else {
+            waiting.append(
+                document,
+                UnfetchedAttachments(
+                    stubs: stubs, id: id(), revision: revision(), isTombstone: isTombstone, attempt: attempt))
+        }
+        return waiting.isFull
+    }
+
+    /// Writes a document behind all earlier ones, including those that wait.
+    private func append(_ document: ArraySlice<UInt8>, isTombstone: Bool = false) {
+        if waiting.isEmpty {
+            lines.append(document, isTombstone: isTombstone)
+        } else {
+            waiting.append(whole: document, isTombstone: isTombstone)
+        }
+    }
+
+    /// Withdraws the earlier line of a document that no longer belongs to the export.
+    private func withdraw(_ id: () -> DocumentID) {
+        if selection.mustWithdraw(id()) { append(ExportLine.withdrawal(of: id())[...]) }
+    }
+
+    // MARK: - Attachments
+
+    /// Fetches the attachments that documents wait for, then writes all waiting documents in their order.
+    nonisolated(nonsending) func writeWaiting() async throws {
+        guard let attachments, !waiting.isEmpty else { return }
+        let now = waiting
+        waiting = WaitingDocuments()
+        var fetched = try await attachments.fetch(now.unfetched)[...]
+        for document in now.documents {
+            switch document {
+            case .whole(let bytes, let isTombstone): append(bytes, isTombstone: isTombstone)
+            case .withAttachments(let value, let unfetched):
+                try await writeNewest(value, unfetched, fetched.popFirst() ?? [], attachments)
+            }
+        }
+    }
+
+    /// Writes a document, or its current state if it has changed meanwhile.
+    private nonisolated(nonsending) func writeNewest(
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched],
+        _ attachments: AttachmentExport
+    ) async throws {
+        switch try await attachments.newer(than: unfetched, fetched) {
+        case nil, .refused?: try await lines.append(document, unfetched, fetched)
+        case let lookup?:
+            _ = carryOut(
+                ExportStep(lookup), attempt: unfetched.attempt + 1, id: { unfetched.id },
+                revision: { lookup.revision })
+            try await writeWaiting()
+        }
+    }
+}
+
+extension DocumentLookup {
+    /// The revision that was found.
+    fileprivate var revision: RevisionID? { if case .found(let revision, _) = self { revision } else { nil } }
+}

@@ -1,0 +1,50 @@
+import DocumentFlow
+import GatewayClient
+import Testing
+
+@testable import Transfer
+
+/// Which revisions a request asks for, after answers and failures.
+@Suite struct RevisionsLeftTests {
+    private func keys(_ names: [String]) -> [BulkGetKey] {
+        names.map { BulkGetKey(id: DocumentID($0), revision: RevisionID("1-a")) }
+    }
+
+    private func left(_ names: [String]) -> RevisionsLeft { RevisionsLeft(keys(names), retryFor: .seconds(60)) }
+
+    @Test(arguments: [["a"], ["c"], ["b", "a"], []]) func whatArrivedIsNotAskedForAgain(arrived: [String]) {
+        let all = ["a", "b", "c"]
+        var left = left(all)
+        for key in keys(arrived) { left.noteArrival(of: key) }
+        #expect(left.next == keys(all.filter { !arrived.contains($0) }))
+        #expect(left.unanswered(of: keys(all)) == left.next)
+        #expect(left.hasProgressed(since: keys(all)) == !arrived.isEmpty)
+    }
+
+    /// An answer may refuse a document without naming the revision.
+    @Test func aRefusedDocumentIsAnsweredWithAllItsRevisions() {
+        let revisions = ["1-a", "1-b"].map { BulkGetKey(id: "a", revision: RevisionID($0)) }
+        var left = RevisionsLeft(revisions + keys(["b"]), retryFor: .seconds(60))
+        left.noteArrival(of: BulkGetKey(id: "a"))
+        #expect(left.next == keys(["b"]))
+    }
+
+    @Test func requestsAreHalvedAfterThreeFailuresAndGrowAgain() {
+        let all = (0..<8).map { "d\($0)" }
+        var left = left(all)
+        var failures = 0
+        var sizes: [Int] = []
+        while left.next.count > 1 {
+            left.noteFailure(GatewayError(.serverError, "no"), successes: 0)
+            failures += 1
+            guard left.isToHalve else { continue }
+            left.halve()
+            sizes.append(left.next.count)
+        }
+        #expect(sizes == [4, 2, 1])
+        // Smaller requests get one try.
+        #expect(failures == 5)
+        left.remove(left.next)
+        #expect(left.next.count == 2)
+    }
+}
