@@ -64,7 +64,7 @@ struct ImportPass {
         let size = try await job.reader.begin()
         return try await withThrowingTaskGroup { (group: inout Work) in
             let failure = try await feed(&group, size)
-            while underWay > 0 { try await settleOne(&group) }
+            while underWay > 0 { try await recordOne(&group) }
             return failure
         }
     }
@@ -72,13 +72,13 @@ struct ImportPass {
     private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
         while !job.isStopped.withLock({ $0 }) {
             // Finish large batches before reading more.
-            while bytesHeld > job.settings.byteBudget, underWay > 0 { try await settleOne(&group) }
+            while bytesHeld > job.settings.byteBudget, underWay > 0 { try await recordOne(&group) }
             let chunk = await job.reader.next()
             try Task.checkCancellation()
             // When reading is stopped, the last item may be incomplete.
             if job.isStopped.withLock({ $0 }) { break }
             for (item, outputs) in zip(chunk.items, await mapped(chunk.items)) {
-                try await take(item, outputs, chunk.header, &group)
+                try await add(item, outputs, chunk.header, &group)
             }
             expect(size, chunk)
             if chunk.isAtEnd || isIdle { try await dispatch(&group) }
@@ -107,7 +107,7 @@ struct ImportPass {
         return results
     }
 
-    private mutating func take(
+    private mutating func add(
         _ item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?, _ group: inout Work
     ) async throws {
         defer { ordinal += 1 }
@@ -119,7 +119,7 @@ struct ImportPass {
             if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
                 // Two writes of one document must stay in order.
                 try await dispatch(&group)
-                while underWay > 0 { try await settleOne(&group) }
+                while underWay > 0 { try await recordOne(&group) }
             }
             assembly.add(entry)
             isLarge = isLarge || entry.byteCount > job.settings.batchBytes
@@ -184,14 +184,14 @@ struct ImportPass {
 
     private mutating func dispatch(_ group: inout Work) async throws {
         guard !assembly.isEmpty else { return }
-        let batch = assembly.take()
-        while underWay > 0, !hasRoom(for: batch) { try await settleOne(&group) }
+        let batch = assembly.makeBatch()
+        while underWay > 0, !hasRoom(for: batch) { try await recordOne(&group) }
         begun += 1
         underWay += 1
         held[batch.number] = batch.byteCount
         for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
         let writer = job.writer
-        group.addTask { batch.settled(try await writer.write(batch)) }
+        group.addTask { batch.with(try await writer.write(batch)) }
     }
 
     private func hasRoom(for batch: ImportBatch) -> Bool {
@@ -199,13 +199,13 @@ struct ImportPass {
             && bytesHeld + batch.byteCount <= job.settings.byteBudget
     }
 
-    private mutating func settleOne(_ group: inout Work) async throws {
+    private mutating func recordOne(_ group: inout Work) async throws {
         guard let batch = try await group.next() else { return }
         underWay -= 1
         for entry in batch.entries {
             if case .document(let document) = entry { idsUnderWay.remove(document.id) }
         }
-        let taken = try await job.journal.settle(batch)
+        let taken = try await job.journal.record(batch)
         for number in settled..<taken { held[number] = nil }
         settled = taken
         let sent = await job.writer.progress.counters

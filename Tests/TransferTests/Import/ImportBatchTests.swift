@@ -22,12 +22,12 @@ import Testing
         var assembly = BatchAssembly(settings(2), start: 5)
         for _ in 0..<outputs { assembly.add(Self.entry(5)) }
         if isWhole { assembly.finishItem(Self.counts) }
-        let batch = assembly.take()
+        let batch = assembly.makeBatch()
         #expect(batch.isWhole == isWhole)
         #expect(batch.end == (isWhole ? 6 : 5))
         #expect(batch.entries.count == outputs)
         assembly.finishItem(Self.counts)
-        #expect(assembly.take().isWhole)
+        #expect(assembly.makeBatch().isWhole)
     }
 
     @Test func aBatchIsFullByCount() {
@@ -38,7 +38,7 @@ import Testing
             assembly.finishItem(Self.counts)
         }
         #expect(assembly.isFull(for: Self.entry(2)))
-        let batch = assembly.take()
+        let batch = assembly.makeBatch()
         #expect(batch.number == 0 && batch.end == 2 && batch.counted.documents == 2)
         #expect(assembly.isEmpty)
     }

@@ -42,23 +42,23 @@ actor ImportJournal {
         self.logger = logger
         // Before anything is written, so that a resumed run knows that something may have been.
         if let path { try WholeFile.write(progress.json, to: path) }
-        report.take(progress)
+        report.show(progress)
     }
 
     /// - Returns: How many batches of this pass are recorded, without gaps.
     /// - Throws: ``TransferError``; `RunError` if too many documents were rejected.
-    func settle(_ batch: SettledBatch) throws -> Int {
+    func record(_ batch: SettledBatch) throws -> Int {
         waiting[batch.number] = batch
         while let batch = waiting.removeValue(forKey: next) {
             next += 1
-            try take(batch)
+            try recordNext(batch)
         }
         if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
         try check(isFinal: false)
         return next
     }
 
-    private func take(_ batch: SettledBatch) throws {
+    private func recordNext(_ batch: SettledBatch) throws {
         for (index, (entry, outcome)) in zip(batch.entries, batch.results.outcomes).enumerated() {
             progress.counts.add(outcome, isDeletion: entry.isDeletion)
             if outcome.leavesDocument, !entry.isDeletion { sample.note(entry.id) }
@@ -70,7 +70,7 @@ actor ImportJournal {
         progress.items = batch.end
         progress.input += batch.counted
         if batch.isWhole { reachResumable() }
-        report.take(progress)
+        report.show(progress)
     }
 
     private func reachResumable() {
@@ -130,7 +130,7 @@ actor ImportJournal {
 }
 
 extension ImportReport {
-    fileprivate func take(_ progress: ImportProgress) {
+    fileprivate func show(_ progress: ImportProgress) {
         let accepted = progress.counts.inserted + progress.counts.changed
         update { state in
             state.counts = progress.counts

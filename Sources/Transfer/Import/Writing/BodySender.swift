@@ -6,6 +6,7 @@ struct BodySender: Sendable {
     let gateway: Gateway
     let progress: RunProgress
 
+    typealias Planned = (open: OpenDocument, need: ImportNeed)
     typealias Answer = (open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)
 
     private struct Write: Sendable {
@@ -16,7 +17,7 @@ struct BodySender: Sendable {
 
     /// - Parameter lost: Gets the writes of requests that failed without an answer.
     func send(
-        _ planned: [(open: OpenDocument, need: ImportNeed)], _ lost: inout LostAnswers, _ sender: inout BulkSender
+        _ planned: [Planned], _ lost: inout LostAnswers, _ sender: inout BulkSender
     ) async throws -> [Answer] {
         var together: [Write] = []
         var alone: [Write] = []

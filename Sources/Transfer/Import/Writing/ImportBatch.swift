@@ -13,7 +13,7 @@ struct ImportBatch: Sendable {
     /// Whether the batch does not end in the middle of what a mapping made of one document.
     let isWhole: Bool
 
-    func settled(_ results: ImportResults) -> SettledBatch {
+    func with(_ results: ImportResults) -> SettledBatch {
         SettledBatch(
             number: number, entries: entries, results: results, end: end, counted: counted, isWhole: isWhole)
     }
@@ -21,10 +21,20 @@ struct ImportBatch: Sendable {
 
 /// The outcomes of a batch.
 struct ImportResults: Sendable {
-    /// One for each entry.
-    let outcomes: [ImportOutcome]
+    private var recorded: [ImportOutcome?]
     /// The documents that would be written, by index of the entry; only in a dry run with a mapping.
-    var documents: [Int: [UInt8]] = [:]
+    private(set) var documents: [Int: [UInt8]] = [:]
+
+    /// - Parameter count: How many entries the batch has.
+    init(count: Int) { recorded = Array(repeating: nil, count: count) }
+
+    /// One for each entry.
+    var outcomes: [ImportOutcome] { recorded.map { $0 ?? .rejected(reason: "it was not written") } }
+
+    /// - Parameter index: That of the entry.
+    mutating func record(_ outcome: ImportOutcome, at index: Int) { recorded[index] = outcome }
+
+    mutating func show(_ document: [UInt8]?, at index: Int) { documents[index] = document }
 }
 
 /// A batch with its outcomes.
@@ -94,7 +104,7 @@ struct BatchAssembly {
     }
 
     /// Returns the current batch and starts an empty one.
-    mutating func take() -> ImportBatch {
+    mutating func makeBatch() -> ImportBatch {
         defer {
             number += 1
             entries = []

@@ -24,8 +24,7 @@ struct ImportWriter: Sendable {
     private let bodies: BodySender
     private let restorer: RevisionRestorer
     private let written: WrittenInRun
-    /// Whether most recent documents existed already, so that reading before writing is cheaper.
-    private let looksFirst = Locked(false)
+    private let lookups: Locked<LookupPolicy>
 
     /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if not known.
     init(
@@ -43,67 +42,46 @@ struct ImportWriter: Sendable {
             gateway: gateway, settings: settings, rendering: rendering, contact: contact, logger: logger)
         bodies = BodySender(gateway: gateway, progress: progress)
         restorer = RevisionRestorer(gateway: gateway, settings: settings, rendering: rendering, contact: contact)
+        lookups = Locked(LookupPolicy(settings.mode, isDryRun: settings.preview != nil))
         written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
     /// - Returns: The outcome of each entry; in a dry run, the expected one.
     /// - Throws: `RunError`, `RunIsStopping`, `CancellationError`. Some documents may have been written.
     func write(_ batch: ImportBatch) async throws -> ImportResults {
-        var documents: [Int: [UInt8]] = [:]
-        var outcomes: [ImportOutcome?] = []
+        var results = ImportResults(count: batch.entries.count)
         var open: [OpenDocument] = []
         for (index, entry) in batch.entries.enumerated() {
             switch entry {
-            case .refused(_, _, let reason): outcomes.append(.rejected(reason: reason))
-            case .document(let document):
-                outcomes.append(nil)
-                open.append(OpenDocument(index: index, document: document))
+            case .refused(_, _, let reason): results.record(.rejected(reason: reason), at: index)
+            case .document(let document): open.append(OpenDocument(index: index, document: document))
             }
         }
+        var sender = makeSender()
         if settings.mode == .restore {
-            var sender = makeSender()
-            try await restorer.restore(open, by: &sender, &outcomes, &documents)
+            try await restorer.restore(open, by: &sender, &results)
         } else {
-            try await write(open, &outcomes, &documents)
+            try await write(open, by: &sender, &results)
         }
-        return ImportResults(
-            outcomes: outcomes.map { $0 ?? .rejected(reason: "it was not written") }, documents: documents)
+        return results
     }
 
-    /// - Parameter shown: Gets the documents that would be written.
     private func write(
-        _ documents: [OpenDocument], _ outcomes: inout [ImportOutcome?], _ shown: inout [Int: [UInt8]]
+        _ documents: [OpenDocument], by sender: inout BulkSender, _ results: inout ImportResults
     ) async throws {
         var lost = LostAnswers()
-        var attempts = 0
         var open = documents
-        var sender = makeSender()
+        var isFirst = true
         while !open.isEmpty {
             try Task.checkCancellation()
-            attempts += 1
-            try await lookUp(&open, isFirst: attempts == 1, &sender)
-            var planned: [(open: OpenDocument, need: ImportNeed)] = []
-            var ambiguous: [OpenDocument] = []
-            for document in open {
-                switch try await planner.need(document, isTolerant: isTolerant(document.document, lost)) {
-                case .nothing(.unchanged) where lost.contains(document.document.id):
-                    outcomes[document.index] = lost.outcome(of: document.document.id)
-                    if outcomes[document.index] == nil { ambiguous.append(document) }
-                case .nothing(let outcome): outcomes[document.index] = outcome
-                case let need: planned.append((document, need))
-                }
+            try await lookUp(&open, isFirstAttempt: isFirst, &sender)
+            let planned = try await plan(open, lost, &results)
+            guard settings.preview == nil else { return show(planned, &results) }
+            open = readAnswers(try await bodies.send(planned, &lost, &sender), &lost, &results)
+            if isFirst {
+                lookups.withLock { $0.noteFirstAttempt(of: documents.count, again: open.count) }
             }
-            try await settle(ambiguous, lost, &outcomes)
-            guard settings.preview == nil else {
-                for (open, need) in planned {
-                    outcomes[open.index] = need.outcome
-                    if settings.showsDocuments { shown[open.index] = need.body?.bytes }
-                }
-                return
-            }
-            let answers = try await bodies.send(planned, &lost, &sender)
-            open = book(answers, &lost, &outcomes)
-            if attempts == 1, settings.mode == .upsert { learn(documents, open) }
+            isFirst = false
         }
     }
 
@@ -113,13 +91,12 @@ struct ImportWriter: Sendable {
     }
 
     /// Reads existing documents where they matter, and those whose write met a conflict.
-    private func lookUp(_ open: inout [OpenDocument], isFirst: Bool, _ sender: inout BulkSender) async throws {
-        let needsAll = !isFirst || settings.preview != nil || [.merge, .delete].contains(settings.mode)
-        let isExpected = settings.mode == .upsert && looksFirst.withLock { $0 }
-        // For streamed documents, it avoids sending large attachments in vain.
-        let wanted = open.indices.filter { index in
-            let document = open[index].document
-            return needsAll || isExpected || document.hasBareStubs || document.isStreamed || document.isDeletion
+    private func lookUp(
+        _ open: inout [OpenDocument], isFirstAttempt: Bool, _ sender: inout BulkSender
+    ) async throws {
+        let policy = lookups.withLock { $0 }
+        let wanted = open.indices.filter {
+            policy.needsLookup(open[$0].document, isFirstAttempt: isFirstAttempt)
         }
         guard !wanted.isEmpty else { return }
         let lookups = try await sender.reader.read(
@@ -128,54 +105,71 @@ struct ImportWriter: Sendable {
         for (index, lookup) in zip(wanted, lookups) { open[index].lookup = lookup }
     }
 
-    /// Records the gateway's answers.
+    /// Records the outcomes of documents that need no write.
     ///
-    /// - Returns: The documents to try again.
-    private func book(
-        _ answers: [(open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)],
-        _ lost: inout LostAnswers, _ outcomes: inout [ImportOutcome?]
-    ) -> [OpenDocument] {
-        var again: [OpenDocument] = []
-        for (open, outcome, wanted) in answers {
-            switch outcome {
-            case .written: outcomes[open.index] = wanted
-            case .conflict where settings.mode == .insert && !isTolerant(open.document, lost):
-                outcomes[open.index] = .isThere
-            case .rejected: outcomes[open.index] = .rejected(reason: outcome.explanation)
-            case .conflict, .undecided, .unmentioned, .failed:
-                guard let next = open.after(outcome) else {
-                    outcomes[open.index] = .notAccepted(outcome)
-                    continue
+    /// - Returns: The others, with what they need.
+    private func plan(
+        _ open: [OpenDocument], _ lost: LostAnswers, _ results: inout ImportResults
+    ) async throws -> [BodySender.Planned] {
+        var planned: [BodySender.Planned] = []
+        var ambiguous: [OpenDocument] = []
+        for document in open {
+            switch try await planner.need(document, isTolerant: isTolerant(document.document, lost)) {
+            case .nothing(.unchanged) where lost.contains(document.document.id):
+                if let outcome = lost.outcome(of: document.document.id) {
+                    results.record(outcome, at: document.index)
+                } else {
+                    ambiguous.append(document)
                 }
-                // It may have been written nevertheless.
-                if outcome != .conflict { lost.note(next, wanted: wanted) }
-                again.append(next)
+            case .nothing(let outcome): results.record(outcome, at: document.index)
+            case let need: planned.append((document, need))
             }
         }
-        return again
+        try await recordAmbiguous(ambiguous, lost, &results)
+        return planned
     }
 
     /// Decides for documents that turned out to be equivalent whether this import wrote them: their answers were lost,
     /// and they had not been read before.
-    private func settle(_ documents: [OpenDocument], _ lost: LostAnswers, _ outcomes: inout [ImportOutcome?])
-        async throws
-    {
+    private func recordAmbiguous(
+        _ documents: [OpenDocument], _ lost: LostAnswers, _ results: inout ImportResults
+    ) async throws {
         guard !documents.isEmpty else { return }
         let written = try await self.written.documents(among: documents.map(\.document.id))
         for open in documents {
             let id = open.document.id
             let was: ImportOutcome =
                 isResumed || open.document.isShared || settings.mode != .insert ? .unchanged : .isThere
-            outcomes[open.index] = lost.outcome(of: id, isWritten: written?.contains(id) ?? true) ?? was
+            results.record(lost.outcome(of: id, isWritten: written?.contains(id) ?? true) ?? was, at: open.index)
         }
     }
 
-    /// Learns whether to read first: documents whose write met a conflict existed already.
-    private func learn(_ documents: [OpenDocument], _ again: [OpenDocument]) {
-        let wasLookedUp = looksFirst.withLock { $0 }
-        // When it reads first there are no conflicts to learn from, so it sometimes tries without.
-        let isMostlyThere = wasLookedUp ? Int.random(in: 0..<32) != 0 : again.count * 2 > documents.count
-        looksFirst.withLock { $0 = isMostlyThere }
+    /// Records what a dry run expects.
+    private func show(_ planned: [BodySender.Planned], _ results: inout ImportResults) {
+        for (open, need) in planned {
+            results.record(need.outcome, at: open.index)
+            if settings.showsDocuments { results.show(need.body?.bytes, at: open.index) }
+        }
+    }
+
+    /// Records the gateway's answers.
+    ///
+    /// - Returns: The documents to try again.
+    private func readAnswers(
+        _ answers: [BodySender.Answer], _ lost: inout LostAnswers, _ results: inout ImportResults
+    ) -> [OpenDocument] {
+        var again: [OpenDocument] = []
+        for (open, outcome, wanted) in answers {
+            let isFinal = settings.mode == .insert && !isTolerant(open.document, lost)
+            switch open.verdict(on: outcome, wanted: wanted, ifConflict: isFinal ? .isThere : nil) {
+            case .ended(let result): results.record(result, at: open.index)
+            case .tryAgain(let next):
+                // It may have been written nevertheless.
+                if outcome != .conflict { lost.note(next, wanted: wanted) }
+                again.append(next)
+            }
+        }
+        return again
     }
 
     private func makeSender() -> BulkSender {

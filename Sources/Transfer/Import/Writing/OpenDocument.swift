@@ -14,12 +14,26 @@ struct OpenDocument {
     /// Writes that failed or met a conflict.
     var failures = 0
 
-    /// The document after a write that was not accepted; nil if it must not be tried again.
-    func after(_ outcome: BulkOutcome) -> Self? {
-        if case .undecided = outcome { return self }
-        var open = self
-        open.failures += 1
-        return open.failures < Self.attemptLimit ? open : nil
+    /// What follows the answer to a write.
+    enum Verdict {
+        case ended(ImportOutcome)
+        case tryAgain(OpenDocument)
+    }
+
+    /// - Parameters:
+    ///   - wanted: The outcome if the write was accepted.
+    ///   - conflict: The outcome if a conflict ends it. Nil: it is tried again.
+    func verdict(on outcome: BulkOutcome, wanted: ImportOutcome, ifConflict conflict: ImportOutcome?) -> Verdict {
+        switch outcome {
+        case .written: return .ended(wanted)
+        case .rejected: return .ended(.rejected(reason: outcome.explanation))
+        case .undecided: return .tryAgain(self)
+        case .conflict, .unmentioned, .failed:
+            if outcome == .conflict, let conflict { return .ended(conflict) }
+            var open = self
+            open.failures += 1
+            return open.failures < Self.attemptLimit ? .tryAgain(open) : .ended(.notAccepted(outcome))
+        }
     }
 }
 
@@ -28,7 +42,7 @@ extension ImportOutcome {
         .rejected(reason: "a document with this _id exists; --mode upsert replaces it")
     }
 
-    static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
+    fileprivate static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
         .rejected(reason: "not accepted \(OpenDocument.attemptLimit) times: \(outcome.explanation)")
     }
 }

@@ -11,10 +11,9 @@ struct RevisionRestorer: Sendable {
 
     /// Stores the revisions that the gateway lacks.
     ///
-    /// - Parameter shown: Gets the documents that would be stored, in a dry run with a mapping.
+    /// - Parameter results: Gets an outcome for each document, and in a dry run with a mapping what would be stored.
     func restore(
-        _ documents: [OpenDocument], by sender: inout BulkSender, _ outcomes: inout [ImportOutcome?],
-        _ shown: inout [Int: [UInt8]]
+        _ documents: [OpenDocument], by sender: inout BulkSender, _ results: inout ImportResults
     ) async throws {
         guard !documents.isEmpty else { return }
         let differences = try await differences(documents)
@@ -23,21 +22,22 @@ struct RevisionRestorer: Sendable {
             let difference = differences[document.document.id]
             let revision = document.document.revision
             guard difference.map({ $0.missing.contains { $0 == revision } }) ?? true else {
-                outcomes[document.index] = .unchanged
+                results.record(.unchanged, at: document.index)
                 continue
             }
             open.append(document)
             guard settings.preview != nil else { continue }
-            outcomes[document.index] = Self.restored(difference)
+            results.record(Self.restored(difference), at: document.index)
             guard settings.showsDocuments else { continue }
             let text = document.document.text
             let attachments = try await rendering.described(document.document.attachments, text, nil)
-            shown[document.index] = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments).bytes
+            let body = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments)
+            results.show(body.bytes, at: document.index)
         }
         guard settings.preview == nil else { return }
         while !open.isEmpty {
             try Task.checkCancellation()
-            open = try await store(open, differences, &sender, &outcomes)
+            open = try await store(open, differences, &sender, &results)
         }
     }
 
@@ -65,14 +65,14 @@ struct RevisionRestorer: Sendable {
     /// - Returns: The documents that the gateway did not decide.
     private func store(
         _ open: [OpenDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
-        _ outcomes: inout [ImportOutcome?]
+        _ results: inout ImportResults
     ) async throws -> [OpenDocument] {
         var writes: [Write] = []
         for open in open {
             do throws(AttachmentError) {
                 if let write = try await stored(open) { writes.append(write) }
             } catch {
-                outcomes[open.index] = .rejected(reason: error.reason)
+                results.record(.rejected(reason: error.reason), at: open.index)
             }
         }
         var answers: [(open: OpenDocument, outcome: BulkOutcome)] = []
@@ -85,22 +85,17 @@ struct RevisionRestorer: Sendable {
             answered: { answered, outcomes in answers += zip(writes[answered], outcomes).map { ($0.open, $1) } })
         var again: [OpenDocument] = []
         for (open, outcome) in answers {
-            switch outcome {
-            case .written: outcomes[open.index] = Self.restored(differences[open.document.id])
-            case .conflict:
-                outcomes[open.index] = .rejected(
-                    reason: "the gateway keeps one leaf of a document only, and has another")
-            case .rejected: outcomes[open.index] = .rejected(reason: outcome.explanation)
-            case .undecided, .unmentioned, .failed:
-                if let open = open.after(outcome) {
-                    again.append(open)
-                } else {
-                    outcomes[open.index] = .notAccepted(outcome)
-                }
+            let wanted = Self.restored(differences[open.document.id])
+            switch open.verdict(on: outcome, wanted: wanted, ifConflict: Self.otherLeaf) {
+            case .ended(let result): results.record(result, at: open.index)
+            case .tryAgain(let next): again.append(next)
             }
         }
         return again
     }
+
+    private static let otherLeaf = ImportOutcome.rejected(
+        reason: "the gateway keeps one leaf of a document only, and has another")
 
     private func stored(_ open: OpenDocument) async throws(AttachmentError) -> Write? {
         guard let revision = open.document.revision else { return nil }
