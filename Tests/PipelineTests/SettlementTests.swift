@@ -39,8 +39,8 @@ import Testing
         outcome: BulkOutcome, attempts: Int, refusals: Int, end: End
     ) {
         var settled = Settlement()
-        let verdict = settled.take(
-            candidate(attempts: attempts, refusals: refusals), outcome, attemptLimit: Self.limit)
+        let verdict = settled.record(
+            outcome, of: candidate(attempts: attempts, refusals: refusals), attemptLimit: Self.limit)
         if case .decideAgain(let again) = verdict {
             #expect(end == .again)
             #expect(again.attempts == attempts + 1)
@@ -54,7 +54,7 @@ import Testing
     /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.
     @Test func whatWasWrittenIsRemembered() {
         var settled = Settlement()
-        _ = settled.take(candidate(), .written(RevisionID("2-b")), attemptLimit: Self.limit)
+        _ = settled.record(.written(RevisionID("2-b")), of: candidate(), attemptLimit: Self.limit)
         #expect(settled.ownRevisions.map(\.revision) == [RevisionID("2-b")])
         #expect(settled.effects.map(\.id) == ["a"])
         #expect(settled.decided.first?.revision == RevisionID("2-b"))
@@ -64,7 +64,7 @@ import Testing
     @Test(arguments: [.rejected(status: 403, reason: "no"), .conflict, .undecided(reason: "")] as [BulkOutcome])
     func whatWasNotWrittenIsNotRemembered(outcome: BulkOutcome) {
         var settled = Settlement()
-        _ = settled.take(candidate(), outcome, attemptLimit: Self.limit)
+        _ = settled.record(outcome, of: candidate(), attemptLimit: Self.limit)
         #expect(settled.ownRevisions.isEmpty && settled.effects.isEmpty)
     }
 
@@ -77,7 +77,8 @@ import Testing
     /// The dead letter blames the last rule that fired; its predecessors go with it.
     @Test func aDeadLetterNamesItsRuleAndTheOnesItReplaces() throws {
         var settled = Settlement()
-        _ = settled.take(candidate(deadLetters: [7]), .rejected(status: 403, reason: "no"), attemptLimit: Self.limit)
+        _ = settled.record(
+            .rejected(status: 403, reason: "no"), of: candidate(deadLetters: [7]), attemptLimit: Self.limit)
         let deadLetter = try #require(settled.deadLetters.first)
         #expect(deadLetter.rule == "last" && deadLetter.attempts == 1 && deadLetter.replaced == [7])
         #expect(deadLetter.reason.contains("403") && deadLetter.reason.contains("no"))
@@ -121,7 +122,7 @@ import Testing
             ("c", false, .conflict), ("d", false, .rejected(status: 403, reason: "no")),
         ]
         for (id, isDeletion, outcome) in outcomes {
-            _ = settled.take(candidate(id, isDeletion: isDeletion), outcome, attemptLimit: Self.limit)
+            _ = settled.record(outcome, of: candidate(id, isDeletion: isDeletion), attemptLimit: Self.limit)
         }
         settled.unchanged = 3
         var counters = RunCounters()

@@ -104,7 +104,7 @@ package struct Candidate: Sendable {
     }
 
     /// Sets the document as it is now.
-    mutating func take(_ revision: RevisionID, _ document: [UInt8], isDeleted: Bool = false) {
+    mutating func setContent(_ revision: RevisionID, _ document: [UInt8], isDeleted: Bool = false) {
         self.revision = revision
         self.document = document
         self.isDeleted = isDeleted

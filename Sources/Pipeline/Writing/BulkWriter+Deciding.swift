@@ -4,7 +4,7 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-// What happens before a changed document is written: the decision, and the other documents that it wants.
+// What happens before a changed document is written: the decision.
 extension BulkWriter {
     /// What a decision leads to.
     struct Decided {
@@ -28,12 +28,12 @@ extension BulkWriter {
             plans = try await allowed(try await withoutIdle(plans, &context))
         }
         await count(&plans)
+        try await judge(&plans, &context)
+        plans = await admitted(plans)
         if let preview = settings.preview {
-            return Decided(again: try await show(await admitted(plans), to: preview, &context))
+            return Decided(again: try await show(plans, to: preview, &context))
         }
-        plans = try await withoutErrors(plans)
-        plans = try await withoutUndone(plans, &context)
-        plans = try await withoutLongChains(plans, &context)
+        plans = try await withoutRefused(plans)
         plans = try await withoutBusy(plans)
         return try await writeOthers(for: plans, &context)
     }
@@ -59,7 +59,7 @@ extension BulkWriter {
             }
         }
         await count(&idle)
-        for plan in await admitted(idle) { end(plan, &settled) }
+        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
         try await finish(settled)
         return plans
     }
@@ -70,7 +70,9 @@ extension BulkWriter {
         guard plans.contains(where: { !$0.candidate.skippedRules.isEmpty }) else { return plans }
         var admitted: [Planner.Plan] = []
         for var plan in plans {
-            let deadLetters = plan.candidate.skippedRules.count - plan.candidate.countedSkips
+            // A refused plan has one dead letter, whatever was skipped.
+            let deadLetters =
+                plan.refusal == nil ? plan.candidate.skippedRules.count - plan.candidate.countedSkips : 0
             if deadLetters > 0 {
                 // Either all dead letters of a document are saved, or none.
                 guard await progress.admit(1, settings.errorLimit) == 1 else { continue }
@@ -83,7 +85,7 @@ extension BulkWriter {
     }
 
     /// Settles a plan that needs no write.
-    func end(_ plan: Planner.Plan, _ settled: inout Settlement) {
+    func endWithoutWrite(_ plan: Planner.Plan, _ settled: inout Settlement) {
         settled.end(plan.candidate, isWrite: false)
         if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
     }
@@ -131,7 +133,7 @@ extension BulkWriter {
 
     /// Leaves out plans that want nothing but other documents which need no change.
     private func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
-        let wanted = try await context.others.wanted(try await orders(of: plans))
+        let wanted = try await context.others.wanted(try await orders(of: plans), after: context.previewed)
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         var idle: [Planner.Plan] = []
@@ -146,7 +148,7 @@ extension BulkWriter {
         }
         // Under a limit of changes, only documents that are changed count.
         if settings.changeLimit == nil { await count(&idle) }
-        for plan in await admitted(idle) { end(plan, &settled) }
+        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
         try await finish(settled)
         return rest
     }
@@ -171,123 +173,8 @@ extension BulkWriter {
             if plan.needsAction { rest.append(plan) } else { idle.append(plan) }
         }
         await count(&idle)
-        for plan in await admitted(idle) { end(plan, &settled) }
+        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
         try await finish(settled)
         return rest
-    }
-
-    private func withoutErrors(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
-        guard plans.contains(where: { $0.decision.error != nil }) else { return await admitted(plans) }
-        var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        for plan in plans {
-            if let error = plan.decision.error {
-                settled.deadLetter(
-                    plan.candidate, plan.candidate.deadLetter(rule: error.rule, reason: error.reason))
-            } else {
-                rest.append(plan)
-            }
-        }
-        rest = await admitted(rest)
-        try await finish(settled)
-        return rest
-    }
-
-    /// The other documents that rules want, with the rules that led to them.
-    func orders(of plans: [Planner.Plan]) async throws -> [PutOrder] {
-        let putting = plans.indices.filter { !plans[$0].decision.puts.isEmpty }
-        guard !putting.isEmpty else { return [] }
-        let chains = try await ledger.chains(
-            of: putting.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
-        let home = shared.gateway.url.keyspace
-        return zip(putting, chains).flatMap { index, recorded in
-            let chain = plans[index].candidate.chain ?? recorded
-            return plans[index].decision.puts.map { put in
-                PutOrder(
-                    plan: index, effect: put, home: home,
-                    chain: chain.followed(by: shared.ruleSet.names[put.rule]))
-            }
-        }
-    }
-
-    /// Writes the other documents, then returns the writes of the changed documents themselves. If another document
-    /// can't be written, the change is dead-lettered as a whole.
-    private func writeOthers(for plans: [Planner.Plan], _ context: inout WriterContext) async throws -> Decided {
-        var decided = Decided()
-        let result = try await settleOthers(for: plans, &context)
-        var settled = Settlement()
-        var postponed: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
-        for (index, plan) in plans.enumerated() {
-            if result.moved.contains(index) {
-                var candidate = plan.candidate
-                candidate.letGoOfContent()
-                candidate.moves += 1
-                if candidate.moves.isMultiple(of: Self.movesBeforeInsisting) {
-                    postponed.append((.now + Self.waitAfterManyMoves, candidate))
-                } else {
-                    decided.again.append(candidate)
-                }
-            } else if let reason = result.failures[index] {
-                settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: reason))
-            } else if let due = result.postponed[index] {
-                postponed.append((due, plan.candidate))
-            } else if plan.decision.isChanged {
-                decided.writes.append(plan.write)
-            } else {
-                if !result.wrote.contains(index), !plan.decision.fired.isEmpty { settled.unchanged += 1 }
-                settled.end(plan.candidate, isWrite: result.wrote.contains(index))
-            }
-        }
-        try await finish(settled)
-        await postpone(postponed)
-        return decided
-    }
-
-    /// How many consecutive decisions may be outdated at once because the document keeps changing. After that, a change
-    /// from the feed is carried out anyway, since the feed will bring its successor. Others are postponed.
-    private static let movesBeforeInsisting = 5
-    private static let waitAfterManyMoves: Duration = .seconds(1)
-
-    private func trigger(_ plan: Planner.Plan) -> OtherDocuments.Trigger {
-        var trigger = plan.trigger
-        let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass
-        trigger.isFollowed = isOfFeed && plan.candidate.moves >= Self.movesBeforeInsisting
-        return trigger
-    }
-
-    private func settleOthers(
-        for plans: [Planner.Plan], _ context: inout WriterContext
-    ) async throws -> OtherDocuments.Result {
-        let orders = try await orders(of: plans)
-        guard !orders.isEmpty else { return OtherDocuments.Result() }
-        let triggers = plans.map(trigger)
-        // The feed may show these documents before the ledger has their rule chains on disk: nobody may decide them
-        // until then.
-        let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
-        await queue.hold(held)
-        do {
-            var result = try await context.others.settle(orders, triggers: triggers)
-            // The own write would show that a document has changed meanwhile. Without one, it must be checked.
-            let unwritten = result.wrote.subtracting(result.ended).filter { !plans[$0].decision.isChanged }
-            result.moved.formUnion(try await context.others.moved(among: unwritten, triggers))
-            for write in result.written { logWritten(write) }
-            await decideWritten(result.written.filter { $0.place.keyspace == nil }, context.planner)
-            await queue.release(held)
-            return result
-        } catch {
-            await queue.release(held)
-            throw error
-        }
-    }
-
-    /// A run that ends does not wait for the feed to bring what was `put`: it decides that itself.
-    private func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
-        guard settings.decidesPuts else { return }
-        let candidates = written.filter { planner.decider.mayFire(on: $0.document.root, isDeleted: false) }
-            .map { Candidate(id: $0.place.id, revision: nil, document: [], expectedBytes: $0.document.bytes.count) }
-        guard !candidates.isEmpty else { return }
-        await shared.budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
-        let freed = await queue.submit(candidates)
-        await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }
 }

@@ -4,57 +4,58 @@ internal import Rules
 
 // Guards that end loops and slow down repeated writes.
 extension BulkWriter {
-    /// Dead-letters documents whose content has led to a write too often: somebody undoes it each time.
-    func withoutUndone(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
-        guard let limits = settings.effectLimits else { return plans }
+    /// Notes which plans must not be carried out: those whose rules failed, those that somebody undoes each time, and
+    /// those that would continue too long a chain of `put`s. A dry run and a run refuse the same.
+    func judge(_ plans: inout [Planner.Plan], _ context: inout WriterContext) async throws {
+        for index in plans.indices {
+            guard let error = plans[index].decision.error else { continue }
+            plans[index].refusal = plans[index].candidate.deadLetter(rule: error.rule, reason: error.reason)
+        }
+        let orders = try await orders(of: plans)
+        var refusals = longChains(plans, orders)
+        refusals.merge(try await undoneEffects(plans)) { _, undone in undone }
+        guard !refusals.isEmpty else { return }
+        // Those that would write nothing have nothing to do anyway.
+        let wanted = try await context.others.wanted(
+            orders.filter { refusals[$0.plan] != nil }, after: context.previewed)
+        for (index, refusal) in refusals where plans[index].refusal == nil {
+            if plans[index].decision.isChanged || wanted.contains(index) { plans[index].refusal = refusal }
+        }
+    }
+
+    /// Plans whose content has led to a write too often: somebody undoes it each time.
+    private func undoneEffects(_ plans: [Planner.Plan]) async throws -> [Int: DeadLetter] {
+        guard let limits = settings.effectLimits else { return [:] }
         let effects = plans.map { plan in
             Ledger.Effect(id: plan.candidate.id, content: plan.candidate.content ?? ContentFingerprint(bytes: []))
         }
-        let counts = try await ledger.effectCounts(of: effects, window: limits.window)
-        var reasons: [Int: String] = [:]
-        for (index, count) in counts.enumerated() { reasons[index] = limits.reason(count) }
-        return try await without(Set(reasons.keys), plans, &context) { [reasons] plan in
-            plan.candidate.deadLetter(reason: reasons[plan.index] ?? "")
+        var refusals: [Int: DeadLetter] = [:]
+        for (index, count) in try await ledger.effectCounts(of: effects, window: limits.window).enumerated() {
+            refusals[index] = limits.reason(count).map { plans[index].candidate.deadLetter(reason: $0) }
+        }
+        return refusals
+    }
+
+    /// Plans whose rules would continue too long a chain of `put`s.
+    private func longChains(_ plans: [Planner.Plan], _ orders: [PutOrder]) -> [Int: DeadLetter] {
+        let names = shared.ruleSet.names
+        return orders.reduce(into: [:]) { refusals, order in
+            guard order.chain.isTooLong, refusals[order.plan] == nil else { return }
+            let plan = plans[order.plan]
+            refusals[order.plan] = plan.candidate.deadLetter(
+                rule: plan.decision.puts.last.map { names[$0.rule] }, reason: order.chain.reason)
         }
     }
 
-    /// Dead-letters documents whose rules would continue too long a chain of `put`s.
-    func withoutLongChains(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
-        let long = try await orders(of: plans).filter(\.chain.isTooLong)
-        guard !long.isEmpty else { return plans }
-        let chains = Dictionary(long.map { ($0.plan, $0.chain) }) { first, _ in first }
-        return try await without(Set(chains.keys), plans, &context) { [names = shared.ruleSet.names] plan in
-            let chain = chains[plan.index]
-            return plan.candidate.deadLetter(
-                rule: plan.plan.decision.puts.last.map { names[$0.rule] }, reason: chain?.reason ?? "")
-        }
-    }
-
-    /// A plan, with its index among those that are decided together.
-    struct Suspect {
-        let index: Int
-        let plan: Planner.Plan
-        var candidate: Candidate { plan.candidate }
-    }
-
-    /// Dead-letters those of the plans that would write something; the others have nothing to do anyway.
-    private func without(
-        _ suspects: Set<Int>, _ plans: [Planner.Plan], _ context: inout WriterContext,
-        deadLetter: (Suspect) -> DeadLetter
-    ) async throws -> [Planner.Plan] {
-        guard !suspects.isEmpty else { return plans }
-        let wanted = try await context.others.wanted(try await orders(of: plans).filter { suspects.contains($0.plan) })
+    /// Dead-letters the plans that must not be carried out.
+    func withoutRefused(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard plans.contains(where: { $0.refusal != nil }) else { return plans }
         var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        for (index, plan) in plans.enumerated() {
-            if suspects.contains(index), plan.decision.isChanged || wanted.contains(index) {
-                settled.deadLetter(plan.candidate, deadLetter(Suspect(index: index, plan: plan)))
-            } else {
-                rest.append(plan)
-            }
+        for plan in plans {
+            if let refusal = plan.refusal { settled.deadLetter(plan.candidate, refusal) }
         }
         try await finish(settled)
-        return rest
+        return plans.filter { $0.refusal == nil }
     }
 
     /// Postpones documents that are written too often. Their latest content is decided later.

@@ -21,25 +21,26 @@ extension BulkWriter {
             let lookups = try await sender.reader.read(group.map(\.id)[...])
             for (var candidate, lookup) in zip(group, lookups) {
                 candidate.newestDeadLetter = newestDeadLetter
-                take(candidate, lookup, &open, &settled)
+                sort(candidate, by: lookup, &open, &settled)
             }
         }
         try await finish(settled)
         return open
     }
 
-    private func take(
-        _ candidate: Candidate, _ lookup: DocumentLookup, _ open: inout [Candidate], _ settled: inout Settlement
+    /// Sets the content of a candidate that goes on, and settles any other.
+    private func sort(
+        _ candidate: Candidate, by lookup: DocumentLookup, _ open: inout [Candidate], _ settled: inout Settlement
     ) {
         var candidate = candidate
         switch lookup {
         case .found(let revision, let document):
             // Earlier conflicts are explained by the new revision.
             if revision != candidate.revision { candidate.refusals = 0 }
-            candidate.take(revision, document.bytes)
+            candidate.setContent(revision, document.bytes)
             open.append(candidate)
         case .deleted(let revision) where candidate.isDeleted && revision == candidate.revision:
-            candidate.take(revision, candidate.document, isDeleted: true)
+            candidate.setContent(revision, candidate.document, isDeleted: true)
             open.append(candidate)
         case .deleted, .missing:
             // The feed brings its tombstone, or has brought it: there is nothing left to write to.

@@ -99,7 +99,7 @@ package struct BulkWriter: Sendable {
             while true {
                 var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
                 if open.isEmpty { return }
-                while !open.isEmpty { open = try await settle(&open, &context) }
+                while !open.isEmpty { open = try await decideAndWrite(&open, &context) }
             }
         } catch is RunIsStopping {
             await queue.abort()
@@ -132,7 +132,7 @@ package struct BulkWriter: Sendable {
     /// Decides and writes candidates. Empties `open`, so that what was read is freed before anything is sent.
     ///
     /// - Returns: Those that are not settled yet.
-    private func settle(_ open: inout [Candidate], _ context: inout WriterContext) async throws -> [Candidate] {
+    private func decideAndWrite(_ open: inout [Candidate], _ context: inout WriterContext) async throws -> [Candidate] {
         let unread = open.filter(\.isUnread)
         if !unread.isEmpty {
             open.removeAll(where: \.isUnread)
@@ -156,7 +156,7 @@ package struct BulkWriter: Sendable {
                 CrashPoint.written.pass()
                 var settled = Settlement()
                 for (index, outcome) in zip(answered, outcomes) {
-                    switch settled.take(writes[index].candidate, outcome, attemptLimit: limits.attempts) {
+                    switch settled.record(outcome, of: writes[index].candidate, attemptLimit: limits.attempts) {
                     case .settled: logWritten(writes[index].candidate, outcome)
                     case .decideAgain(var candidate):
                         // A tombstone that the gateway left undecided is written again unchanged.

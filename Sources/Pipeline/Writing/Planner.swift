@@ -8,6 +8,8 @@ struct Planner {
     struct Plan {
         var candidate: Candidate
         let report: DecisionReport
+        /// Why it must not be carried out.
+        var refusal: DeadLetter?
 
         var decision: Decision { report.decision }
 
@@ -25,12 +27,6 @@ struct Planner {
             if !candidate.isDeleted { planned.document = [] }
             return Write(
                 candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
-        }
-
-        /// The document as ``OtherDocuments`` knows it.
-        var trigger: OtherDocuments.Trigger {
-            OtherDocuments.Trigger(
-                id: candidate.id, revision: candidate.revision, isDeleted: candidate.isDeleted)
         }
     }
 

@@ -67,7 +67,7 @@ struct Settlement {
     ///
     /// A conflict is no reason to give up: a document that others write often is decided with its current content. But
     /// after `attemptLimit` conflicts without another revision it is dead-lettered.
-    mutating func take(_ candidate: Candidate, _ outcome: BulkOutcome, attemptLimit: Int) -> Verdict {
+    mutating func record(_ outcome: BulkOutcome, of candidate: Candidate, attemptLimit: Int) -> Verdict {
         var candidate = candidate
         candidate.attempts += 1
         switch outcome {

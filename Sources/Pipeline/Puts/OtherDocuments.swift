@@ -10,25 +10,6 @@ internal import Rules
 /// overwrite what its newer content led to. The write carries the revision that was read *before* that check, so a
 /// change in between causes a conflict.
 struct OtherDocuments {
-    /// A changed document whose decision wants other documents.
-    struct Trigger: Sendable {
-        let id: DocumentID
-        let revision: RevisionID?
-        let isDeleted: Bool
-        /// Whether a newer change of it is sure to be decided, so this one need not be.
-        var isFollowed = false
-
-        /// Whether the document is no longer the one that was decided.
-        func hasMoved(_ lookup: DocumentLookup) -> Bool {
-            if isFollowed { return false }
-            return switch lookup {
-            case .found(let found, _): isDeleted || found != revision
-            case .deleted, .missing: !isDeleted
-            case .refused: false
-            }
-        }
-    }
-
     /// Another document as it was written.
     struct Written: Sendable {
         let place: DocumentPlace
@@ -71,18 +52,21 @@ struct OtherDocuments {
     ///
     /// - Parameter triggers: One for each plan.
     /// - Throws: ``RunError``, ``StateError``, `CancellationError`. Some documents may be written then.
-    mutating func settle(_ orders: [PutOrder], triggers: [Trigger]) async throws -> Result {
+    mutating func write(_ orders: [PutOrder], triggers: [PutTrigger]) async throws -> Result {
         var result = Result()
         var waiting = PutTarget.targets(of: orders)
         while !waiting.isEmpty {
             var again: [PutTarget] = []
             for (keyspace, targets) in Dictionary(grouping: waiting, by: \.place.keyspace) {
                 for group in targets.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
-                    again += try await settleOneByOne(Array(group), in: keyspace, triggers, &result)
+                    again += try await writeLocked(Array(group), in: keyspace, triggers, &result)
                 }
             }
             waiting = Self.open(again, result)
         }
+        // The own write would show that a document has changed meanwhile. Without one, it must be checked.
+        let unwritten = result.wrote.subtracting(result.ended).filter { !triggers[$0].isWritten }
+        try await noteMoved(among: unwritten, triggers, &result)
         return result
     }
 
@@ -95,13 +79,13 @@ struct OtherDocuments {
         }
     }
 
-    private mutating func settleOneByOne(
-        _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ result: inout Result
+    private mutating func writeLocked(
+        _ targets: [PutTarget], in keyspace: String?, _ triggers: [PutTrigger], _ result: inout Result
     ) async throws -> [PutTarget] {
         var held = Set(targets.map(\.place))
         await locks.lock(held)
         let again: [PutTarget]
-        do { again = try await settle(targets, in: keyspace, triggers, &held, &result) } catch {
+        do { again = try await writeOnce(targets, in: keyspace, triggers, &held, &result) } catch {
             await locks.unlock(held)
             throw error
         }
@@ -137,13 +121,13 @@ struct OtherDocuments {
     }
 
     /// - Returns: What must be read again, after a conflict or because orders remain.
-    private mutating func settle(
-        _ targets: [PutTarget], in keyspace: String?, _ triggers: [Trigger], _ held: inout Set<DocumentPlace>,
+    private mutating func writeOnce(
+        _ targets: [PutTarget], in keyspace: String?, _ triggers: [PutTrigger], _ held: inout Set<DocumentPlace>,
         _ result: inout Result
     ) async throws -> [PutTarget] {
         var targets = Self.open(targets, result)
         let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
-        try await lookAtTriggers(of: Self.needed(targets, lookups), triggers, &result)
+        try await noteMoved(among: Self.needed(targets, lookups), triggers, &result)
         var again: [PutTarget] = []
         var writes: [Write] = []
         for (position, lookup) in zip(targets.indices, lookups) {
@@ -166,7 +150,7 @@ struct OtherDocuments {
                 answers += zip(writes[answered], outcomes).map { ($0, $1) }
                 await Self.unlock(Set(writes[answered].map(\.target.place)), &held, locks)
             }
-            again += try await book(answers, in: keyspace, &result)
+            again += try await readAnswers(answers, in: keyspace, &result)
         }
         return again
     }
@@ -178,21 +162,16 @@ struct OtherDocuments {
         }
     }
 
-    private mutating func lookAtTriggers(
-        of plans: Set<Int>, _ triggers: [Trigger], _ result: inout Result
+    /// Finds the plans whose documents have changed since the decision.
+    private mutating func noteMoved(
+        among plans: Set<Int>, _ triggers: [PutTrigger], _ result: inout Result
     ) async throws {
-        result.moved.formUnion(try await moved(among: plans, triggers))
-    }
-
-    /// The plans whose documents have changed since the decision.
-    mutating func moved(among plans: Set<Int>, _ triggers: [Trigger]) async throws -> Set<Int> {
-        let plans = plans.sorted()
-        var moved: Set<Int> = []
-        for group in plans.grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
+        for group in plans.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
             let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
-            for (plan, lookup) in zip(group, lookups) where triggers[plan].hasMoved(lookup) { moved.insert(plan) }
+            for (plan, lookup) in zip(group, lookups) where triggers[plan].hasMoved(lookup) {
+                result.moved.insert(plan)
+            }
         }
-        return moved
     }
 
     private func withoutBusy(_ writes: [Write], _ result: inout Result) async throws -> [Write] {
@@ -205,19 +184,9 @@ struct OtherDocuments {
         }
     }
 
-    mutating func lookUp(
-        _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
-    ) async throws -> [DocumentLookup] {
-        guard !ids.isEmpty else { return [] }
-        guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
-            throw RunError(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
-        }
-        return lookups
-    }
-
     // MARK: - Answers
 
-    private func book(
+    private func readAnswers(
         _ answers: [(write: Write, outcome: BulkOutcome)], in keyspace: String?, _ result: inout Result
     ) async throws -> [PutTarget] {
         var again: [PutTarget] = []

@@ -1,0 +1,37 @@
+internal import GatewayClient
+internal import Rules
+
+/// A changed document whose decision wants other documents.
+struct PutTrigger: Sendable {
+    let id: DocumentID
+    let revision: RevisionID?
+    let isDeleted: Bool
+    /// Whether it is written itself, after the other documents. Then a conflict would show that it has changed.
+    let isWritten: Bool
+    /// Whether a newer change of it is sure to be decided, so this one need not be.
+    let isFollowed: Bool
+
+    init(id: DocumentID, revision: RevisionID?, isDeleted: Bool = false, isWritten: Bool, isFollowed: Bool = false) {
+        self.id = id
+        self.revision = revision
+        self.isDeleted = isDeleted
+        self.isWritten = isWritten
+        self.isFollowed = isFollowed
+    }
+
+    init(_ plan: Planner.Plan, isFollowed: Bool) {
+        self.init(
+            id: plan.candidate.id, revision: plan.candidate.revision, isDeleted: plan.candidate.isDeleted,
+            isWritten: plan.decision.isChanged, isFollowed: isFollowed)
+    }
+
+    /// Whether the document is no longer the one that was decided.
+    func hasMoved(_ lookup: DocumentLookup) -> Bool {
+        if isFollowed { return false }
+        return switch lookup {
+        case .found(let found, _): isDeleted || found != revision
+        case .deleted, .missing: !isDeleted
+        case .refused: false
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import DocumentFlow
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+import Worker
+
+/// A dry run refuses what the run refuses.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct DryRunTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let rules: String
+        let documents: [(id: DocumentID, body: String)]
+        let written: Int
+        let deadLetters: Int
+    }
+
+    private static let cases = [
+        Case(
+            testDescription: "a chain of puts that ends",
+            rules: """
+                  - name: echo
+                    when: {}
+                    then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
+                """,
+            documents: [("t", #"{"_id":"t"}"#)], written: 10, deadLetters: 1),
+        // The last document is not put, because it is there. But its trigger would be changed.
+        Case(
+            testDescription: "a chain that is too long, of which only the change of the trigger is left",
+            rules: """
+                  - name: echo
+                    when: { seen: { $exists: false } }
+                    then:
+                      - merge: { seen: true }
+                      - put: { id: { jq: '"z" + ._id' }, document: { echo: true } }
+                """,
+            documents: [
+                ("t", #"{"_id":"t"}"#),
+                (DocumentID(String(repeating: "z", count: 11) + "t"), #"{"_id":"zzzzzzzzzzzt","seen":true}"#),
+            ], written: 20, deadLetters: 1),
+        // It has a member twice, so a merge can't tell which one is meant.
+        Case(
+            testDescription: "a put that is impossible",
+            rules: """
+                  - name: link
+                    when: { type: list }
+                    then:
+                      - merge: { type: linked }
+                      - put: { id: { jq: .task }, document: { n: 3 }, if_exists: merge }
+                """,
+            documents: [
+                ("l", #"{"_id":"l","type":"list","task":"t"}"#), ("t", #"{"_id":"t","n":1,"n":2}"#),
+            ], written: 0, deadLetters: 1),
+    ]
+
+    @Test(
+        .enabled(if: try RealServer.fromEnvironment() == nil, "a server may drop members that are there twice"),
+        arguments: cases)
+    func aDryRunEndsAsTheRun(_ item: Case) async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules("version: 1\nrules:\n" + item.rules)
+            try await bench.load(item.documents)
+            let dry = try await bench.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
+            let done = try await bench.fix(rules)
+            #expect(done.written == item.written && done.deadLetters == item.deadLetters)
+            #expect(dry.shown == done.written && dry.deadLetters == done.deadLetters)
+            #expect(dry.unchanged == done.unchanged && dry.rules == done.rules)
+        }
+    }
+
+    /// It showed a write that the run refuses, because somebody undoes it each time.
+    @Test func aDryRunDoesNotShowWhatIsUndoneEachTime() async throws {
+        try await BotBench.with { bench in
+            let rules = try bench.rules(
+                """
+                version: 1
+                rules:
+                  - name: open
+                    when: { type: door }
+                    then: [{ merge: { open: true } }]
+                """)
+            func shut() async throws {
+                let stored = try await bench.stored("door")?.root["_rev"]?.string
+                let revision = stored.map { #""_rev":"\#($0)","# } ?? ""
+                try await bench.load([("door", #"{"_id":"door",\#(revision)"type":"door","open":false}"#)])
+            }
+            for _ in 0..<2 {
+                try await shut()
+                #expect(try await bench.runOnce(rules, configure: Self.configure).written == 1)
+            }
+            try await shut()
+            let dry = try await preview(rules, bench)
+            #expect(dry.shown == 0 && dry.deadLetters == 1)
+            let done = try await bench.runOnce(rules, configure: Self.configure)
+            #expect(done.written == 0 && done.deadLetters == 1)
+        }
+    }
+
+    private static func configure(_ settings: inout BotSettings) { settings.effectLimits?.sameContent = 3 }
+
+    /// What a `--once` run would do.
+    private func preview(_ rules: RuleSet, _ bench: BotBench) async throws -> RunCounters {
+        let ledger = try Ledger(previewing: bench.directory + "/state", name: "bot", ruleSetHash: rules.hash)
+        defer { ledger.close() }
+        var settings = BotSettings()
+        settings.isOneShot = true
+        settings.delivery.retries.isDaemon = false
+        settings.delivery.preview = Preview { _ in }
+        Self.configure(&settings)
+        let report = RunReport()
+        try await Bot(
+            gateway: Gateway(bench.url, settings: bench.settings), ruleSet: rules, ledger: ledger, settings: settings,
+            report: report, logger: BotBench.logger
+        ).run()
+        return await report.counters()
+    }
+}
