@@ -93,12 +93,6 @@ let package = Package(
             name: "Pipeline",
             dependencies: [
                 "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging,
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "Worker",
-            dependencies: [
-                "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "Rules", .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -124,7 +118,7 @@ let package = Package(
                 "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings",
                 "GatewayClient", "JQ",
                 "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "Transfer", "Worker", .argumentParser, .logging, .serviceLifecycle,
+                "LosslessJSON", "Pipeline", "Rules", "Transfer", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
@@ -175,7 +169,7 @@ let package = Package(
             dependencies: [
                 "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
                 "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", "Worker", .grdb, .logging,
+                "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", .grdb, .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),

@@ -1,8 +1,8 @@
 package import DocumentFlow
 internal import Encodings
-package import GatewayClient
-package import Logging
-package import Rules
+internal import GatewayClient
+internal import Logging
+internal import Rules
 
 /// The pipeline of a run: rules, writes, ledger. Whoever reads changes or documents feeds it.
 package struct Delivery: Sendable {
@@ -49,9 +49,9 @@ package struct Delivery: Sendable {
     }
 
     /// Counters and safe sequence, for reports.
-    package let progress: RunProgress
+    let progress: RunProgress
     /// Whoever reads documents can stop once it is exhausted.
-    package let allowance: ChangeAllowance
+    let allowance: ChangeAllowance
     private let gateway: Gateway
     private let siblings: [String: Gateway]
     private let ruleSet: RuleSet
@@ -68,7 +68,7 @@ package struct Delivery: Sendable {
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
     /// - Throws: ``RunError`` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
-    package init(
+    init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
     ) async throws {
@@ -100,7 +100,7 @@ package struct Delivery: Sendable {
     }
 
     /// The input for one task that delivers changes in the order of the feed, or documents.
-    package func makeIntake() -> Intake {
+    func makeIntake() -> Intake {
         let filter = ChangeFilter(
             decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered, interruptions: interruptions,
@@ -109,7 +109,7 @@ package struct Delivery: Sendable {
     }
 
     /// Takes changes or documents from one task. Not to be shared: it filters with a decider of its own.
-    package struct Intake {
+    struct Intake {
         fileprivate let delivery: Delivery
         fileprivate let filter: ChangeFilter
 
@@ -117,21 +117,21 @@ package struct Delivery: Sendable {
         ///
         /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room,
         ///   after it has taken the batch; ``RunError`` if too many documents failed.
-        package func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
+        func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
             let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
             try await delivery.accept(
                 filtered, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0, reached: reached)
         }
 
         /// The same for documents that are not from a feed.
-        package func take(_ documents: DocumentBatch) async throws {
+        func take(_ documents: DocumentBatch) async throws {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
             try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
         }
 
         /// The same for dead-lettered documents. Their dead letters are dropped once they are written or need no
         /// change.
-        package func take(_ documents: [RetriedDocument]) async throws {
+        func take(_ documents: [RetriedDocument]) async throws {
             let bytes = documents.reduce(0) { $0 + $1.byteCount }
             try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
         }
@@ -219,7 +219,7 @@ package struct Delivery: Sendable {
     /// - Parameter read: Delivers changes or documents through ``makeIntake()``.
     /// - Throws: What `read` throws, ``RunError``, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
-    package func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
+    func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do {
             try await withThrowingTaskGroup(of: Stage.self) { group in
                 group.addTask {

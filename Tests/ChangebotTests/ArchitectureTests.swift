@@ -10,7 +10,6 @@ import Testing
         ["GatewayClient", "Rules"],
         ["DocumentFlow"],
         ["Pipeline", "Transfer"],
-        ["Worker"],
         ["changebot"],
     ]
 

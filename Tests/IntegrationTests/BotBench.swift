@@ -9,7 +9,6 @@ import Pipeline
 import Rules
 import ServiceLifecycle
 import Testing
-import Worker
 
 /// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
 struct BotBench {

@@ -7,7 +7,6 @@ import Pipeline
 import Rules
 import TestKit
 import Testing
-import Worker
 
 /// Whatever a gateway answers, each change comes to an end, and with the right one.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryEndTests {

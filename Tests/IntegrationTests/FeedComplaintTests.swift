@@ -7,7 +7,6 @@ import LosslessJSON
 import Pipeline
 import TestKit
 import Testing
-import Worker
 
 /// What users of other followers of a changes feed complain about, and what happens here: reading.
 ///

@@ -5,7 +5,6 @@ import LosslessJSON
 import Pipeline
 import Rules
 import Testing
-import Worker
 
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FixTests {
     private static let rules = """

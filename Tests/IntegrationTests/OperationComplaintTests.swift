@@ -6,7 +6,6 @@ import LosslessJSON
 import Pipeline
 import Rules
 import Testing
-import Worker
 
 /// What operators of other bots complain about, and what happens here: waits, starts, stops, passwords, proxies.
 ///

@@ -2,7 +2,6 @@ import DocumentFlow
 import JQ
 import Pipeline
 import Testing
-import Worker
 
 @testable import Rules
 

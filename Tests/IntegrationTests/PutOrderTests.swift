@@ -5,7 +5,6 @@ import LosslessJSON
 import Pipeline
 import Rules
 import Testing
-import Worker
 
 /// What a rule puts is a document like any other, and as new as its cause.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct PutOrderTests {

@@ -6,7 +6,6 @@ import Pipeline
 import Rules
 import TestKit
 import Testing
-import Worker
 
 /// Rules that write other documents.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct PutTests {

@@ -5,7 +5,6 @@ import LosslessJSON
 import Pipeline
 import Rules
 import Testing
-import Worker
 
 /// The database is not the one that it was: a reset, a restore, another machine.
 @Suite(.timeLimit(.minutes(5))) struct ResetTests {

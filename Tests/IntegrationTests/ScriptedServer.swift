@@ -7,7 +7,6 @@ import Pipeline
 import Rules
 import ServiceLifecycle
 import TestKit
-import Worker
 
 /// A gateway that says what a test wants it to say, and remembers what it was asked.
 final class ScriptedServer: Sendable {

@@ -7,7 +7,6 @@ import Pipeline
 import Rules
 import TestKit
 import Testing
-import Worker
 
 /// What a bot that is left alone must not do.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct TrustTests {

@@ -5,7 +5,6 @@ import Pipeline
 import Rules
 import ServiceLifecycle
 import Testing
-import Worker
 
 /// Two bots on one database, as on two machines: each with a state of its own.
 @Suite(.timeLimit(.minutes(5))) struct TwoBotsTests {

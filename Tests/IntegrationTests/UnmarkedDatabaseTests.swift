@@ -4,7 +4,6 @@ import Pipeline
 import Rules
 import TestKit
 import Testing
-import Worker
 
 /// Databases in which a user may keep no mark: their addresses tell them apart.
 @Suite(.timeLimit(.minutes(5))) struct UnmarkedDatabaseTests {

@@ -5,7 +5,6 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Testing
-import Worker
 
 /// What users of other bots and loaders complain about, and what happens here: writing.
 ///

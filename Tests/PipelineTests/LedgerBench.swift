@@ -1,4 +1,4 @@
-import Pipeline
+@testable import Pipeline
 
 /// A state in a directory of a test.
 struct LedgerBench {

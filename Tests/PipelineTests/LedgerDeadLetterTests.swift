@@ -1,6 +1,7 @@
 import GatewayClient
-import Pipeline
 import Testing
+
+@testable import Pipeline
 
 @Suite struct LedgerDeadLetterTests {
     private func deadLetter(

@@ -1,11 +1,11 @@
-package import GatewayClient
-package import LosslessJSON
+internal import GatewayClient
+internal import LosslessJSON
 internal import Rules
 
 /// A dead-lettered document as it is now.
-package struct RetriedDocument: Sendable {
+struct RetriedDocument: Sendable {
     /// What the gateway has of it.
-    package enum Content: Sendable {
+    enum Content: Sendable {
         case document(RevisionID, JSONText)
         case tombstone(RevisionID)
         /// There is no such document, nor a tombstone of it.
@@ -16,12 +16,12 @@ package struct RetriedDocument: Sendable {
     }
 
     /// The document's id and its dead letters.
-    package let document: DeadLetteredDocument
+    let document: DeadLetteredDocument
     /// What was read.
-    package let content: Content
+    let content: Content
 
     /// Without I/O: the caller has read the document.
-    package init(_ document: DeadLetteredDocument, _ content: Content) {
+    init(_ document: DeadLetteredDocument, _ content: Content) {
         self.document = document
         self.content = content
     }
@@ -31,7 +31,7 @@ package struct RetriedDocument: Sendable {
     }
 
     /// The body of a deleted document as a feed shows it.
-    package static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
+    static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("_id", string: id.text)

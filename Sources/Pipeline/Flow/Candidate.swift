@@ -1,26 +1,26 @@
-package import DocumentFlow
-package import GatewayClient
+internal import DocumentFlow
+internal import GatewayClient
 
 /// A document on which a rule may fire, from reading it to its last outcome.
 ///
 /// It may stand for several changes of one document: changes that arrive while an earlier one is in work are merged,
 /// and the newest content is decided.
-package struct Candidate: Sendable {
+struct Candidate: Sendable {
     /// Hold the safe sequence back, one per change of the feed. Empty if it is not from a feed.
-    package private(set) var tickets: [SafeSequenceTracker.Ticket]
+    private(set) var tickets: [SafeSequenceTracker.Ticket]
     /// The sequence of its newest change; nil if it is not from a feed.
-    package private(set) var sequence: SequenceID?
+    private(set) var sequence: SequenceID?
     /// Candidates with the same id are merged.
-    package let id: DocumentID
+    let id: DocumentID
     /// The revision of ``document``: from the change, or from reading it again.
-    package var revision: RevisionID?
+    var revision: RevisionID?
     /// Whether ``document`` is a tombstone.
-    package var isDeleted: Bool
+    var isDeleted: Bool
     /// The body, as the gateway sent it, without `_cv`. Empty: it must be read first.
-    package var document: [UInt8]
+    var document: [UInt8]
     private var mustBeRead = false
     /// How many writes were tried.
-    package var attempts = 0
+    var attempts = 0
     /// Writes refused as conflicts although no revision other than ``revision`` was found.
     var refusals = 0
     /// The names of the rules that fired, after a decision.
@@ -43,10 +43,10 @@ package struct Candidate: Sendable {
     /// The rules whose `put` led to it, if that is known without asking the ledger.
     var chain: RuleChain?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
-    package var deadLetters: [Int] = []
+    var deadLetters: [Int] = []
 
     /// Bytes of the document as it arrived, or as it is expected to be.
-    package let byteCount: Int
+    let byteCount: Int
 
     /// Its share of the memory budget, in bytes, until it is settled: the document as it was read, as the rules see it
     /// (without `_cv`), and as it is written.
@@ -59,7 +59,7 @@ package struct Candidate: Sendable {
     }
 
     /// - Parameter expectedBytes: The size of a document that is still to be read, as far as it is known.
-    package init(
+    init(
         ticket: SafeSequenceTracker.Ticket? = nil, sequence: SequenceID? = nil, id: DocumentID,
         revision: RevisionID?, isDeleted: Bool = false, document: [UInt8], expectedBytes: Int = 0
     ) {

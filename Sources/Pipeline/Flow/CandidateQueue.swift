@@ -5,9 +5,9 @@ internal import GatewayClient
 /// Changes of a document in work are merged into one candidate with the newest content. There is no minimum and no
 /// delay: an idle writer takes what there is, even a single candidate; while all writers are busy, candidates
 /// accumulate. So an idle bot reacts at once and a busy one writes in bulk.
-package actor CandidateQueue {
+actor CandidateQueue {
     /// When a postponed candidate is due.
-    package typealias Instant = ContinuousClock.Instant
+    typealias Instant = ContinuousClock.Instant
 
     private var ready: [Candidate] = []
     /// Documents in work: the number of candidates (ready, postponed or taken) and holds.
@@ -22,21 +22,21 @@ package actor CandidateQueue {
     private var idleTimer: CheckedContinuation<Void, Never>?
 
     /// Empty and open.
-    package init() {}
+    init() {}
 
     /// The part of the memory budget that the queue has released.
-    package struct Freed: Sendable, Equatable {
+    struct Freed: Sendable, Equatable {
         /// The sum of ``Candidate/cost``.
-        package var bytes = 0
+        var bytes = 0
         /// Candidates that were merged into others.
-        package var documents = 0
+        var documents = 0
     }
 
     /// Adds candidates, in order of arrival.
     ///
     /// - Returns: What became free of the budget because changes of one document were merged.
     @discardableResult
-    package func submit(_ candidates: [Candidate]) -> Freed {
+    func submit(_ candidates: [Candidate]) -> Freed {
         var freed = Freed()
         for candidate in candidates {
             if busy[candidate.id] == nil {
@@ -57,7 +57,7 @@ package actor CandidateQueue {
 
     /// Takes up to `limit` candidates, no two of one document; waits for the first one. Empty once the queue is
     /// finished and nothing is left, or when it is aborted. Cancelling a task that waits here aborts the queue for all.
-    package func take(limit: Int, byteLimit: Int) async -> [Candidate] {
+    func take(limit: Int, byteLimit: Int) async -> [Candidate] {
         while ready.isEmpty, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
@@ -93,7 +93,7 @@ package actor CandidateQueue {
     }
 
     /// These candidates are settled; the next one of each document becomes ready.
-    package func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
+    func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
 
     /// Keeps candidates of these documents from being taken until they are released. They are being written because of
     /// other documents, and the ledger does not have that on disk yet.
@@ -117,13 +117,13 @@ package actor CandidateQueue {
     }
 
     /// Nothing more will be submitted. What is queued is still processed.
-    package func finish() {
+    func finish() {
         isFinished = true
         wake()
     }
 
     /// No more candidates are taken. A later run sees again what is not finished.
-    package func abort() {
+    func abort() {
         isAborted = true
         wake()
     }

@@ -1,12 +1,12 @@
 /// How many documents a run may still change (`--limit`).
-package actor ChangeAllowance {
+actor ChangeAllowance {
     private var left: Int?
 
     /// - Parameter limit: Nil: any number.
-    package init(limit: Int?) { left = limit }
+    init(limit: Int?) { left = limit }
 
     /// Never true without a limit.
-    package var isExhausted: Bool { left == 0 }
+    var isExhausted: Bool { left == 0 }
 
     /// Takes up to `count` of what is left, and returns how many.
     func take(_ count: Int) -> Int {

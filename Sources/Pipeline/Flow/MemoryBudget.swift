@@ -2,7 +2,7 @@
 ///
 /// What has been read is always admitted; further reading waits for room. So a document larger than the whole budget
 /// passes, alone, and the budget is exceeded by at most one batch.
-package actor MemoryBudget {
+actor MemoryBudget {
     private let byteLimit: Int
     private let documentLimit: Int
     private var bytes = 0
@@ -10,19 +10,19 @@ package actor MemoryBudget {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Both limits apply.
-    package init(bytes: Int, documents: Int) {
+    init(bytes: Int, documents: Int) {
         byteLimit = bytes
         documentLimit = documents
     }
 
     /// Takes room, even if there is none; never waits.
-    package func take(bytes: Int, documents: Int) {
+    func take(bytes: Int, documents: Int) {
         self.bytes += bytes
         self.documents += documents
     }
 
     /// Returns what was taken, and wakes readers if there is room again.
-    package func giveBack(bytes: Int, documents: Int) {
+    func giveBack(bytes: Int, documents: Int) {
         self.bytes -= bytes
         self.documents -= documents
         if hasRoom { wake() }
@@ -33,7 +33,7 @@ package actor MemoryBudget {
     /// Returns once both limits have room.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before there is room.
-    package func room() async throws {
+    func room() async throws {
         while !hasRoom {
             try Task.checkCancellation()
             await withTaskCancellationHandler {

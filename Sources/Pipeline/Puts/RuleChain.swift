@@ -1,24 +1,24 @@
 internal import LosslessJSON
 
 /// The rules whose `put`s led to a document: the first rule's document made the second rule fire, and so on.
-package struct RuleChain: Hashable, Sendable {
+struct RuleChain: Hashable, Sendable {
     /// A longer chain is dead-lettered instead of written.
-    package static let longest = 10
+    static let longest = 10
 
     /// The names of the rules, the first one first; empty for a change made by somebody else.
-    package let rules: [String]
+    let rules: [String]
 
     /// Without rules: a change made by somebody else.
-    package init(_ rules: [String] = []) { self.rules = rules }
+    init(_ rules: [String] = []) { self.rules = rules }
 
     /// The chain of a document that `rule` puts because of this one.
-    package func followed(by rule: String) -> RuleChain { RuleChain(rules + [rule]) }
+    func followed(by rule: String) -> RuleChain { RuleChain(rules + [rule]) }
 
     /// Whether it is longer than ``longest``.
-    package var isTooLong: Bool { rules.count > Self.longest }
+    var isTooLong: Bool { rules.count > Self.longest }
 
     /// The reason of the dead letter, cut at the first repetition: `rule chain: a → b → a`.
-    package var reason: String {
+    var reason: String {
         var seen: Set<String> = []
         var shown: [String] = []
         for rule in rules {

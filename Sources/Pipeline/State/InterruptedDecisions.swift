@@ -9,7 +9,7 @@ internal import Locking
 /// Each deciding task has a slot in a small memory-mapped file beside the state, and writes there which revision it is
 /// working on; that costs a copy of the id. The next process finds what a dead one left. A kill by chance at that
 /// moment counts, too, but three for the same revision are no coincidence.
-package final class InterruptedDecisions: Sendable {
+final class InterruptedDecisions: Sendable {
     /// Deaths over one revision after which it is no longer decided.
     static let limit = 3
 
@@ -27,7 +27,7 @@ package final class InterruptedDecisions: Sendable {
     private let file: DecisionNoteFile?
 
     /// For a run that records nothing.
-    package init() {
+    init() {
         poisonous = []
         suspects = []
         file = nil
@@ -60,11 +60,11 @@ package final class InterruptedDecisions: Sendable {
     func makeNote(_ number: Int) -> DecisionNote { DecisionNote(file: file, slot: number) }
 
     /// The run ended normally: deletes the file.
-    package func close() { file?.remove() }
+    func close() { file?.remove() }
 }
 
 /// Records which document one task is deciding.
-package struct DecisionNote: Sendable {
+struct DecisionNote: Sendable {
     fileprivate let file: DecisionNoteFile?
     fileprivate let slot: Int
 

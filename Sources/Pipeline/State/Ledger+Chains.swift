@@ -1,20 +1,20 @@
 internal import GRDB
-package import GatewayClient
+internal import GatewayClient
 
 // Which rules led to a revision that a `put` wrote. Such a revision is decided like any other; its chain tells how many
 // rules lie between it and a change made by somebody else.
 extension Ledger {
     /// A revision that a `put` wrote.
-    package struct CausedRevision: Sendable {
+    struct CausedRevision: Sendable {
         /// The document that was written.
-        package let id: DocumentID
+        let id: DocumentID
         /// As the gateway answered it.
-        package let revision: RevisionID
+        let revision: RevisionID
         /// The rules that led to it, the last one included.
-        package let chain: RuleChain
+        let chain: RuleChain
 
         /// For ``recordCausedRevisions(_:)``.
-        package init(id: DocumentID, revision: RevisionID, chain: RuleChain) {
+        init(id: DocumentID, revision: RevisionID, chain: RuleChain) {
             self.id = id
             self.revision = revision
             self.chain = chain
@@ -24,7 +24,7 @@ extension Ledger {
     /// Records revisions that `put`s wrote. One transaction; the oldest beyond 200,000 are forgotten.
     ///
     /// - Throws: ``StateError``: nothing was written.
-    package func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
+    func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
         guard !revisions.isEmpty else { return }
         try await write { database in
             let insert = try database.cachedStatement(
@@ -41,7 +41,7 @@ extension Ledger {
     }
 
     /// For each revision the rules that led to it; an empty chain if it was written by somebody else.
-    package func chains(
+    func chains(
         of revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [RuleChain] {
         guard !revisions.isEmpty else { return [] }

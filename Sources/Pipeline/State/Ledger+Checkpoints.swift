@@ -11,7 +11,7 @@ extension Ledger {
     }
 
     /// Whether the checkpoint was removed: then no copy of it may replace it.
-    package func isCheckpointReset() throws(StateError) -> Bool {
+    func isCheckpointReset() throws(StateError) -> Bool {
         guard let newest = try checkpoints(limit: 1).first else { return false }
         return newest.sequence == nil
     }

@@ -1,19 +1,19 @@
 internal import GRDB
-package import GatewayClient
+internal import GatewayClient
 
 /// A document with dead letters.
-package struct DeadLetteredDocument: Sendable, Equatable {
+struct DeadLetteredDocument: Sendable, Equatable {
     /// Empty for dead letters that don't name their document.
-    package let id: DocumentID
+    let id: DocumentID
     /// The numbers of its dead letters, ascending.
-    package let deadLetters: [Int]
+    let deadLetters: [Int]
     /// The sequence of the newest of them; nil if it has none.
-    package let sequence: SequenceID?
+    let sequence: SequenceID?
 }
 
 extension Ledger {
     /// The documents of these dead letters, each once; numbers that don't exist are ignored.
-    package func deadLetteredDocuments(_ numbers: [Int]) throws(StateError) -> [DeadLetteredDocument] {
+    func deadLetteredDocuments(_ numbers: [Int]) throws(StateError) -> [DeadLetteredDocument] {
         var order: [DocumentID] = []
         var deadLetters: [DocumentID: [DeadLetter]] = [:]
         for number in Set(numbers).sorted() {
@@ -35,7 +35,7 @@ extension Ledger {
     ///   - last: Dead letters with higher numbers are ignored.
     ///   - limit: The most documents to return.
     ///   - filter: Dead letters that do not match are ignored.
-    package func deadLetteredDocuments(
+    func deadLetteredDocuments(
         after number: Int, upTo last: Int, limit: Int, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetteredDocument] {
         let (any, earlier) = (filter.condition(on: "letter"), filter.condition(on: "earlier"))

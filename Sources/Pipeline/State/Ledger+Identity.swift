@@ -1,5 +1,5 @@
 internal import GRDB
-package import GatewayClient
+internal import GatewayClient
 
 // Which database the state belongs to, and at which addresses it is reached.
 extension Ledger {
@@ -12,7 +12,7 @@ extension Ledger {
     }
 
     /// Records the address at which this run reaches the database.
-    package func noteAddress() async throws(StateError) {
+    func noteAddress() async throws(StateError) {
         guard let address else { return }
         try await write { try Self.note(address, $0) }
     }
@@ -21,7 +21,7 @@ extension Ledger {
     package func databaseIdentity() throws(StateError) -> String? { try fact("database") }
 
     /// From now on the state belongs to the database with this nonce.
-    package func adoptDatabase(identity: String) async throws(StateError) {
+    func adoptDatabase(identity: String) async throws(StateError) {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
@@ -30,14 +30,14 @@ extension Ledger {
     /// and dead letters stay.
     ///
     /// - Parameter identity: The new nonce; nil if it is not known.
-    package func forgetDatabase(identity: String?) async throws(StateError) {
+    func forgetDatabase(identity: String?) async throws(StateError) {
         try await write { [address] in try Self.forgetDatabase(identity: identity, address, $0) }
     }
 
     /// The same, and sets the checkpoint to `sequence`, in the same transaction.
     ///
     /// - Parameter reason: For the checkpoint's history.
-    package func beginAnew(
+    func beginAnew(
         identity: String?, at sequence: SequenceID, reason: String
     ) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)
@@ -48,7 +48,7 @@ extension Ledger {
     }
 
     /// How often the mark in the database had been written when it was last seen; 0 if that is not known.
-    package func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
+    func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
 
     /// Records how often the mark has been written. No write if that is known already.
     package func noteMark(generation: Int) async throws(StateError) {

@@ -2,21 +2,21 @@ internal import DocumentFlow
 internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
-package import GatewayClient
+internal import GatewayClient
 
 extension Ledger {
     /// How many own revisions, effects and caused revisions are kept, each.
     static let ownRevisionLimit = 200_000
 
     /// A content of a document that led to a write.
-    package struct Effect: Sendable {
+    struct Effect: Sendable {
         /// The document that was decided, whichever was written.
-        package let id: DocumentID
+        let id: DocumentID
         /// Its content before the write.
-        package let content: ContentFingerprint
+        let content: ContentFingerprint
 
         /// For ``recordOwnRevisions(_:effects:)`` and ``effectCounts(of:window:)``.
-        package init(id: DocumentID, content: ContentFingerprint) {
+        init(id: DocumentID, content: ContentFingerprint) {
             self.id = id
             self.content = content
         }
@@ -24,7 +24,7 @@ extension Ledger {
 
     /// Records that this rule set completed the decisions about these documents and wrote these revisions, and the
     /// contents that led to it. One transaction.
-    package func recordOwnRevisions(
+    func recordOwnRevisions(
         _ revisions: [(id: DocumentID, revision: RevisionID)], effects: [Effect] = []
     ) async throws(StateError) {
         guard !revisions.isEmpty || !effects.isEmpty else { return }
@@ -60,7 +60,7 @@ extension Ledger {
     ///
     /// - Parameter seconds: Only revisions written since this time (since 1970), and none in the future: a clock may
     ///   have been ahead.
-    package func ownRevisions(
+    func ownRevisions(
         among revisions: [(id: DocumentID, revision: RevisionID)], since seconds: Int? = nil
     ) async throws(StateError) -> Set<Int> {
         guard !revisions.isEmpty else { return [] }
@@ -83,16 +83,16 @@ extension Ledger {
     }
 
     /// How often a content led to a write.
-    package struct EffectCount: Sendable, Equatable {
+    struct EffectCount: Sendable, Equatable {
         /// In total, whatever other contents of the document did in between.
-        package let all: Int
+        let all: Int
         /// Since another content of the document last led to a write.
-        package let inARow: Int
+        let inARow: Int
     }
 
     /// How often each of these contents led to a write within the last `window` seconds, by any rules. Older effects
     /// may have been forgotten; those with a time in the future, from a clock that was ahead, do not count.
-    package func effectCounts(of effects: [Effect], window: Int) async throws(StateError) -> [EffectCount] {
+    func effectCounts(of effects: [Effect], window: Int) async throws(StateError) -> [EffectCount] {
         guard !effects.isEmpty else { return [] }
         return try await read { database in
             let now = Timestamp.secondsNow

@@ -20,13 +20,13 @@ package struct StateCatalogue: Sendable {
     }
 
     /// A state, and what to tell the user about it.
-    package struct Opened: Sendable {
+    struct Opened: Sendable {
         /// To be closed by the caller.
-        package let ledger: Ledger
+        let ledger: Ledger
         /// The earlier address of the database, if it is reached at a new one now.
-        package var formerAddress: String?
+        var formerAddress: String?
         /// The addresses of this bot's other databases, if this one is new.
-        package var others: [String] = []
+        var others: [String] = []
     }
 
     /// The folder of all state files (`--state`); it need not exist.
@@ -65,12 +65,12 @@ package struct StateCatalogue: Sendable {
 
     /// Whether there is a state for the database at `address`, as far as the address tells, and that state knows the
     /// database's mark.
-    package func knowsDatabase(at address: String) throws(StateError) -> Bool {
+    func knowsDatabase(at address: String) throws(StateError) -> Bool {
         DatabaseSighting.unmarked.choose(among: try states(), at: address)?.identity != nil
     }
 
     /// Whether a state other than this one belongs to the database with this mark.
-    package func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
+    func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
         try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
     }
 
@@ -78,7 +78,7 @@ package struct StateCatalogue: Sendable {
     ///
     /// - Throws: ``StateError``: `.locked` if another run holds it, `.missing` if there is none and `purpose` needs
     ///   one.
-    package func open(
+    func open(
         address: String, _ sighting: DatabaseSighting, ruleSetHash: String, for purpose: Purpose
     ) throws(StateError) -> Opened {
         switch purpose {

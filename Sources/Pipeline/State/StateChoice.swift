@@ -1,5 +1,5 @@
 /// What the gateway's database shows about its identity.
-package enum DatabaseSighting: Sendable, Equatable {
+enum DatabaseSighting: Sendable, Equatable {
     /// It has this bot's mark, with this nonce.
     case marked(String)
     /// It has no mark.

@@ -7,7 +7,7 @@ internal import Glibc
 ///
 /// An advisory lock (`flock`) on a file beside the state. The kernel releases it when the process ends, however it
 /// ends.
-package final class StateLock: Sendable {
+final class StateLock: Sendable {
     /// A process that only looks whether the lock is held has it for a moment: that must not fail a run.
     private static let tries = 5
     private static let microsecondsBetweenTries: UInt32 = 20_000
@@ -17,7 +17,7 @@ package final class StateLock: Sendable {
     /// - Parameter holder: Written into the file, for those who find it locked.
     /// - Throws: ``StateError/locked(holder:)`` with the other run's `holder`;
     ///   ``StateError/cannotCreate(path:reason:)``.
-    package init(path: String, holder: String) throws(StateError) {
+    init(path: String, holder: String) throws(StateError) {
         // O_NOFOLLOW: a link planted beside the state must not redirect this to another file.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }

@@ -4,12 +4,12 @@ internal import LosslessJSON
 /// Identifies the content of a document, so that it is the same again if somebody undoes a change.
 ///
 /// Ignores `_rev`, `_cv`, the `revpos` of attachments and the order of members.
-package struct ContentFingerprint: Hashable, Sendable {
+struct ContentFingerprint: Hashable, Sendable {
     /// The first half of a SHA-256 digest.
     private let words: (high: UInt64, low: UInt64)
 
     /// - Parameter bytes: The 16 bytes of an earlier fingerprint, or a longer digest, of which the first 16 count.
-    package init(bytes: [UInt8]) {
+    init(bytes: [UInt8]) {
         func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         words = (word(bytes.prefix(8)), word(bytes.dropFirst(8).prefix(8)))
     }
@@ -22,15 +22,15 @@ package struct ContentFingerprint: Hashable, Sendable {
     }
 
     /// The 16 bytes that ``init(bytes:)`` takes.
-    package var bytes: [UInt8] {
+    var bytes: [UInt8] {
         [words.high, words.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
     }
 
     /// Equal fingerprints: the same content, but for a collision of 128 bits.
-    package static func == (left: ContentFingerprint, right: ContentFingerprint) -> Bool { left.words == right.words }
+    static func == (left: ContentFingerprint, right: ContentFingerprint) -> Bool { left.words == right.words }
 
     /// Hashes all 128 bits.
-    package func hash(into hasher: inout Hasher) {
+    func hash(into hasher: inout Hasher) {
         hasher.combine(words.high)
         hasher.combine(words.low)
     }

@@ -9,7 +9,6 @@ internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
 internal import UnixSignals
-internal import Worker
 
 /// The demonstration, in this order: start the gateway, load the shopping list, start the bot, add tasks, wait for the
 /// pictures.

@@ -5,7 +5,6 @@ internal import GatewayClient
 internal import Logging
 internal import Pipeline
 internal import Rules
-internal import Worker
 
 struct FixCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,7 +3,6 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Pipeline
 internal import Rules
-internal import Worker
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -6,7 +6,6 @@ internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
 internal import Transfer
-internal import Worker
 
 /// Runs the pipeline as a command, with state, gateway, signals, summary and exit code.
 struct Job {

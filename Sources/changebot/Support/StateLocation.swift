@@ -2,7 +2,6 @@ internal import FoundationEssentials
 internal import GatewayClient
 internal import Pipeline
 internal import Transfer
-internal import Worker
 
 /// Where a run keeps its state, and the address of its database.
 struct StateLocation {

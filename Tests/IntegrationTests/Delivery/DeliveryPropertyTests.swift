@@ -8,7 +8,6 @@ import Pipeline
 import Rules
 import TestKit
 import Testing
-import Worker
 
 /// Random edits, a gateway that fails at random, a bot that dies at random places: in the end each effect is that of the
 /// last edit, and nothing was written twice.

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Logging
 internal import Pipeline
 internal import Rules
-internal import Worker
 
 struct DeadLettersRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 
 /// Finds the state that belongs to a gateway's database, and handles resets of the database.
 struct StateKeeper: Sendable {

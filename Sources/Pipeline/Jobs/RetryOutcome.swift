@@ -1,5 +1,4 @@
 internal import Locking
-internal import Pipeline
 
 /// How many dead letters a ``DeadLetterRetry`` had to retry, and how many are left.
 package final class RetryOutcome: Sendable {

@@ -2,7 +2,6 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 
 /// Detects a reset of the database, and keeps the copy of the checkpoint in it.
 ///

@@ -1,5 +1,4 @@
 internal import GatewayClient
-internal import Pipeline
 
 /// The local document that holds a bot's mark. No feed shows it and no replication carries it.
 struct MarkDocument: Sendable {

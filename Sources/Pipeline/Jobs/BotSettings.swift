@@ -1,6 +1,5 @@
 package import DocumentFlow
 package import GatewayClient
-package import Pipeline
 
 /// The settings of `changebot run`. All defaults are set here and nowhere else.
 package struct BotSettings: Sendable {

@@ -1,7 +1,6 @@
 internal import DocumentFlow
 package import GatewayClient
 package import Logging
-package import Pipeline
 package import Rules
 internal import ServiceLifecycle
 

@@ -1,6 +1,5 @@
 package import DocumentFlow
 internal import GatewayClient
-internal import Pipeline
 
 /// Progress and result of a run, available during the run and after it, however it ends.
 package actor RunReport {

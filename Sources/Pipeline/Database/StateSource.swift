@@ -1,4 +1,3 @@
-package import Pipeline
 
 /// Where a run gets its state.
 package enum StateSource: Sendable {

@@ -2,7 +2,6 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
 internal import Rules
 
 /// Reads dead-lettered documents as they are now.
