@@ -178,7 +178,10 @@ let package = Package(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "PipelineTests",
-            dependencies: ["Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "LosslessJSON", "Rules", .grdb],
+            dependencies: [
+                "Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "Locking", "LosslessJSON", "Rules", "TestKit",
+                .grdb, .logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],

@@ -27,6 +27,25 @@ struct DatabaseMark: Sendable, Equatable {
         return DatabaseMark(identity: half() + half())
     }
 
+    /// With a copy of this checkpoint; nil if there is none.
+    ///
+    /// - Parameter channels: Those that were read up to it; nil for all.
+    func copying(
+        _ checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?, savedAt: String
+    ) -> DatabaseMark {
+        var mark = self
+        mark.checkpoint = checkpoint?.sequence
+        mark.ruleSetHash = checkpoint?.ruleSetHash ?? ""
+        mark.channels = channels
+        mark.savedAt = savedAt
+        return mark
+    }
+
+    /// Whether it has a copy of this checkpoint, whenever it was saved.
+    func isCopy(of checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?) -> Bool {
+        self == copying(checkpoint, channels: channels, savedAt: savedAt)
+    }
+
     /// Nil if `body` is not such a document.
     init?(_ body: [UInt8]) {
         guard let document = SmallJSON(body), let identity = document["identity"]?.string, !identity.isEmpty else {

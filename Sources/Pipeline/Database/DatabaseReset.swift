@@ -1,5 +1,5 @@
 /// The database is no longer the one that the state belongs to.
-struct DatabaseReset: Error {
+struct DatabaseReset: Error, Equatable {
     /// The mark that is there now, if any: another bot, or this one on another machine, was here first.
     let mark: DatabaseMark?
     /// The mark is an earlier version of this bot's own.

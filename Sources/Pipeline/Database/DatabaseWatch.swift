@@ -10,12 +10,6 @@ internal import Logging
 /// 0, and a new `instance_start_time` after each pause. So only the mark counts, and only while the gateway reports the
 /// database as online.
 struct DatabaseWatch: Sendable {
-    /// The time between two copies of a checkpoint that moves.
-    private static let copyInterval: Duration = .seconds(60)
-    /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
-    /// documents after 90 days.
-    private static let refreshInterval: Duration = .seconds(86_400)
-
     enum Finding {
         /// The mark is this bot's. A database without a mark has been given one.
         case same(DatabaseMark)
@@ -38,30 +32,33 @@ struct DatabaseWatch: Sendable {
     ///
     /// - Throws: `GatewayError`, ``StateError``.
     func look() async throws -> Finding {
-        do {
-            let known = try ledger.databaseIdentity()
-            if let (mark, generation) = try await marks.find() {
-                guard known == nil || known == mark.identity else { return .reset(DatabaseReset(mark: mark)) }
-                if known == nil { try await ledger.adoptDatabase(identity: mark.identity) }
-                // A restored backup may hold an older version of the mark.
-                if generation < (try ledger.markGeneration()) {
-                    return .reset(DatabaseReset(mark: mark, isOlder: true))
-                }
-                try await ledger.noteMark(generation: generation)
-                return .same(mark)
-            }
-            if known != nil {
-                // One answer is not enough: it may come from a gateway that is just starting.
-                guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
-                if let (mark, _) = try await marks.find() {
-                    return mark.identity == known ? .same(mark) : .reset(DatabaseReset(mark: mark))
-                }
-                return .reset(DatabaseReset(mark: nil))
-            }
-            return .same(try await leaveMark())
-        } catch let error as GatewayError where MarkDocument.isRefusal(error) {
+        do { return try await look(isSecond: false) } catch let error as GatewayError
+            where MarkDocument.isRefusal(error)
+        {
             return .unknowable(error.message)
         }
+    }
+
+    private func look(isSecond: Bool) async throws -> Finding {
+        let check = try check()
+        switch check.result(try await marks.find(), isSecondLook: isSecond) {
+        case .same(let found):
+            try await ledger.noteMark(generation: found.generation)
+            return .same(found.mark)
+        case .adopt(let found):
+            try await ledger.adoptDatabase(identity: found.mark.identity)
+            try await ledger.noteMark(generation: found.generation)
+            return .same(found.mark)
+        case .leaveMark: return .same(try await leaveMark())
+        case .lookAgain:
+            guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
+            return try await look(isSecond: true)
+        case .reset(let reset): return .reset(reset)
+        }
+    }
+
+    private func check() throws(StateError) -> MarkCheck {
+        MarkCheck(known: try ledger.databaseIdentity(), generation: try ledger.markGeneration())
     }
 
     private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
@@ -84,7 +81,7 @@ struct DatabaseWatch: Sendable {
     ///
     /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
     func run() async throws {
-        var copied: ContinuousClock.Instant?
+        var schedule = CopySchedule()
         while true {
             try await Task.sleep(for: lookInterval)
             do {
@@ -93,10 +90,10 @@ struct DatabaseWatch: Sendable {
                 case .unknowable(let reason):
                     logger.debug("the database's mark can't be read now", metadata: ["reason": "\(reason)"])
                 case .same(let mark):
-                    let age = copied.map { $0.duration(to: .now) } ?? Self.refreshInterval
-                    if age >= (try isCurrent(mark) ? Self.refreshInterval : Self.copyInterval) {
+                    let isCurrent = mark.isCopy(of: try ledger.checkpoint(), channels: channels)
+                    if schedule.isDue(at: .now, isCurrent: isCurrent) {
                         try await copyCheckpoint()
-                        copied = .now
+                        schedule.noteCopy(at: .now)
                     }
                 }
             } catch let error as GatewayError {
@@ -106,33 +103,20 @@ struct DatabaseWatch: Sendable {
         }
     }
 
-    private func isCurrent(_ mark: DatabaseMark) throws -> Bool {
-        let checkpoint = try ledger.checkpoint()
-        return mark.checkpoint == checkpoint?.sequence && mark.channels == channels
-            && mark.ruleSetHash == (checkpoint?.ruleSetHash ?? "")
-    }
-
     /// Copies the state's checkpoint, if there is one, into the database.
     func copyCheckpoint() async throws {
         let checkpoint = try ledger.checkpoint()
-        try await replaceOwn { mark in
-            var mark = mark
-            mark.checkpoint = checkpoint?.sequence
-            mark.ruleSetHash = checkpoint?.ruleSetHash ?? ""
-            mark.channels = channels
-            mark.savedAt = Timestamp.now
-            return mark
-        }
+        try await replaceOwn { $0.copying(checkpoint, channels: channels, savedAt: Timestamp.now) }
         CrashPoint.checkpointCopied.pass()
     }
 
     /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
     private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
-        guard !isReadOnly, let known = try ledger.databaseIdentity() else { return }
-        let generation = try ledger.markGeneration()
+        let check = try check()
+        guard !isReadOnly, check.known != nil else { return }
         let replaced = try await marks.replace { found in
-            guard let found, found.mark.identity == known, found.generation >= generation else { return nil }
-            return change(found.mark)
+            guard case .same(let own) = check.result(found, isSecondLook: false) else { return nil }
+            return change(own.mark)
         }
         if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
     }

@@ -1,5 +1,12 @@
 internal import GatewayClient
 
+/// A mark as it stands in the database.
+struct FoundMark: Sendable, Equatable {
+    let mark: DatabaseMark
+    /// How often it was written: a number that only a restored database lowers.
+    let generation: Int
+}
+
 /// The local document that holds a bot's mark. No feed shows it and no replication carries it.
 struct MarkDocument: Sendable {
     let gateway: Gateway
@@ -8,12 +15,12 @@ struct MarkDocument: Sendable {
 
     private var documentName: String { "changebot.\(name)" }
 
-    /// The mark, and how often it was written: a number that only a restored database lowers.
-    func find() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int)? {
-        guard let found = try await gateway.localDocument(documentName), let mark = DatabaseMark(found.body) else {
-            return nil
-        }
-        return (mark, found.writes ?? 0)
+    /// Nil if there is none.
+    func find() async throws(GatewayError) -> FoundMark? { Self.mark(try await gateway.localDocument(documentName)) }
+
+    private static func mark(_ document: LocalDocument?) -> FoundMark? {
+        guard let document, let mark = DatabaseMark(document.body) else { return nil }
+        return FoundMark(mark: mark, generation: document.writes ?? 0)
     }
 
     /// Marks the database, unless it was marked in the meantime.
@@ -28,15 +35,15 @@ struct MarkDocument: Sendable {
 
     /// Replaces the mark; retries if somebody else writes it at the same time.
     ///
-    /// - Parameter change: Makes the new mark from the current one and how often that was written; nil to leave it.
+    /// - Parameter change: Makes the new mark from the current one; nil to leave it.
     /// - Returns: The mark that is there now; how often it was written, if this wrote it.
     func replace(
-        _ change: ((mark: DatabaseMark, generation: Int)?) -> DatabaseMark?
+        _ change: (FoundMark?) -> DatabaseMark?
     ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
         for _ in 0..<5 {
             let found = try await gateway.localDocument(documentName)
-            let old = found.flatMap { DatabaseMark($0.body) }
-            guard let mark = change(old.map { ($0, found?.writes ?? 0) }) else { return (old, nil) }
+            let old = Self.mark(found)
+            guard let mark = change(old) else { return (old?.mark, nil) }
             do throws(GatewayError) {
                 let revision = try await gateway.saveLocalDocument(
                     documentName, body: mark.json, revision: found?.revision)

@@ -84,26 +84,33 @@ struct StateKeeper: Sendable {
     func renew(
         _ reset: DatabaseReset, _ state: RunState, forget: (_ identity: String?) async throws -> Void
     ) async throws -> RunState? {
-        var identity = reset.mark?.identity
-        if !source.isReadOnly, case .chosen(let place) = source {
-            if !reset.isOlder, let identity, try place.catalogue.hasState(of: identity, otherThan: state.ledger) {
-                state.close()
-                return nil
-            }
-            // The database that the mark was made for may still exist elsewhere: from now on the two have different
-            // marks.
-            if reset.isOlder, let old = identity, let new = try await contact.ask({ try await newMark(insteadOf: old) })
-            {
-                identity = new
-                guard state.formerAddress == nil else {
-                    state.close()
-                    return nil
-                }
-            }
+        let renewal = try renewal(reset, state)
+        var step = renewal.first
+        if case .replaceMark(let old) = step {
+            let new = try await contact.ask { try await newMark(insteadOf: old) }
+            step = renewal.next(afterReplacing: old, by: new)
+        }
+        guard case .forget(let identity) = step else {
+            state.close()
+            return nil
         }
         try await forget(identity)
         CrashPoint.stateForgotten.pass()
         return RunState(ledger: state.ledger, isOwned: state.isOwned)
+    }
+
+    private func renewal(_ reset: DatabaseReset, _ state: RunState) throws(StateError) -> Renewal {
+        var choosesState = false
+        var isKnownToAnotherState = false
+        if !source.isReadOnly, case .chosen(let place) = source {
+            choosesState = true
+            if let identity = reset.mark?.identity {
+                isKnownToAnotherState = try place.catalogue.hasState(of: identity, otherThan: state.ledger)
+            }
+        }
+        return Renewal(
+            reset: reset, choosesState: choosesState, isKnownToAnotherState: isKnownToAnotherState,
+            isAtNewAddress: state.formerAddress != nil)
     }
 
     /// Nil if this user may not write it.

@@ -1,4 +1,3 @@
-
 /// Where a run gets its state.
 package enum StateSource: Sendable {
     /// It is already open, and the caller closes it.

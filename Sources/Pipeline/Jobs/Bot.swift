@@ -121,21 +121,14 @@ package struct Bot: Service {
     private func beginning(
         _ info: DatabaseInfo, _ state: RunState, _ watch: DatabaseWatch, copy: DatabaseMark?
     ) async throws -> Beginning {
+        let facts = StartFacts(
+            checkpoint: try state.ledger.checkpoint(), isCheckpointReset: try state.ledger.isCheckpointReset(),
+            since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watch.channels)
         var info = info
-        if settings.since == .now, !info.isOnline || info.updateSequence == nil, try state.ledger.checkpoint() == nil {
-            info = try await contact.make(needsNewest: true, wasThere: true)
-        }
-        let start = try startSequence(info, state.ledger, copy: copy)
-        if let newest = info.updateSequence, newest.hasPassed(start) == false {
-            logger.warning(
-                "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(checkpointCommand("reset"))",
-                metadata: ["since": "\(start)", "newest": "\(newest)"])
-        }
-        return Beginning(info: info, start: start, state: state, watch: watch)
-    }
-
-    private func checkpointCommand(_ action: String) -> String {
-        "changebot checkpoint \(action) \(settings.delivery.stateOptions ?? "")"
+        if facts.needsNewest, !info.tellsNewest { info = try await contact.make(needsNewest: true, wasThere: true) }
+        let start = facts.start(newest: info.updateSequence)
+        start.log(to: logger, stateOptions: settings.delivery.stateOptions)
+        return Beginning(info: info, start: start.sequence, state: state, watch: watch)
     }
 
     /// Forgets the database that was reset.
@@ -151,46 +144,6 @@ package struct Bot: Service {
         return try await keeper.renew(reset, state) { identity in
             try await state.ledger.beginAnew(identity: identity, at: .start, reason: reset.reason)
         }
-    }
-
-    /// The checkpoint; else `--since`; else the copy of a checkpoint of the same rules; else the beginning.
-    private func startSequence(
-        _ info: DatabaseInfo, _ ledger: Ledger, copy: DatabaseMark?
-    ) throws -> SequenceID {
-        if let checkpoint = try ledger.checkpoint() {
-            if settings.since != nil {
-                logger.notice(
-                    "ignoring --since: there is a checkpoint; to move it: \(checkpointCommand("set SEQUENCE"))",
-                    metadata: ["checkpoint": "\(checkpoint.sequence)"])
-            }
-            if let copy, copy.checkpoint != nil, copy.channels != settings.channels?.sorted() {
-                logger.warning(
-                    "the channels have changed since the checkpoint: older changes are not read; to start over: \(checkpointCommand("reset"))"
-                )
-            }
-            if checkpoint.ruleSetHash != ruleSet.hash {
-                logger.notice("the rules have changed since the checkpoint; they apply from here on")
-            }
-            return checkpoint.sequence
-        }
-        switch settings.since {
-        case .beginning: return .start
-        case .sequence(let sequence): return sequence
-        case .now: return info.updateSequence ?? .start
-        case nil: return try copied(copy, ledger) ?? .start
-        }
-    }
-
-    private func copied(_ mark: DatabaseMark?, _ ledger: Ledger) throws -> SequenceID? {
-        guard let mark, let sequence = mark.checkpoint, !(try ledger.isCheckpointReset()) else { return nil }
-        guard mark.ruleSetHash == ruleSet.hash, mark.channels == settings.channels?.sorted() else {
-            logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
-            return nil
-        }
-        logger.notice(
-            "there is no checkpoint here: continuing at the copy in the database",
-            metadata: ["checkpoint": "\(sequence)", "saved_at": "\(mark.savedAt)"])
-        return sequence
     }
 
     /// - Throws: Also ``DatabaseReset``.

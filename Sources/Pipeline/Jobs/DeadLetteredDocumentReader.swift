@@ -6,9 +6,6 @@ internal import Rules
 
 /// Reads dead-lettered documents as they are now.
 struct DeadLetteredDocumentReader {
-    /// Invalid answers about a deleted document after which it counts as unreadable.
-    private static let failuresBeforeGivingUp = 3
-
     private let gateway: Gateway
     private let decider: Decider
     private let answerLimit: Int
@@ -63,29 +60,16 @@ struct DeadLetteredDocumentReader {
     private mutating func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
         let tombstone = try? JSONText(RetriedDocument.tombstone(id, nil))
         guard let tombstone, decider.mayFire(on: tombstone.root, isDeleted: true) else { return .gone }
-        var failures = 0
+        var remains = DocumentRemains()
         while true {
             do throws(GatewayError) {
                 let leaves = try await gateway.openRevisions(of: id)
                 retrier.succeed()
-                return Self.winner(among: leaves).map { .tombstone($0) } ?? .gone
+                return DocumentRemains.content(of: leaves)
             } catch {
-                if error.code == .notFound { return .gone }
-                if error.code == .malformedAnswer { failures += 1 }
-                if error.code == .badRequest || error.code == .tooLarge || failures >= Self.failuresBeforeGivingUp {
-                    return .unreadable(reason: error.message)
-                }
+                if let content = remains.content(after: error) { return content }
                 try await retrier.wait(after: error, "documents can't be read; trying again")
             }
         }
-    }
-
-    /// The winning revision of deleted leaves: the highest generation, then the greater digest.
-    private static func winner(among leaves: [OpenRevision]) -> RevisionID? {
-        let tombstones = leaves.compactMap { leaf -> RevisionID? in
-            guard case .found(let text) = leaf, text.root["_deleted"]?.bool == true else { return nil }
-            return text.root["_rev"]?.string.map { RevisionID($0) }
-        }
-        return tombstones.max { ($0.generation ?? 0, $0.text) < ($1.generation ?? 0, $1.text) }
     }
 }

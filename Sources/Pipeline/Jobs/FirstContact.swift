@@ -21,7 +21,7 @@ struct FirstContact {
     func make(needsNewest: Bool = false, wasThere: Bool = false) async throws -> DatabaseInfo {
         let look = {
             let info = try await gateway.databaseInfo()
-            if needsNewest, !(info.isOnline && info.updateSequence != nil) {
+            if needsNewest, !info.tellsNewest {
                 throw GatewayError(
                     .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
             }
@@ -39,4 +39,9 @@ struct FirstContact {
     func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
         try await contact.again(question)
     }
+}
+
+extension DatabaseInfo {
+    /// Whether ``updateSequence`` is the newest sequence now.
+    var tellsNewest: Bool { isOnline && updateSequence != nil }
 }

@@ -1,0 +1,76 @@
+internal import GatewayClient
+
+/// What decides where a run starts.
+struct StartFacts {
+    /// The state's checkpoint, and the hash of the rules then in force.
+    let checkpoint: (sequence: SequenceID, ruleSetHash: String)?
+    /// Whether somebody removed the checkpoint: then no copy of it may replace it.
+    let isCheckpointReset: Bool
+    /// The option `--since`.
+    let since: BotSettings.Start?
+    /// The mark in the database, with the copy of a checkpoint; nil if this user may not read it.
+    let copy: DatabaseMark?
+    /// The hash of the rules of this run.
+    let ruleSetHash: String
+    /// The channels that this run reads, in order; nil for all.
+    let channels: [String]?
+
+    /// Whether the run starts at the database's newest sequence, so it must be known.
+    var needsNewest: Bool { since == .now && checkpoint == nil }
+
+    /// The checkpoint; else `--since`; else the copy of a checkpoint of the same rules and channels; else the
+    /// beginning.
+    ///
+    /// - Parameter newest: The database's newest sequence, if the gateway tells it.
+    func start(newest: SequenceID?) -> RunStart {
+        var start = checkpoint.map(atCheckpoint) ?? withoutCheckpoint(newest)
+        if let newest, newest.hasPassed(start.sequence) == false { start.notices.append(.notReached(newest: newest)) }
+        return start
+    }
+
+    private func atCheckpoint(_ checkpoint: (sequence: SequenceID, ruleSetHash: String)) -> RunStart {
+        var start = RunStart(checkpoint.sequence)
+        if since != nil { start.notices.append(.sinceIgnored) }
+        if let copy, copy.checkpoint != nil, copy.channels != channels { start.notices.append(.channelsChanged) }
+        if checkpoint.ruleSetHash != ruleSetHash { start.notices.append(.rulesChanged) }
+        return start
+    }
+
+    private func withoutCheckpoint(_ newest: SequenceID?) -> RunStart {
+        switch since {
+        case .beginning: return RunStart(.start)
+        case .sequence(let sequence): return RunStart(sequence)
+        case .now: return RunStart(newest ?? .start)
+        case nil: break
+        }
+        guard let copy, let sequence = copy.checkpoint, !isCheckpointReset else { return RunStart(.start) }
+        guard copy.ruleSetHash == ruleSetHash, copy.channels == channels else {
+            return RunStart(.start, [.otherCopy])
+        }
+        return RunStart(sequence, [.atCopy(savedAt: copy.savedAt)])
+    }
+}
+
+/// Where a run starts, and what to tell the user about it.
+struct RunStart: Equatable {
+    enum Notice: Equatable {
+        /// There is a checkpoint, so `--since` does not count.
+        case sinceIgnored
+        case channelsChanged
+        case rulesChanged
+        /// The copy in the database is of other rules or channels.
+        case otherCopy
+        /// The run starts at the copy in the database.
+        case atCopy(savedAt: String)
+        /// The database has not reached the sequence.
+        case notReached(newest: SequenceID)
+    }
+
+    let sequence: SequenceID
+    var notices: [Notice]
+
+    init(_ sequence: SequenceID, _ notices: [Notice] = []) {
+        self.sequence = sequence
+        self.notices = notices
+    }
+}
