@@ -15,7 +15,7 @@ extension RunStart {
                 metadata: ["checkpoint": "\(sequence)"])
         case .channelsChanged:
             logger.warning(
-                "the channels have changed since the checkpoint: what is older than it is not looked at; to start over: \(command("reset"))"
+                "the channels have changed since the checkpoint: older changes are not read; to start over: \(command("reset"))"
             )
         case .rulesChanged:
             logger.notice("the rules have changed since the checkpoint; they apply from here on")
@@ -23,7 +23,7 @@ extension RunStart {
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
         case .atCopy(let savedAt):
             logger.notice(
-                "there is no checkpoint here: going on at the copy in the database",
+                "there is no checkpoint here: continuing at the copy in the database",
                 metadata: ["checkpoint": "\(sequence)", "saved_at": "\(savedAt)"])
         case .notReached(let newest):
             logger.warning(

@@ -10,33 +10,6 @@ internal import Rules
 /// overwrite what its newer content led to. The write carries the revision that was read *before* that check, so a
 /// change in between causes a conflict.
 struct OtherDocuments {
-    /// Another document as it was written.
-    struct Written: Sendable {
-        let place: DocumentPlace
-        let revision: RevisionID
-        let document: JSONText
-        /// The rules that wanted it, each once.
-        let rules: [String]
-    }
-
-    /// The result of all orders, by plan.
-    struct Result {
-        /// Why a plan can't have what it wants.
-        var failures: [Int: String] = [:]
-        /// Plans whose documents have changed since: they are decided again.
-        var moved: Set<Int> = []
-        /// Plans that wait for a busy document, and until when.
-        var postponed: [Int: ContinuousClock.Instant] = [:]
-        /// Plans for which something was written.
-        var wrote: Set<Int> = []
-        var written: [Written] = []
-
-        /// Plans for which nothing more is done here.
-        var ended: Set<Int> { moved.union(failures.keys).union(postponed.keys) }
-    }
-
-    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
-    private static let conflictsBeforeWaiting = 10
     private static let waitAfterManyConflicts: Duration = .seconds(1)
 
     let ledger: Ledger
@@ -62,21 +35,12 @@ struct OtherDocuments {
                     again += try await writeLocked(Array(group), in: keyspace, triggers, &result)
                 }
             }
-            waiting = Self.open(again, result)
+            waiting = result.open(again)
         }
         // The own write would show that a document has changed meanwhile. Without one, it must be checked.
         let unwritten = result.wrote.subtracting(result.ended).filter { !triggers[$0].isWritten }
         try await noteMoved(among: unwritten, triggers, &result)
         return result
-    }
-
-    private static func open(_ targets: [PutTarget], _ result: Result) -> [PutTarget] {
-        let ended = result.ended
-        return targets.compactMap { target in
-            var target = target
-            target.remove(plans: ended)
-            return target.orders.isEmpty ? nil : target
-        }
     }
 
     private mutating func writeLocked(
@@ -103,21 +67,10 @@ struct OtherDocuments {
 
     private struct Write: Sendable {
         var target: PutTarget
-        let orders: [PutOrder]
+        let need: PutTarget.Need
         let document: JSONText
-        let chain: RuleChain
-
-        /// The orders that remain for later writes.
-        let rest: [PutOrder]
 
         var sent: BulkDocument { BulkDocument(id: target.place.id, segments: [document.bytes]) }
-
-        /// The rules that want the document.
-        var lastRules: [String] {
-            orders.reduce(into: []) { rules, order in
-                if let rule = order.chain.rules.last, !rules.contains(rule) { rules.append(rule) }
-            }
-        }
     }
 
     /// - Returns: What must be read again, after a conflict or because orders remain.
@@ -125,7 +78,7 @@ struct OtherDocuments {
         _ targets: [PutTarget], in keyspace: String?, _ triggers: [PutTrigger], _ held: inout Set<DocumentPlace>,
         _ result: inout Result
     ) async throws -> [PutTarget] {
-        var targets = Self.open(targets, result)
+        var targets = result.open(targets)
         let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
         try await noteMoved(among: Self.needed(targets, lookups), triggers, &result)
         var again: [PutTarget] = []
@@ -136,10 +89,7 @@ struct OtherDocuments {
             let need = targets[position].need(lookup)
             result.failures.merge(need.failures) { first, _ in first }
             guard let document = need.document else { continue }
-            writes.append(
-                Write(
-                    target: targets[position], orders: need.orders, document: document, chain: need.chain,
-                    rest: need.rest))
+            writes.append(Write(target: targets[position], need: need, document: document))
         }
         writes = try await withoutBusy(writes, &result)
         let locks = locks
@@ -179,7 +129,7 @@ struct OtherDocuments {
         guard !due.isEmpty else { return writes }
         return writes.filter { write in
             guard let due = due[write.target.place] else { return true }
-            Self.postpone(write, until: due, &result)
+            result.postpone(write.need.orders + write.need.rest, until: due)
             return false
         }
     }
@@ -193,34 +143,23 @@ struct OtherDocuments {
         var written: [(write: Write, revision: RevisionID)] = []
         for (write, outcome) in answers {
             var target = write.target
-            switch outcome {
+            switch target.record(outcome, of: write.need, attemptLimit: limits.attempts) {
             case .written(let revision):
                 written.append((write, revision))
-                result.wrote.formUnion(write.orders.map(\.plan))
-                if target.isOneByOne {
-                    target.resume(with: write.rest)
-                    again.append(target)
-                }
-            case .rejected where write.orders.count > 1:
-                target.splitUp()
-                again.append(target)
-            case .rejected:
-                Self.fail(write, outcome.explanation, &result)
-                again.append(target)
-            case .conflict:
-                target.conflicts += 1
-                retry(target, outcome, target.refusals, write, &again, &result)
-            case .undecided: again.append(target)
-            case .unmentioned, .failed:
-                target.attempts += 1
-                retry(target, outcome, target.attempts, write, &again, &result)
+                result.wrote.formUnion(write.need.orders.map(\.plan))
+            case .again: break
+            case .failed(let reason): result.fail(write.need.orders, reason)
+            case .postponed:
+                result.postpone(write.need.orders + write.need.rest, until: .now + Self.waitAfterManyConflicts)
+                continue
             }
+            again.append(target)
         }
         CrashPoint.othersWritten.pass()
         if keyspace == nil { try await remember(written) }
         result.written += written.map { write, revision in
             Written(
-                place: write.target.place, revision: revision, document: write.document, rules: write.lastRules)
+                place: write.target.place, revision: revision, document: write.document, rules: write.need.lastRules)
         }
         CrashPoint.othersRemembered.pass()
         await busy.noteWrites(written.map(\.write.target.place))
@@ -228,37 +167,11 @@ struct OtherDocuments {
         return again
     }
 
-    private func retry(
-        _ target: PutTarget, _ outcome: BulkOutcome, _ tries: Int, _ write: Write, _ again: inout [PutTarget],
-        _ result: inout Result
-    ) {
-        if tries >= limits.attempts {
-            Self.fail(write, "not accepted \(tries) times: \(outcome.explanation)", &result)
-            again.append(target)
-        } else if target.conflicts >= Self.conflictsBeforeWaiting, target.refusals == 0 {
-            Self.postpone(write, until: .now + Self.waitAfterManyConflicts, &result)
-        } else {
-            again.append(target)
-        }
-    }
-
-    private static func postpone(
-        _ write: Write, until due: ContinuousClock.Instant, _ result: inout Result
-    ) {
-        for order in write.orders + write.rest {
-            result.postponed[order.plan] = max(due, result.postponed[order.plan] ?? due)
-        }
-    }
-
-    private static func fail(_ write: Write, _ reason: String, _ result: inout Result) {
-        for order in write.orders { result.failures[order.plan] = PutTarget.failure(order, reason) }
-    }
-
     /// Records the rule chains. The feed of this keyspace will bring the documents, which are decided like any change.
     private func remember(_ written: [(write: Write, revision: RevisionID)]) async throws {
         try await ledger.recordCausedRevisions(
             written.map { write, revision in
-                Ledger.CausedRevision(id: write.target.place.id, revision: revision, chain: write.chain)
+                Ledger.CausedRevision(id: write.target.place.id, revision: revision, chain: write.need.chain)
             })
     }
 
@@ -270,7 +183,7 @@ struct OtherDocuments {
             switch outcome {
             case .written: written += 1
             case .conflict: conflicts += 1
-            case .rejected where write.orders.count == 1: rejected += 1
+            case .rejected where write.need.orders.count == 1: rejected += 1
             default: continue
             }
         }

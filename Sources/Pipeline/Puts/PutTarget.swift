@@ -74,7 +74,7 @@ struct PutTarget: Sendable {
     // MARK: - Deciding what to write
 
     /// What remains to do, given the document as it is now.
-    struct Need {
+    struct Need: Sendable {
         /// Nil: it needs no change.
         var document: JSONText?
         /// The orders that this write is for.
@@ -87,6 +87,13 @@ struct PutTarget: Sendable {
         /// The longest chain of rules that led to it.
         var chain: RuleChain {
             orders.map(\.chain).max { $0.rules.count < $1.rules.count } ?? RuleChain()
+        }
+
+        /// The rules that want the document, each once.
+        var lastRules: [String] {
+            orders.reduce(into: []) { rules, order in
+                if let rule = order.chain.rules.last, !rules.contains(rule) { rules.append(rule) }
+            }
         }
     }
 

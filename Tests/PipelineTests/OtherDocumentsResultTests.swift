@@ -1,0 +1,50 @@
+import GatewayClient
+import LosslessJSON
+import Testing
+
+@testable import Pipeline
+@testable import Rules
+
+/// What became of the other documents that the decisions of a batch want, by plan.
+@Suite struct OtherDocumentsResultTests {
+    private func order(_ id: String, plan: Int) throws -> PutOrder {
+        let effect = PutEffect(
+            id: id, keyspace: nil, document: try JSONText(#"{"_id":"\#(id)"}"#), ifExists: .merge)
+        return PutOrder(plan: plan, effect: effect, home: try Keyspace("todo"), chain: RuleChain(["r"]))
+    }
+
+    @Test func aPlanEndsByFailureMoveOrWait() throws {
+        var result = OtherDocuments.Result()
+        result.fail([try order("a", plan: 1)], "no")
+        result.postpone([try order("a", plan: 2)], until: .now)
+        result.moved = [3]
+        result.wrote = [4]
+        #expect(result.ended == [1, 2, 3])
+    }
+
+    @Test func aFailureNamesTheOtherDocument() throws {
+        var result = OtherDocuments.Result()
+        result.fail([try order("a", plan: 1), try order("b", plan: 5)], "no")
+        #expect(result.failures == [1: "the other document 'a': no", 5: "the other document 'b': no"])
+    }
+
+    @Test func aPlanWaitsForTheLastOfItsBusyDocuments() throws {
+        var result = OtherDocuments.Result()
+        let now = ContinuousClock.now
+        for seconds in [2, 5, 3] { result.postpone([try order("a", plan: 1)], until: now + .seconds(seconds)) }
+        result.postpone([try order("b", plan: 2)], until: now + .seconds(1))
+        #expect(result.postponed == [1: now + .seconds(5), 2: now + .seconds(1)])
+    }
+
+    /// The orders of a plan that ended are dropped everywhere; those of others stay.
+    @Test func whatEndedIsNotWritten() throws {
+        let targets = PutTarget.targets(of: [
+            try order("a", plan: 1), try order("a", plan: 2), try order("b", plan: 1), try order("c", plan: 3),
+        ])
+        var result = OtherDocuments.Result()
+        #expect(result.open(targets).map { $0.orders.map(\.plan) } == [[1, 2], [1], [3]])
+        result.moved = [1]
+        #expect(result.open(targets).map { $0.orders.map(\.plan) } == [[2], [3]])
+        #expect(result.open(targets).map(\.place.id) == ["a", "c"])
+    }
+}

@@ -1,0 +1,112 @@
+import GatewayClient
+import LosslessJSON
+import Testing
+
+@testable import Pipeline
+@testable import Rules
+
+/// What the answer to the write of another document means.
+@Suite struct PutAnswerTests {
+    private static let limit = 10
+
+    private static func order(_ plan: Int, rules: [String] = ["r"]) throws -> PutOrder {
+        let effect = PutEffect(id: "a", keyspace: nil, document: try JSONText(#"{"_id":"a"}"#), ifExists: .merge)
+        return PutOrder(plan: plan, effect: effect, home: try Keyspace("todo"), chain: RuleChain(rules))
+    }
+
+    /// - Parameter refusals: How many of the conflicts came although nobody else had changed the document.
+    private static func target(orders: Int = 1, attempts: Int, conflicts: Int, refusals: Int) throws -> PutTarget {
+        var target = try #require(try PutTarget.targets(of: (0..<orders).map { try order($0) }).first)
+        target.note(.missing)
+        target.conflicts = conflicts
+        for _ in 0..<refusals { target.note(.missing) }
+        target.attempts = attempts
+        return target
+    }
+
+    struct Case: Sendable {
+        let outcome: BulkOutcome
+        var attempts = 0
+        var conflicts = 0
+        var refusals = 0
+        let verdict: PutTarget.Verdict
+    }
+
+    @Test(arguments: [
+        Case(outcome: .written(RevisionID("2-b")), conflicts: 50, verdict: .written(RevisionID("2-b"))),
+        Case(
+            outcome: .rejected(status: 403, reason: "no"),
+            verdict: .failed(reason: "the gateway refused it (403): no")),
+        // A write that fails may succeed later, but not for ever.
+        Case(outcome: .unmentioned, verdict: .again), Case(outcome: .unmentioned, attempts: 8, verdict: .again),
+        Case(
+            outcome: .unmentioned, attempts: 9,
+            verdict: .failed(reason: "not accepted 10 times: the gateway's answer does not mention it")),
+        Case(
+            outcome: .failed(reason: "x"), attempts: 9,
+            verdict: .failed(reason: "not accepted 10 times: the gateway failed to write it: x")),
+        Case(outcome: .conflict, attempts: 9, verdict: .again),
+        // A gateway that can't decide now is no reason to give the document up.
+        Case(outcome: .undecided(reason: "busy"), attempts: 1000, conflicts: 1000, verdict: .again),
+        // Others write it all the time.
+        Case(outcome: .conflict, conflicts: 8, verdict: .again),
+        Case(outcome: .conflict, conflicts: 9, verdict: .postponed),
+        Case(outcome: .conflict, conflicts: 1000, verdict: .postponed),
+        // Nobody does, and the gateway still answers with a conflict.
+        Case(outcome: .conflict, conflicts: 9, refusals: 9, verdict: .again),
+        Case(
+            outcome: .conflict, conflicts: 10, refusals: 10,
+            verdict: .failed(reason: "not accepted 10 times: others keep changing it")),
+    ])
+    private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
+        var target = try Self.target(attempts: test.attempts, conflicts: test.conflicts, refusals: test.refusals)
+        #expect(target.refusals == test.refusals)
+        let need = target.need(.missing)
+        #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.verdict)
+    }
+
+    @Test func whatFailsIsCounted() throws {
+        var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
+        let need = target.need(.missing)
+        for outcome in [.unmentioned, .failed(reason: ""), .conflict, .undecided(reason: "")] as [BulkOutcome] {
+            _ = target.record(outcome, of: need, attemptLimit: Self.limit)
+        }
+        #expect(target.attempts == 2 && target.conflicts == 1)
+    }
+
+    /// One order may be what the gateway refuses: each is tried alone.
+    @Test func ordersThatWereRefusedTogetherAreTriedAlone() throws {
+        var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, refusals: 0)
+        let refusal = BulkOutcome.rejected(status: 403, reason: "no")
+        let need = try Self.need(of: 3)
+        #expect(target.record(refusal, of: need, attemptLimit: Self.limit) == .again)
+        #expect(target.isOneByOne && target.orders.map(\.plan) == [0, 1, 2])
+        let alone = target.need(.missing)
+        #expect(alone.orders.map(\.plan) == [0] && alone.rest.map(\.plan) == [1, 2])
+        #expect(target.record(refusal, of: alone, attemptLimit: Self.limit) != .again)
+        #expect(target.record(.written(RevisionID("1-a")), of: alone, attemptLimit: Self.limit) != .again)
+        #expect(target.orders.map(\.plan) == [1, 2])
+    }
+
+    private static func need(of orders: Int) throws -> PutTarget.Need {
+        var need = PutTarget.Need()
+        need.orders = try (0..<orders).map { try order($0) }
+        return need
+    }
+
+    @Test func onceWrittenNothingRemains() throws {
+        var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, refusals: 0)
+        _ = target.record(.written(RevisionID("1-a")), of: try Self.need(of: 2), attemptLimit: Self.limit)
+        #expect(target.orders.isEmpty)
+    }
+
+    @Test func theLastRulesOfAllOrdersAreNamedOnce() throws {
+        var need = PutTarget.Need()
+        need.orders = [
+            try Self.order(0, rules: ["a", "b"]), try Self.order(1, rules: ["c", "d", "b"]),
+            try Self.order(2, rules: ["e"]), try Self.order(3, rules: []),
+        ]
+        #expect(need.lastRules == ["b", "e"])
+        #expect(need.chain.rules == ["c", "d", "b"])
+    }
+}
