@@ -12,13 +12,6 @@ extension Ledger {
         let revision: RevisionID
         /// The rules that led to it, the last one included.
         let chain: RuleChain
-
-        /// For ``recordCausedRevisions(_:)``.
-        init(id: DocumentID, revision: RevisionID, chain: RuleChain) {
-            self.id = id
-            self.revision = revision
-            self.chain = chain
-        }
     }
 
     /// Records revisions that `put`s wrote. One transaction; the oldest beyond 200,000 are forgotten.

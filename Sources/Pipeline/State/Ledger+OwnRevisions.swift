@@ -14,12 +14,6 @@ extension Ledger {
         let id: DocumentID
         /// Its content before the write.
         let content: ContentFingerprint
-
-        /// For ``recordOwnRevisions(_:effects:)`` and ``effectCounts(of:window:)``.
-        init(id: DocumentID, content: ContentFingerprint) {
-            self.id = id
-            self.content = content
-        }
     }
 
     /// Records that this rule set completed the decisions about these documents and wrote these revisions, and the
