@@ -211,6 +211,75 @@ import Transfer
         }
     }
 
+    private static let information = #"{"db_name":"todo","update_seq":900,"state":"Online"}"#
+
+    /// A node of a cluster whose newest sequence is lower than the one that was saved: with the documents `a` and `b`,
+    /// without them, or where they may not be looked up.
+    private static func nodeThatIsBehind(_ row: String?) throws -> ScriptedServer {
+        try ScriptedServer(information: information) { request, _ in
+            if request.path == "/todo/_changes" {
+                return ScriptedServer.feed(
+                    [#"{"seq":1001,"id":"c","changes":[{"rev":"1-c"}],"doc":{"_id":"c","_rev":"1-c"}}"#], last: 1001)
+            }
+            guard request.path == "/todo/_all_docs" else { return nil }
+            guard request.method == "POST" else { return page([]) }
+            guard let row else { return .init(status: 403, body: #"{"error":"forbidden","reason":"no"}"#) }
+            return page(["a", "b"].map { row.replacingOccurrences(of: "KEY", with: $0) })
+        }
+    }
+
+    private static let lookups: [(row: String?, isReset: Bool)] = [
+        (#"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, false),
+        (#"{"key":"KEY","id":"KEY","value":{"rev":"2-a","deleted":true},"doc":null}"#, false),
+        (#"{"key":"KEY","error":"not_found"}"#, true), (nil, true),
+    ]
+
+    private func expectReset(_ isReset: Bool, _ work: () async throws -> Void) async {
+        do {
+            try await work()
+            #expect(!isReset)
+        } catch {
+            #expect(isReset && (error as? RunError)?.code == .databaseReset, "\(error)")
+        }
+    }
+
+    @Test(arguments: lookups) func anIncrementalExportFromANodeThatIsBehind(row: String?, isReset: Bool) async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { _, number in
+                Self.page(number == 0 ? ["a", "b"].map { Self.row($0, #"{"_id":"\#($0)"}"#) } : [])
+            }
+            _ = try await export(server, directory + "/o")
+            let node = try Self.nodeThatIsBehind(row)
+            await expectReset(isReset) {
+                _ = try await export(node, directory + "/p") { $0.since = .manifest(directory + "/o.manifest.json") }
+                #expect(try lines(directory + "/p") == [#"{"_id":"c","_rev":"1-c"}"#])
+                // The next export neither repeats nor misses what there was.
+                #expect(try ExportManifest.read(directory + "/p.manifest.json").to == SequenceID("1000"))
+                // It knows documents too, though it has read but one.
+                let next = try Self.nodeThatIsBehind(row)
+                _ = try await export(next, directory + "/q") { $0.since = .manifest(directory + "/p.manifest.json") }
+            }
+        }
+    }
+
+    @Test(arguments: lookups) func anInterruptedExportGoesOnWithANodeThatIsBehind(
+        row: String?, isReset: Bool
+    ) async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer { _, number in
+                number == 0 ? Self.page(["a", "b"].map { Self.row($0, #"{"_id":"\#($0)"}"#) }) : nil
+            }
+            await #expect(throws: RunError.self) {
+                _ = try await export(server, directory + "/o") { $0.retries.retryFor = .milliseconds(200) }
+            }
+            let node = try Self.nodeThatIsBehind(row)
+            await expectReset(isReset) {
+                _ = try await export(node, directory + "/o") { $0.isResuming = true }
+                #expect(try lines(directory + "/o").count == 2)
+            }
+        }
+    }
+
     /// Killed between the last byte and the manifest.
     @Test(arguments: ["o.part", "o.spool", "o"]) func aWholeExportThatLacksItsNameOrManifestGetsThem(
         name: String

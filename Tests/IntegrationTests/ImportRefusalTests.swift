@@ -2,6 +2,7 @@ import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
+import Locking
 import LosslessJSON
 import Pipeline
 import TestKit
@@ -58,6 +59,64 @@ import Transfer
     func aNodeThatIsBehindIsNoReset(row: String?) async throws {
         let server = try Self.nodeThatIsBehind(row)
         try await load(server) { #expect($1.counts == ImportCounts(inserted: 9)) }
+    }
+
+    /// Killed while it asked, it would have done everything again.
+    @Test func whatIsDoneIsSavedBeforeTheLastQuestion() async throws {
+        let (path, saved) = (Locked(""), Locked<[Int?]>([]))
+        let server = try ScriptedServer(information: #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#) {
+            request, _ in
+            if request.path == "/todo/_bulk_docs" { return ScriptedServer.written(request) }
+            guard request.path == "/todo/_all_docs" else { return nil }
+            let bytes = FileManager.default.contents(atPath: path.withLock { $0 }) ?? Data()
+            saved.withLock { $0.append((try? JSONText(Array(bytes)))?.root["items"]?.integer) }
+            return .init(body: #"{"rows":[{"key":"d0","id":"d0","value":{"rev":"1-a"}}]}"#)
+        }
+        try await load(server) { settings in
+            settings.saveInterval = .seconds(3600)
+            path.withLock { $0 = settings.progressPath ?? "" }
+        } _: { _, state in
+            #expect(state.counts == ImportCounts(inserted: 9))
+        }
+        #expect(saved.withLock { $0 } == [9])
+    }
+
+    /// The same where an interrupted import is resumed.
+    @Test(
+        arguments: [
+            (#"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, false), (#"{"key":"KEY","error":"not_found"}"#, true),
+        ])
+    func anInterruptedImportGoesOnWithANodeThatIsBehind(row: String, isReset: Bool) async throws {
+        let ended = try ScriptedServer { request, number in
+            request.path == "/todo/_bulk_docs" && number == 0 ? ScriptedServer.written(request) : nil
+        }
+        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        @Sendable func configure(_ settings: inout ImportSettings) {
+            settings.batchDocuments = 3
+            settings.retries.retryFor = .milliseconds(200)
+            settings.isResuming = true
+        }
+        let first = BotBench(
+            url: try GatewayURL(ended.server.url("/todo")), settings: GatewaySettings(), directory: directory)
+        await #expect(throws: RunError.self) { try await first.load(lines: Self.lines, configure: configure) }
+        await first.phone.shutdown()
+        let node = try Self.nodeThatIsBehind(row)
+        let bench = BotBench(
+            url: try GatewayURL(node.server.url("/todo")), settings: GatewaySettings(), directory: directory)
+        // The same gateway, at another port of this machine.
+        let progress = bench.path("in.ndjson.import-progress")
+        let text = try String(contentsOfFile: progress, encoding: .utf8)
+            .replacingOccurrences(of: first.url.description, with: bench.url.description)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: progress))
+        do {
+            let state = try await bench.load(file: "in.ndjson", configure: configure)
+            #expect(!isReset && state.counts == ImportCounts(inserted: 9))
+        } catch {
+            #expect(isReset && (error as? TransferError)?.code == .foreign, "\(error)")
+        }
+        await bench.phone.shutdown()
     }
 
     @Test func documentsThatAreGoneAreAReset() async throws {

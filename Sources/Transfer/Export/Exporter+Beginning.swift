@@ -13,21 +13,24 @@ extension Exporter {
 
     /// Decides where to begin and prepares the files for it. Nil if an interrupted run had only the final rename left,
     /// which is done here.
-    func begin(_ files: ExportFiles, _ facts: DatabaseFacts) throws -> Beginning? {
-        let since = try sinceSequence(facts)
+    func begin(_ files: ExportFiles, _ facts: DatabaseFacts) async throws -> Beginning? {
+        let (since, sample) = try await origin(facts)
         var manifest = ExportManifest(
             facts: facts, options: ExportOptions(settings, since: since, isCompressed: place.isCompressed))
+        manifest.facts.sample = sample
         manifest.tool = settings.tool
         manifest.started = Timestamp.now
         manifest.from = since
+        // The node that answers may be behind the one that answered then.
+        if let since, manifest.to?.hasPassed(since) == false { manifest.to = since }
         if settings.includesRevisions {
             manifest.source = .revisions
         } else if since != nil || settings.channels != nil {
             manifest.source = .feed
         }
         let found = settings.isResuming && files.canResume ? try ExportJournal.read(place.journal) : nil
-        if let found { try check(found, manifest) }
-        try files.existing?.check(for: manifest, isResuming: settings.isResuming)
+        if let found { try await check(found, manifest) }
+        try await files.existing?.check(for: manifest, isResuming: settings.isResuming, databaseCheck)
         if let found {
             if found.position == .whole, let name = try files.whole(found) {
                 try files.complete(found, from: name)
@@ -50,7 +53,7 @@ extension Exporter {
     }
 
     /// - Throws: ``TransferError``: `.foreign`; `RunError` if the database was reset.
-    private func check(_ found: ExportJournal, _ manifest: ExportManifest) throws {
+    private func check(_ found: ExportJournal, _ manifest: ExportManifest) async throws {
         guard found.manifest.options == manifest.options else {
             throw TransferError(
                 .foreign,
@@ -62,7 +65,7 @@ extension Exporter {
             throw TransferError(
                 .foreign, "\(place.journal) belongs to \(before.gateway), not to \(now.gateway); run without --resume")
         }
-        if let objection = before.objection(against: now) {
+        if let objection = try await databaseCheck.confirm(before.objection(against: now), before.sample) {
             throw RunError(
                 .databaseReset, "the interrupted export can't be continued: \(objection); run without --resume")
         }
@@ -99,10 +102,12 @@ extension Exporter {
         }
     }
 
+    /// The sequence at which an incremental export begins, and documents of the database.
+    ///
     /// - Throws: ``TransferError`` if the manifest can't be continued from; `RunError` if the database was reset.
-    private func sinceSequence(_ facts: DatabaseFacts) throws -> SequenceID? {
+    private func origin(_ facts: DatabaseFacts) async throws -> (since: SequenceID?, DatabaseSample) {
         switch settings.since {
-        case nil: return nil
+        case nil: return (nil, DatabaseSample())
         case .sequence(let sequence):
             if let newest = facts.newest, newest.hasPassed(sequence) == false {
                 throw RunError(
@@ -110,20 +115,21 @@ extension Exporter {
                     "--since \(sequence.queryValue): the newest sequence is \(newest.queryValue); was the database reset? Make a full export"
                 )
             }
-            return sequence
+            return (sequence, DatabaseSample())
         case .manifest(let path):
             let earlier = try ExportManifest.read(path)
             guard let to = earlier.to else {
                 throw TransferError(
                     .invalid, "\(path) does not name the last sequence of its export; make a full export")
             }
-            if let objection = earlier.facts.objection(against: facts) {
+            let sample = earlier.facts.sample
+            if let objection = try await databaseCheck.confirm(earlier.facts.objection(against: facts), sample) {
                 throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")
             }
             if let doubt = earlier.facts.doubt(about: facts) {
                 logger.warning("\(doubt)", metadata: ["manifest": "\(path)"])
             }
-            return to
+            return (to, DatabaseSample(after: sample))
         }
     }
 }

@@ -46,7 +46,7 @@ package struct Exporter: Service {
         defer { leftovers.removeUnsaved() }
         do {
             let (facts, total) = try await cancelWhenGracefulShutdown { try await meet() }
-            guard let beginning = try begin(files, facts) else { return }
+            guard let beginning = try await begin(files, facts) else { return }
             if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
             if beginning.journal.manifest.source == .pages { report.update { $0.expected = total } }
             let attachments = makeAttachmentExport()
@@ -71,6 +71,8 @@ package struct Exporter: Service {
         return (DatabaseFacts(gateway, info, server), info.documentCount)
     }
 
+    var databaseCheck: DatabaseCheck { DatabaseCheck(gateway: gateway, contact: contact) }
+
     private func makeAttachmentExport() -> AttachmentExport? {
         let store: AttachmentStore?
         switch settings.attachments {
@@ -89,7 +91,8 @@ package struct Exporter: Service {
                 try await read(into: writer, facts)
                 // If the database was reset meanwhile, the manifest would pair documents of the old one with a sequence
                 // of the new one.
-                try await writer.sample.check(gateway) { facts.objection(afterwards: $0) }
+                let sample = await writer.sample
+                try await databaseCheck.checkAtEnd(sample) { facts.objection(afterwards: $0) }
                 return try await writer.finish()
             }
             logger.info(

@@ -1,7 +1,6 @@
 internal import DocumentFlow
 internal import Encodings
 package import GatewayClient
-internal import Glibc
 internal import Locking
 package import Logging
 internal import Rules
@@ -18,14 +17,20 @@ internal import TodoData
 package struct Importer: Service {
     private let gateway: Gateway
     private var settings: ImportSettings
+    private let inputs: ImportInputs?
     private let report: ImportReport
     private let logger: Logger
     private let contact: GatewayContact
 
-    /// - Parameter report: Updated during the run.
-    package init(gateway: Gateway, settings: ImportSettings, report: ImportReport, logger: Logger) {
+    /// - Parameters:
+    ///   - inputs: The input files, if they are checked already.
+    ///   - report: Updated during the run.
+    package init(
+        gateway: Gateway, settings: ImportSettings, inputs: ImportInputs? = nil, report: ImportReport, logger: Logger
+    ) {
         self.gateway = gateway
         self.settings = settings
+        self.inputs = inputs
         self.report = report
         self.logger = logger
         contact = GatewayContact(settings: settings.retries, logger: logger) {
@@ -52,33 +57,21 @@ package struct Importer: Service {
 
     private func work(_ isStopped: Locked<Bool>) async throws {
         let reader = ImportReader(settings, isStopped: isStopped)
-        // Check that there is an input before contacting the gateway.
+        // Check the files before contacting the gateway.
+        let inputs = try inputs ?? ImportInputs(settings)
         _ = try await reader.begin()
-        let exported = try await reader.exportedAttachments(checksInput: settings.checksManifest)
-        var prepared = self
-        prepared.settings.attachments = try attachments(exported)
-        try await prepared.work(reader, isStopped)
-    }
-
-    /// The folder with the attachments; nil if there is none and none is needed.
-    ///
-    /// - Throws: ``TransferError``: `.missing`.
-    private func attachments(_ exported: ExportedAttachments?) throws(TransferError) -> String? {
-        if let folder = settings.attachments { return try AttachmentPlaces.checked(folder) }
-        guard let exported, settings.mode != .delete else { return nil }
-        guard let folder = exported.found else {
-            if exported.count > 0, settings.checksManifest { throw exported.absence }
-            return nil
+        if inputs.isNamedByManifest, let folder = inputs.attachments {
+            logger.info("the manifest names the folder of the attachments", metadata: ["attachments": "\(folder)"])
+            report.update { $0.attachments = folder }
         }
-        logger.info("the manifest names the folder of the attachments", metadata: ["attachments": "\(folder)"])
-        report.update { $0.attachments = folder }
-        return folder
+        var prepared = self
+        prepared.settings.attachments = inputs.attachments
+        try await prepared.work(reader, isStopped)
     }
 
     private func work(_ reader: ImportReader, _ isStopped: Locked<Bool>) async throws {
         let input = try await reader.fingerprint()
         let progressPath = settings.preview == nil ? settings.progressPath : nil
-        if let progressPath { try ImportProgress.check(progressPath) }
         let lock = try progressPath.map { path throws(TransferError) in try ImportLock(path) }
         defer { withExtendedLifetime(lock) {} }
         let (database, newest) = try await cancelWhenGracefulShutdown { try await meet() }
@@ -87,7 +80,7 @@ package struct Importer: Service {
             input: input, target: gateway.url.description, mode: settings.mode,
             mapping: settings.mapping?.hash, schema: settings.schema, selector: settings.selector,
             reading: .init(format: settings.format, delimiter: settings.delimiter))
-        let (progress, isResumed) = try beginning(identity, database)
+        let (progress, isResumed) = try await beginning(identity, database)
         let rejects =
             try settings.preview == nil
             ? settings.rejectPath.map { try RejectFiles($0, input: settings.path, from: progress.rejects) } : nil
@@ -132,18 +125,29 @@ package struct Importer: Service {
     private func checkDatabase(_ journal: ImportJournal) async throws(TransferError) {
         guard settings.preview == nil else { return }
         let progress = await journal.progress
-        try await journal.sample.check(gateway) { info in progress.objection(to: databaseState(info)) }
+        try await databaseCheck.checkAtEnd(progress.sample) { info in progress.objection(to: databaseState(info)) }
+    }
+
+    private var databaseCheck: DatabaseCheck { DatabaseCheck(gateway: gateway, contact: contact) }
+
+    /// Why an interrupted import is not this one; nil if it is.
+    private func objection(
+        to progress: ImportProgress, _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    ) async throws -> String? {
+        if let objection = progress.identity.objection(to: identity) { return objection }
+        return try await databaseCheck.confirm(progress.objection(to: database), progress.sample)
     }
 
     /// Where the run begins.
     ///
-    /// - Throws: ``TransferError``: `.foreign` if the progress file belongs to another import.
+    /// - Throws: ``TransferError``: `.foreign` if the progress file belongs to another import; `RunError` if the gateway
+    ///   does not answer, `CancellationError`.
     private func beginning(
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
-    ) throws(TransferError) -> (ImportProgress, isResumed: Bool) {
+    ) async throws -> (ImportProgress, isResumed: Bool) {
         var new = ImportProgress(identity, now: Timestamp.secondsNow)
         new.database = database
-        if !settings.isResuming, settings.preview == nil { try tellUnfinished(identity, database) }
+        if !settings.isResuming, settings.preview == nil { try await tellUnfinished(identity, database) }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
             // The earlier run may have finished and removed the file just before it was killed.
             return (new, settings.isResuming)
@@ -151,7 +155,7 @@ package struct Importer: Service {
         guard let progress = ImportProgress(bytes) else {
             throw TransferError(.foreign, "\(path) is not the progress file of an import; start again without --resume")
         }
-        if let objection = progress.identity.objection(to: identity) ?? progress.objection(to: database) {
+        if let objection = try await objection(to: progress, identity, database) {
             throw TransferError(
                 .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
         }
@@ -163,10 +167,9 @@ package struct Importer: Service {
     /// Warns a user who repeats an interrupted import that it could be resumed.
     private func tellUnfinished(
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
-    ) throws(TransferError) {
+    ) async throws {
         guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
-            let progress = ImportProgress(bytes), progress.identity.objection(to: identity) == nil,
-            progress.objection(to: database) == nil
+            let progress = ImportProgress(bytes), try await objection(to: progress, identity, database) == nil
         else { return }
         let consequence = settings.mode == .insert ? ", and documents that exist are rejected" : ""
         logger.warning(
@@ -249,17 +252,6 @@ struct ImportRun {
     private var passes: [ImportPass.Purpose] {
         guard settings.schema != nil else { return [.all] }
         return [.check] + (0..<TodoSchema.orderCount).map { .order($0) }
-    }
-}
-
-extension Importer {
-    /// Checks that the input can be read, before anything is made for it.
-    ///
-    /// - Parameter path: `-` for stdin, which is always accepted.
-    /// - Throws: ``TransferError``: `.missing`.
-    package static func checkInput(_ path: String) throws(TransferError) {
-        guard path != "-", access(path, R_OK) != 0 else { return }
-        throw TransferError(.missing, "can't read \(path): \(String(cString: strerror(errno)))")
     }
 }
 

@@ -19,6 +19,8 @@ package struct DatabaseFacts: Sendable, Equatable {
     package var purgeSequence: String?
     /// The newest sequence of the feed; nil if the gateway does not report it.
     package var newest: SequenceID?
+    /// Documents that a job has read there.
+    var sample = DatabaseSample()
 
     /// - Parameter server: Nil if the server's root page can't be read.
     package init(_ gateway: Gateway, _ info: DatabaseInfo, _ server: ServerInfo?) {
@@ -45,6 +47,7 @@ package struct DatabaseFacts: Sendable, Equatable {
         instance = manifest["database"]?["instance"]?.string
         purgeSequence = manifest["database"]?["purge_sequence"]?.string
         newest = manifest["to_sequence"].flatMap(SequenceID.init)
+        sample = DatabaseSample(manifest["database"])
     }
 
     func write(to writer: inout JSONWriter) {
@@ -60,11 +63,21 @@ package struct DatabaseFacts: Sendable, Equatable {
         writer.object { writer in
             writer.member("instance", optional: instance)
             writer.member("purge_sequence", optional: purgeSequence)
+            sample.write(to: &writer)
         }
     }
 
     /// Why sequences of this database can't be used in the current one; nil if nothing speaks against it.
-    package func objection(against current: DatabaseFacts) -> String? {
+    package func objection(against current: DatabaseFacts) -> DatabaseObjection? {
+        if let reason = difference(from: current) { return DatabaseObjection(reason: reason) }
+        guard let newest, let other = current.newest, other.hasPassed(newest) == false else { return nil }
+        return DatabaseObjection(
+            reason:
+                "the database was reset since then: its newest sequence, \(other.queryValue), is before \(newest.queryValue)",
+            isSuspicion: !dialect.keepsInstance)
+    }
+
+    private func difference(from current: DatabaseFacts) -> String? {
         guard keyspace == current.keyspace else {
             return "it is of the keyspace \(keyspace), not of \(current.keyspace)"
         }
@@ -75,15 +88,11 @@ package struct DatabaseFacts: Sendable, Equatable {
         if dialect.keepsInstance, let instance, let other = current.instance, instance != other {
             return "the database was made again since then"
         }
-        if let newest, let other = current.newest, other.hasPassed(newest) == false {
-            return
-                "the database was reset since then: its newest sequence, \(other.queryValue), is before \(newest.queryValue)"
-        }
         return nil
     }
 
     /// Why a database that was reached as this one does not seem to be it any more; nil if nothing speaks against it.
-    func objection(afterwards info: DatabaseInfo) -> String? {
+    func objection(afterwards info: DatabaseInfo) -> DatabaseObjection? {
         var now = self
         now.instance = info.instance
         // The shards of a CouchDB cluster count on their own: the number of an answer may be lower than before.

@@ -1,38 +1,42 @@
 internal import GatewayClient
+internal import LosslessJSON
 
-/// The first documents that a job saw or wrote: if none of them is there at its end, the database was reset meanwhile.
-///
-/// A newest sequence that went back shows less: a node of a Sync Gateway cluster reports the last sequence that it gave
-/// out itself (4.1.1, `lastSequence()`), so the answer of another node may be lower.
-struct DatabaseSample: Sendable {
+/// The first documents that a job read or wrote. If none of them is there any more, the database was reset.
+struct DatabaseSample: Sendable, Equatable {
     private static let limit = 10
-    private(set) var ids: [DocumentID] = []
+    private var noted: [DocumentID] = []
+    /// Those of the job that this one continues; they fill up what this job has not noted.
+    private let earlier: [DocumentID]
+
+    init(after earlier: DatabaseSample? = nil) { self.earlier = earlier?.ids ?? [] }
+
+    var ids: [DocumentID] { Array((noted + earlier).prefix(Self.limit)) }
 
     mutating func note(_ id: @autoclosure () -> DocumentID?) {
-        if ids.count < Self.limit, let id = id() { ids.append(id) }
+        if noted.count < Self.limit, let id = id() { noted.append(id) }
     }
 
-    /// Asks whether the database is still the one that the job began with. Nothing is retried: the job is done, and a
-    /// gateway that can't be asked now is no reason to fail it.
-    ///
-    /// - Parameter objection: Why it seems to be another database; nil if it doesn't.
-    /// - Throws: ``TransferError``: `.foreign` if it was reset.
-    func check(_ gateway: Gateway, _ objection: (DatabaseInfo) -> String?) async throws(TransferError) {
-        guard let info = try? await gateway.databaseInfo(), let reason = objection(info),
-            await shows(resetOf: gateway)
-        else { return }
-        throw TransferError(
-            .foreign, "\(gateway.url) changed in the middle of this job: \(reason); start again from the beginning")
+    static func == (left: DatabaseSample, right: DatabaseSample) -> Bool { left.ids == right.ids }
+}
+
+// MARK: - Recording
+
+extension DatabaseSample {
+    private static let member = "sample"
+
+    /// Reads the sample of a recorded object; empty if there is none, as in files of earlier versions.
+    init(_ object: JSONValue?) {
+        self.init()
+        guard let ids = object?[Self.member]?.elements else { return }
+        for id in ids { note(id.string.map { DocumentID($0) }) }
     }
 
-    /// Whether the reason that was found is no mistake.
-    private func shows(resetOf gateway: Gateway) async -> Bool {
-        if gateway.dialect.keepsInstance { return true }
-        guard !ids.isEmpty, let found = try? await gateway.allDocs(keys: ids, includesBodies: false) else {
-            return false
-        }
-        return found.allSatisfy { lookup in
-            if case .missing = lookup { true } else { false }
+    /// Writes the sample as a member of an object; nothing if it is empty.
+    func write(to writer: inout JSONWriter) {
+        guard !ids.isEmpty else { return }
+        writer.name(Self.member)
+        writer.array { writer in
+            for id in ids { writer.string(id.text) }
         }
     }
 }

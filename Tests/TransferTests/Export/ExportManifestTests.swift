@@ -28,6 +28,10 @@ import Testing
             manifest.from = SequenceID("2::5")
         }
         #expect(ExportManifest(try JSONText(manifest.json).root) == manifest)
+        var sampled = manifest
+        for number in 0..<12 { sampled.facts.sample.note(DocumentID("d\"\(number)")) }
+        #expect(sampled.facts.sample.ids.count == 10)
+        #expect(ExportManifest(try JSONText(sampled.json).root) == sampled)
         #expect(manifest.options.channels == ["a", "b"])
         #expect(manifest.options.attachments == .folder("d"))
         #expect(manifest.to?.description == #""9-x""#)

@@ -62,18 +62,20 @@ struct ExistingExport: Sendable {
     }
 
     /// - Throws: ``TransferError``: `.occupied` if the existing export, or an interrupted one, is of another kind or
-    ///   another database.
-    func check(for new: ExportManifest, isResuming: Bool) throws(TransferError) {
-        if let manifest, let objection = Self.objection(to: manifest, new) {
+    ///   another database; `RunError` if the gateway does not answer, `CancellationError`.
+    func check(for new: ExportManifest, isResuming: Bool, _ database: DatabaseCheck) async throws {
+        if let manifest, let objection = try await Self.objection(to: manifest, new, database) {
             throw Self.refusal(place.path, objection)
         }
         guard !isResuming, let journal = try ExportJournal.read(place.journal) else { return }
-        if let objection = Self.objection(to: journal.manifest, new) {
+        if let objection = try await Self.objection(to: journal.manifest, new, database) {
             throw Self.refusal(place.part, "it was interrupted, and \(objection)")
         }
     }
 
-    private static func objection(to old: ExportManifest, _ new: ExportManifest) -> String? {
+    private static func objection(
+        to old: ExportManifest, _ new: ExportManifest, _ database: DatabaseCheck
+    ) async throws -> String? {
         if (old.from == nil) != (new.from == nil) {
             return old.from == nil
                 ? "it is a full export, and this one is incremental"
@@ -86,7 +88,7 @@ struct ExistingExport: Sendable {
         if !old.facts.isOfSameServer(as: new.facts) {
             return "it is of \(old.facts.gateway), not of \(new.facts.gateway)"
         }
-        return old.facts.objection(against: new.facts)
+        return try await database.confirm(old.facts.objection(against: new.facts), old.facts.sample)
     }
 
     /// Call before the file is replaced.

@@ -14,17 +14,18 @@ final class DocumentExport {
     private let attachments: AttachmentExport?
     private var selection: ExportSelection
     private var waiting = WaitingDocuments()
-    private(set) var sample = DatabaseSample()
+    private(set) var sample: DatabaseSample
 
     init(
         to lines: DocumentLines, _ selection: ExportSelection, tally: ExportTally, reader: DocumentReader,
-        attachments: AttachmentExport?
+        attachments: AttachmentExport?, sample: DatabaseSample
     ) {
         self.lines = lines
         self.selection = selection
         self.tally = tally
         self.reader = reader
         self.attachments = attachments
+        self.sample = sample
     }
 
     /// The ids the feed has returned; nil if the feed is not read.

@@ -44,14 +44,15 @@ actor ExportWriter {
         documents = DocumentExport(
             to: lines,
             ExportSelection(settings, seen: beginning.seen, canWithdraw: files.canResume || files.isSpooled),
-            tally: tally, reader: DocumentReader(gateway: gateway, contact: contact), attachments: attachments)
+            tally: tally, reader: DocumentReader(gateway: gateway, contact: contact), attachments: attachments,
+            sample: journal.manifest.facts.sample)
         revisions = RevisionsReader(gateway: gateway, contact: contact)
         rewrite = ExportRewrite(settings: settings, files: files, attachments: attachments, logger: logger)
     }
 
     var position: ExportJournal.Position { journal.position }
     var manifest: ExportManifest { journal.manifest }
-    /// Of the documents that this run has read.
+    /// Of the documents that this run, and those that it continues, have read.
     var sample: DatabaseSample { documents.sample }
 
     /// Switches to the changes feed. Only before anything was written.
@@ -164,10 +165,15 @@ actor ExportWriter {
         guard files.canResume, isBetweenDocuments else { return }
         try lines.flush()
         attachments?.unsynced.sync()
-        journal.manifest.counts = tally.counts
+        updateManifest()
         journal.saved = try files.output.save()
         try WholeFile.write(journal.json, to: files.place.journal)
         savedAt = .now
+    }
+
+    private func updateManifest() {
+        journal.manifest.counts = tally.counts
+        journal.manifest.facts.sample = documents.sample
     }
 
     // MARK: - Finishing
@@ -177,7 +183,7 @@ actor ExportWriter {
     /// If it is cancelled or killed, a later run can resume from the journal.
     func finish() throws -> ExportManifest {
         let output = try makeFinalFile()
-        journal.manifest.counts = tally.counts
+        updateManifest()
         let point = try output.finish()
         attachments?.unsynced.sync()
         journal.saved = point

@@ -18,8 +18,6 @@ actor ImportJournal {
     private let report: ImportReport
     private let logger: Logger
     private(set) var progress: ImportProgress
-    /// Of what this run has written.
-    private(set) var sample = DatabaseSample()
     /// The last state from which a run can resume.
     private var resumable: ImportProgress
     private var savedAt = ContinuousClock.now
@@ -61,7 +59,7 @@ actor ImportJournal {
     private func recordNext(_ batch: SettledBatch) throws {
         for (index, (entry, outcome)) in zip(batch.entries, batch.results.outcomes).enumerated() {
             progress.counts.add(outcome, isDeletion: entry.isDeletion)
-            if outcome.leavesDocument, !entry.isDeletion { sample.note(entry.id) }
+            if outcome.leavesDocument, !entry.isDeletion { progress.sample.note(entry.id) }
             if let preview = settings.preview {
                 try preview(outcome.preview(of: entry, document: batch.results.documents[index]))
             }

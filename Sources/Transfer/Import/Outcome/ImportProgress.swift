@@ -51,6 +51,8 @@ struct ImportProgress: Sendable, Equatable {
     let now: Int
     /// State of the database when the import began.
     var database = DatabaseState()
+    /// Documents that are there since.
+    var sample = DatabaseSample()
     /// Passes completed before this one.
     var pass = 0
     /// Documents of the input that this pass has finished.
@@ -80,6 +82,7 @@ struct ImportProgress: Sendable, Equatable {
             writer.member("now", integer: now)
             writer.member("instance", optional: database.instance)
             if let newest = database.newest { writer.member("sequence", integer: newest) }
+            sample.write(to: &writer)
             writer.member("deleted", integer: counts.deleted)
             input.write(to: &writer)
             for (name, keyPath) in Self.numbers { writer.member(name, integer: self[keyPath: keyPath]) }
@@ -107,6 +110,7 @@ struct ImportProgress: Sendable, Equatable {
             selector: root["selector"]?.string, reading: ImportIdentity.Reading(root))
         self.now = now
         database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.count)
+        sample = DatabaseSample(root)
         // Missing in files of earlier versions.
         if let deleted = root["deleted"] {
             guard let count = deleted.count else { return nil }
@@ -158,14 +162,16 @@ extension ImportProgress {
     }
 
     /// Why this is not the database that was written to; nil if there is no sign of that.
-    func objection(to now: DatabaseState) -> String? {
+    func objection(to now: DatabaseState) -> DatabaseObjection? {
         if let instance = database.instance, let other = now.instance, instance != other {
-            return "the database was made again since then"
+            return DatabaseObjection(reason: "the database was made again since then")
         }
         // Each write takes at least one sequence.
         if let newest = database.newest, let other = now.newest {
             let (least, isBeyondAll) = newest.addingReportingOverflow(counts.inserted + counts.changed)
-            if other < (isBeyondAll ? .max : least) { return "the database was reset since then" }
+            if other < (isBeyondAll ? .max : least) {
+                return DatabaseObjection(reason: "the database was reset since then", isSuspicion: true)
+            }
         }
         return nil
     }
