@@ -51,6 +51,33 @@ import Testing
         }
     }
 
+    /// What the import reads beside the input is looked at before the file is made, too.
+    @Test(
+        arguments: [
+            (["--attachments", "none"], nil, 66, "there is no folder none"),
+            (
+                [],
+                #"{"options":{"attachments":"folder","folder":"gone"},"attachments":{"bodies":1},"bytes":12,"sha256":""}"#,
+                65, "SHA-256"
+            ),
+            ([], #"{"bytes":7,"sha256":""}"#, 65, "it has 12 bytes"), ([], "{", 65, "is no manifest"),
+            (["--progress-file", "in.ndjson.manifest.json"], #"{"a":1}"#, 65, "is no manifest"),
+            (["--progress-file", "in.ndjson", "--ignore-manifest"], nil, 64, "--progress-file"),
+        ] as [([String], String?, Int32, String)])
+    func nothingIsMadeForAnImportThatCanNotBegin(
+        options: [String], manifest: String?, code: Int32, part: String
+    ) async throws {
+        try await Program.withDirectory { folder in
+            let made = ["in.ndjson": "{\"_id\":\"a\"}\n", "in.ndjson.manifest.json": manifest].compactMapValues { $0 }
+            for (name, text) in made { try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name)) }
+            let options = options.map { made[$0] == nil ? $0 : folder + "/" + $0 }
+            let result = try await Program.run(
+                ["import", folder + "/in.ndjson", "--gateway", "embedded:\(folder)/g.sqlite"] + options)
+            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == made.keys.sorted())
+        }
+    }
+
     /// The gateway added its tables to the state of a bot, which no bot could read any more.
     @Test(arguments: [["export"], ["fix"], ["run", "--once"], ["run", "--once", "--dry-run"], ["import"]])
     func aFileOfAnotherProgramIsLeftAlone(command: [String]) async throws {

@@ -61,12 +61,12 @@ struct ImportCommand: AsyncParsableCommand {
         let isDryRun = settings.preview != nil
         let report = ImportReport(rejectPath: isDryRun ? nil : settings.rejectPath, isDryRun: isDryRun)
         try await job.run(report, limit: settings.errorLimit) { [settings] service in
-            try Importer.checkInput(file)
+            let inputs = try ImportInputs(settings)
             try await GatewayConnection.with(
                 choice, for: .filling(isDryRun: isDryRun), access: access, environment: environment, logger: logger
             ) { gateway in
                 try await service(
-                    Importer(gateway: gateway, settings: settings, report: report, logger: logger))
+                    Importer(gateway: gateway, settings: settings, inputs: inputs, report: report, logger: logger))
             }
         }
     }

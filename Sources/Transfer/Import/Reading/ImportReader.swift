@@ -81,18 +81,6 @@ actor ImportReader {
         spool = file
     }
 
-    /// The attachments according to the manifest beside the input; nil if there is no manifest.
-    ///
-    /// - Parameter checksInput: Whether the input must match the manifest.
-    /// - Throws: ``TransferError``.
-    func exportedAttachments(checksInput: Bool) throws(TransferError) -> ExportedAttachments? {
-        guard Self.isRegularFile(path), let manifest = try ManifestCheck.read(path, isStrict: checksInput) else {
-            return nil
-        }
-        if checksInput { try ManifestCheck.run(path, manifest) }
-        return ExportedAttachments(manifest.value, besides: path)
-    }
-
     /// Starts at the beginning. Returns the size of the input; nil if it is not known.
     func begin() throws -> Int? {
         if let spool {

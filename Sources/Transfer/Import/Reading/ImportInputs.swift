@@ -1,0 +1,53 @@
+internal import Glibc
+
+/// The files that an import reads, checked before anything is made for it.
+package struct ImportInputs: Sendable {
+    /// The folder with the attachments; nil if there is none and none is needed.
+    let attachments: String?
+    /// Whether that folder was found by the manifest, not named by the user.
+    let isNamedByManifest: Bool
+
+    /// Blocks while it checks the whole input against its manifest, if that is wanted.
+    ///
+    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is something else.
+    package init(_ settings: ImportSettings) throws(TransferError) {
+        try Self.checkReadable(settings.path)
+        if let folder = settings.attachments {
+            attachments = try AttachmentPlaces.checked(folder)
+            _ = try Self.exportedAttachments(settings)
+        } else {
+            attachments = try Self.exportedFolder(settings)
+        }
+        isNamedByManifest = settings.attachments == nil && attachments != nil
+        if settings.preview == nil, let path = settings.progressPath { try ImportProgress.check(path) }
+    }
+
+    /// - Parameter path: `-` for stdin, which is always accepted.
+    private static func checkReadable(_ path: String) throws(TransferError) {
+        guard path != "-" else { return }
+        var information = stat()
+        guard access(path, R_OK) == 0, stat(path, &information) == 0 else {
+            throw TransferError(.missing, "can't read \(path): \(String(cString: strerror(errno)))")
+        }
+        guard information.st_mode & S_IFMT != S_IFDIR else {
+            throw TransferError(.missing, "can't read \(path): it is a folder")
+        }
+    }
+
+    private static func exportedFolder(_ settings: ImportSettings) throws(TransferError) -> String? {
+        guard let exported = try exportedAttachments(settings), settings.mode != .delete else { return nil }
+        if let folder = exported.found { return folder }
+        if exported.count > 0, settings.checksManifest { throw exported.absence }
+        return nil
+    }
+
+    /// The attachments according to the manifest beside the input; nil if there is no manifest.
+    private static func exportedAttachments(_ settings: ImportSettings) throws(TransferError) -> ExportedAttachments? {
+        let path = settings.path
+        guard ImportReader.isRegularFile(path),
+            let manifest = try ManifestCheck.read(path, isStrict: settings.checksManifest)
+        else { return nil }
+        if settings.checksManifest { try ManifestCheck.run(path, manifest) }
+        return ExportedAttachments(manifest.value, besides: path)
+    }
+}
