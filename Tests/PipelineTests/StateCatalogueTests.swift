@@ -235,7 +235,31 @@ import Testing
             _ = try await use(catalogue, .marked("a"))
             let other = StateCatalogue(directory: catalogue.directory, name: "both")
             let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .beside) }
-            #expect(error?.description.contains("there is 'bot'") == true)
+            let expected = ": did you mean 'bot'? There is 'bot'; name the right one with --state and --name"
+            #expect(error?.description.hasSuffix(expected) == true, "\(String(describing: error))")
+        }
+    }
+
+    /// All names were listed, however many.
+    @Test(arguments: [
+        (
+            "bot-07x", 30, "bot-07x' in DIR: did you mean 'bot-07'? There is 'bot-00', 'bot-01', ",
+            "'bot-09' and 20 more;"
+        ),
+        ("other", 30, "'other' in DIR; there is 'bot-00', ", "'bot-09' and 20 more;"),
+        ("other", 11, "'other' in DIR; there is 'bot-00', ", "'bot-09', 'bot-10';"),
+        ("other", 0, "'other' in DIR;", ""),
+    ])
+    func aFewStatesAreListedAndTheNearestIsNamed(name: String, count: Int, start: String, end: String) async throws {
+        try await withCatalogue { catalogue in
+            for number in 0..<count {
+                let name = "bot-" + (number < 10 ? "0" : "") + "\(number)"
+                _ = try await use(StateCatalogue(directory: catalogue.directory, name: name), .marked("a"))
+            }
+            let other = StateCatalogue(directory: catalogue.directory, name: name)
+            let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .beside) }
+            let message = (error?.description ?? "").replacingOccurrences(of: catalogue.directory, with: "DIR")
+            #expect(message.contains(start) && message.contains(end), "\(message)")
         }
     }
 }

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import GRDB
 internal import GatewayClient
 internal import Glibc
+internal import Rules
 
 /// The states of one bot, one for each database that it works on.
 ///
@@ -203,16 +204,17 @@ extension StateCatalogue {
 
     private var noState: StateError {
         let others = (try? StateFiles.names(directory: directory)) ?? []
-        let hint =
-            others.isEmpty ? "" : "; there is " + others.map { "'\($0)'" }.joined(separator: ", ")
+        let guess = NearestName.of(name, among: others).map { ": did you mean '\($0)'? There is " }
+        let hint = others.isEmpty ? "" : (guess ?? "; there is ") + ShortList.text(others.map { "'\($0)'" })
         return .missing(
             "there is no state '\(name)' in \(directory)\(hint); name the right one with --state and --name")
     }
 
     private static func list(_ states: [StateFacts]) -> String {
-        states.map { state in
+        let databases = states.map { state in
             "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint.flatMap { SequenceID($0)?.queryValue } ?? "none"))"
-        }.joined(separator: ", ")
+        }
+        return ShortList.text(databases)
     }
 }
 

@@ -84,7 +84,7 @@ package struct RuleFileSet: Sendable {
                 let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
                 return RuleFileError(
                     path: "--rule", position: nil,
-                    message: "there is no rule '\(name)'\(guess) Rules: \(known.joined(separator: ", "))")
+                    message: "there is no rule '\(name)'\(guess) Rules: \(ShortList.text(known))")
             }
             throw RuleFilesError(kind: .usage, errors: errors)
         }
