@@ -40,6 +40,21 @@ import Testing
         }
     }
 
+    @Test func aFileWithoutRulesIsWarnedOf() async throws {
+        try await withFile("version: 1\nrules: []\n") { folder, file in
+            for (more, code) in [([], 0), (["--strict"], 65)] as [([String], Int32)] {
+                let result = try await Program.run(["rules", "check", file] + more)
+                #expect(result.code == code && result.output.contains("valid, 1 warning"), "\(result.output)")
+                #expect(result.errors.contains("\(file):2:8: warning: there are no rules in this file"))
+            }
+            let run = try await Program.run([
+                "run", "--once", "--gateway", "embedded:", "--rules", file, "--state", folder + "/state",
+            ])
+            #expect(run.code == 0 && run.errors.contains("a rule file looks incomplete"), "\(run.errors)")
+            #expect(run.errors.contains("there are no rules in this file"), "\(run.errors)")
+        }
+    }
+
     @Test func checkSaysWhatIsWrong() async throws {
         try await withFile("version: 1\nrules: [{name: a, when: {}, if: '.a ==', then: [mrege: {}]}]\n") { _, file in
             let result = try await Program.run(["rules", "check", file])

@@ -31,6 +31,46 @@ import Testing
         #expect(handOver.count == 1 && handOver.allSatisfy { $0.hasSuffix("[rule-loop]") }, "\(handOver)")
     }
 
+    private static func put(_ from: String, _ to: String, _ n: String, _ more: String = "if_exists: merge") -> String {
+        "name: \(from), when: {type: \(from)}, "
+            + "then: [{put: {id: {jq: .partner}, \(more), document: {type: \(to), n: {jq: '\(n)'}}}}]"
+    }
+
+    /// The run ends such a chain after ten documents, and makes a dead letter of the last.
+    @Test(arguments: [
+        (put("a", "b", ".n + 1"), put("b", "a", ".n + 1")), (put("a", "b", "(.n // 0) + 1"), put("b", "a", ".n")),
+        (put("b", "a", ".n"), put("a", "b", ".n * 2")),
+    ])
+    func rulesThatPutEachOthersDocumentsAreFound(first: String, second: String) throws {
+        let found = try warnings([first, second])
+        #expect(
+            found.count == 1 && found[0].contains("each time with another 'n', without end")
+                && found[0].hasSuffix("[rule-loop]"), "\(found)")
+    }
+
+    @Test func aRuleThatPutsDocumentsOfItsOwnKindIsFound() throws {
+        let found = try warnings([
+            "name: a, when: {type: a}, then: [{put: {id: {jq: '._id + \"x\"'}, if_exists: replace, "
+                + "document: {type: a, n: {jq: .n + 1}}}}]"
+        ])
+        #expect(found.count == 1 && found[0].contains("for which it fires itself"), "\(found)")
+    }
+
+    @Test(arguments: [
+        // What is copied both ways comes to rest, and so does what one of them sets.
+        [put("a", "b", ".n"), put("b", "a", ".n")], [put("a", "b", ".n + 1"), put("b", "a", "7")],
+        [put("a", "b", ".n + 1"), put("b", "c", ".n + 1")],
+        [put("a", "b", ".n + 1", "if_exists: keep"), put("b", "a", ".n + 1")],
+        [put("a", "b", ".n + 1", "if_exists: merge, keyspace: other"), put("b", "a", ".n + 1")],
+        // The replaced document has no partner.
+        [put("a", "b", ".n + 1", "if_exists: replace"), put("b", "a", ".n + 1")],
+        [put("a", "b", ".n + 1"), put("b", "a", ".n + 1") + ", if: .n < 5"],
+        [put("a", "b", ".n + 1"), put("b", "a", ".n + 1") + ", unless: {n: {$gt: 5}}"],
+    ])
+    func putsThatEndAreRight(rules: [String]) throws {
+        #expect(try warnings(rules).filter { $0.contains("rule-loop") } == [])
+    }
+
     @Test func chainsThatEndAreRight() throws {
         #expect(try warnings([Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 4)]) == [])
         #expect(

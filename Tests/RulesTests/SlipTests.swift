@@ -45,6 +45,51 @@ import Testing
         #expect(found.contains { $0.hasPrefix("r.yaml:" + place) && $0.contains(remedy) }, "\(found)")
     }
 
+    /// The advice was to begin each key with a dash, which was the next mistake.
+    @Test(arguments: [
+        (head + "    - merge:\n      a: 1", "7:7", "'a' stands beside 'merge', which is empty"),
+        (head + "    - merge:\n      a: 1\n      name: 2", "7:7", "indent it further than 'merge'"),
+        (
+            head + "    - put:\n      id: x\n      document: {}\n      if_exists: replace", "7:7",
+            "'id' stands beside 'put'"
+        ),
+        (head + "      - attach:\n        name: x\n        file: y", "7:9", "'name' stands beside 'attach'"),
+    ])
+    func aBodyThatIsNotIndentedIsTold(text: String, place: String, part: String) {
+        let found = errors(text)
+        #expect(found.count == 1)
+        #expect(found.allSatisfy { $0.hasPrefix("r.yaml:" + place) && $0.contains(part) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        (head + "    - merge: {}\n      a: 1", "'a' is not known to this version;"),
+        (head + "    - delete:\n      merge: {a: 1}", "one list element is one action, not 2"),
+        (head + "    - merge: {}\n      put: {id: x, document: {}}", "one list element is one action, not 2"),
+        ("version: 1\nrules:\n  - name: a\n    when:\n    type: task\n    then: []", "'type' stands beside 'when'"),
+    ])
+    func keysBesideAnActionAreToldAsBefore(text: String, part: String) {
+        let found = errors(text)
+        #expect(found.contains { $0.contains(part) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        ("version: 1\nrules: []\n", true), ("version: 1\nkind: mapping\nrules: []\n", true),
+        ("version: 1\nkind: mapping\notherwise: drop\nrules: []\n", false),
+        ("version: 1\nrules: [{name: a, when: {}, then: []}]\n", false),
+    ])
+    func aFileWithoutRulesIsTold(text: String, isTold: Bool) throws {
+        let set = try ruleFileSet(text)
+        for found in [set.warnings(), set.slips()] {
+            #expect(found.map(\.code) == (isTold ? [.noRules] : []))
+            #expect(
+                found.allSatisfy {
+                    $0.description.contains(": warning: there are no rules in this file")
+                        && $0.description.hasSuffix("[no-rules]")
+                }, "\(found)")
+        }
+        #expect(errors("version: 1\nrules: [{name: a, when: {}, then: [], allow: [no-rules]}]").count == 1)
+    }
+
     @Test(arguments: [
         ("version: 1\nrules:\n\t- name: a\n", "3:1"),
         ("version: 1\nrules:\n  - name: a\n  \twhen: {}\n    then: []\n", "4:3"),

@@ -67,6 +67,12 @@ extension Action {
         guard let object = SourceObject(node, "an action", known: names, errors: reading.errors),
             case .object(let members) = node.content
         else { return nil }
+        // Only its body is not indented, which was reported.
+        if let first = members.first, first.value.isNull, members.dropFirst().allSatisfy({ !names.contains($0.name) }),
+            members.count > 1
+        {
+            return nil
+        }
         guard members.count == 1, let member = members.first else {
             reading.errors.report(
                 at: members.dropFirst().first?.position ?? node.position,

@@ -10,7 +10,7 @@ struct RuleChecker {
 
     /// In the order of the rules, and by position within a rule.
     var warnings: [RuleWarning] {
-        var found: [String: [RuleWarning]] = [:]
+        var found: [String?: [RuleWarning]] = [:]
         var live: [CheckedRule] = []
         for rule in rules {
             let firing = FiringCheck(rule)

@@ -23,6 +23,10 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case notAnOperator = "not-an-operator"
         case program = "program"
         case unusedAllow = "unused-allow"
+        case noRules = "no-rules"
+
+        /// Whether a rule can have it, and accept it.
+        var isAboutRule: Bool { self != .noRules }
 
         /// Whether other rules can cause the warning, so that it depends on which files are checked together.
         var dependsOnOtherRules: Bool { [.duplicateRule, .neverFires, .ruleLoop, .undoneEffect].contains(self) }
@@ -32,19 +36,20 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
     package let path: String
     /// The place in the file that the warning is about.
     package let position: SourcePosition
-    /// The rule's name.
-    package let rule: String
-    /// What the rule may name under `allow`.
+    /// The rule's name; nil if the warning is about the file.
+    package let rule: String?
+    /// What the rule may name under `allow`, if the warning is about a rule.
     package let code: Code
     /// What is wrong and what to do, on one line.
     package let message: String
 
-    /// Whether something is probably misspelt, so that the rule does not mean what its author does.
-    var isSlip: Bool { [.fieldName, .notAProgram, .notAnOperator].contains(code) }
+    /// Whether something is probably misspelt or forgotten, so that the rules do not do what their author means.
+    var isSlip: Bool { [.fieldName, .notAProgram, .notAnOperator, .noRules].contains(code) }
 
-    /// `PATH:LINE:COLUMN: warning: rule 'NAME': MESSAGE [CODE]`.
+    /// `PATH:LINE:COLUMN: warning: rule 'NAME': MESSAGE [CODE]`, without the name if it is about the file.
     package var description: String {
-        "\(path):\(position.line):\(position.column): warning: rule '\(rule)': \(message) [\(code.rawValue)]"
+        let subject = rule.map { "rule '\($0)': " } ?? ""
+        return "\(path):\(position.line):\(position.column): warning: \(subject)\(message) [\(code.rawValue)]"
     }
 }
 
@@ -55,7 +60,7 @@ struct AllowedWarning: Sendable {
 }
 
 extension AllowedWarning {
-    private static var codes: [String] { RuleWarning.Code.allCases.map(\.rawValue) }
+    private static var codes: [String] { RuleWarning.Code.allCases.filter(\.isAboutRule).map(\.rawValue) }
 
     /// The codes of an `allow` list; reports errors if it is no list or contains an unknown code.
     static func read(_ object: SourceObject) -> [AllowedWarning] {
@@ -67,7 +72,7 @@ extension AllowedWarning {
             return []
         }
         return elements.compactMap { element in
-            guard let text = element.text, let code = RuleWarning.Code(rawValue: text) else {
+            guard let text = element.text, let code = RuleWarning.Code(rawValue: text), code.isAboutRule else {
                 let text = element.text ?? element.kindName
                 let guess = NearestName.of(text, among: codes).map { ": did you mean '\($0)'?" } ?? ";"
                 object.errors.report(

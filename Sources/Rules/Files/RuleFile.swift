@@ -17,6 +17,8 @@ struct RuleFile {
     /// What a mapping does with documents on which no rule fires, and the place of that; nil if it does not say.
     private(set) var otherwise: (value: UnmatchedDocuments, position: SourcePosition)?
     private(set) var rules: [Rule] = []
+    /// The place of the list of rules.
+    private(set) var rulesPosition = SourcePosition.start
     private(set) var tests: [RuleTest] = []
     private(set) var errors: [RuleFileError] = []
 
@@ -71,6 +73,7 @@ struct RuleFile {
         reading.kind = kind
         reading.variables = slurps.map(\.text)
         if let node = object.required("rules", "add 'rules:' with a list of rules") {
+            rulesPosition = node.position
             rules = Self.list(node, "'rules' must be a list of rules", errors).compactMap { Rule($0, reading) }
         }
         if let node = object.node("tests") {

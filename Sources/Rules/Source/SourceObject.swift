@@ -18,11 +18,31 @@ struct SourceObject {
             return nil
         }
         self.members = Dictionary(members.map { ($0.name, $0) }) { first, _ in first }
-        for member in members where !known.contains(member.name) {
+        var reported: String?
+        for (index, member) in members.enumerated() where !known.contains(member.name) {
+            if let owner = Self.emptyOwner(of: index, members, known: known) {
+                if reported != owner { errors.report(at: member.position, Self.notIndented(member.name, below: owner)) }
+                reported = owner
+                continue
+            }
             let message =
                 member.missingSpace(readAs: "a key without a value") ?? Self.unknown(member.name, known: known)
             errors.report(at: member.position, message)
         }
+    }
+
+    /// The known key without a value above this key, which probably belongs to that value but is not indented enough;
+    /// nil if there is none.
+    private static func emptyOwner(of index: Int, _ members: [SourceNode.Member], known: [String]) -> String? {
+        guard let owner = members[..<index].last(where: { known.contains($0.name) }), owner.value.isNull,
+            owner.value.isPlain, owner.position.line < members[index].position.line
+        else { return nil }
+        return owner.name
+    }
+
+    private static func notIndented(_ name: String, below owner: String) -> String {
+        "'\(DisplayText.plain(name))' stands beside '\(owner)', which is empty; if it belongs to '\(owner)', "
+            + "indent it further than '\(owner)'"
     }
 
     /// Names that other tools use for the same key.

@@ -43,12 +43,14 @@ extension JobOptions {
         try files.check()
         if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }
         for slip in ruleFiles.slips() {
+            var metadata: Logger.Metadata = [
+                "file": "\(slip.path):\(slip.position.line):\(slip.position.column)", "reason": "\(slip.message)",
+            ]
+            if let rule = slip.rule { metadata["rule"] = "\(rule)" }
             logger.warning(
-                "a rule looks misspelt; 'changebot rules check' shows all warnings",
-                metadata: [
-                    "file": "\(slip.path):\(slip.position.line):\(slip.position.column)", "rule": "\(slip.rule)",
-                    "reason": "\(slip.message)",
-                ])
+                slip.rule == nil
+                    ? "a rule file looks incomplete"
+                    : "a rule looks misspelt; 'changebot rules check' shows all warnings", metadata: metadata)
         }
         return ruleFiles
     }

@@ -12,6 +12,11 @@ struct ComputedMember {
     /// Whether the program certainly gives another value each time: `.n + 1`.
     var countsItself: Bool { CounterProgram(program)?.path == path }
 
+    /// Whether the program gives the member's old value.
+    var copiesItself: Bool {
+        CounterProgram.path(program.trimmed) == path
+    }
+
     var readsTime: Bool { ProgramReading(program).readsTime }
 }
 
@@ -32,7 +37,7 @@ extension ComputedMember {
     }
 
     /// Recurses as deep as a rule file may be nested.
-    private static func members(_ node: SourceNode, _ path: [String]) -> [ComputedMember] {
+    static func members(_ node: SourceNode, _ path: [String]) -> [ComputedMember] {
         switch node.content {
         case .object(let members):
             if node.isComputed {

@@ -45,8 +45,8 @@ struct CounterProgram {
         return path(match.1)
     }
 
-    /// `.a."b c"["d"]`.
-    private static func path(_ text: Substring) -> [String]? {
+    /// The names of `.a."b c"["d"]`; nil if the text is something else.
+    static func path(_ text: Substring) -> [String]? {
         guard text.wholeMatch(of: /(\.[A-Za-z_][A-Za-z0-9_]*|\."[^"\\]*"|\.?\["[^"\\]*"\])+/) != nil,
             let steps = ProgramReading(String(text)).paths.first
         else { return nil }

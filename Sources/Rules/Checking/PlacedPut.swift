@@ -1,0 +1,79 @@
+internal import LosslessJSON
+
+/// A `put` that overwrites documents in the rule's own keyspace, and whose document is written out.
+struct PlacedPut {
+    let position: SourcePosition
+    /// Whether members that the document does not name are removed.
+    let replaces: Bool
+    private let id: SourceNode?
+    private let document: SourceNode
+    /// The changes that the `put` makes to members.
+    private var outlook = RuleOutlook()
+
+    static func all(of rule: Rule) -> [PlacedPut] {
+        guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
+        return actions.compactMap { action in action.member("put").flatMap { PlacedPut($0, at: action.position) } }
+    }
+
+    private init?(_ put: SourceNode, at position: SourcePosition) {
+        guard let existing = put.member("if_exists")?.text, existing != PutEffect.Existing.keep.rawValue,
+            put.member("keyspace") == nil, let document = put.member("document"), !document.isComputed
+        else { return nil }
+        self.position = position
+        self.document = document
+        id = put.member("id")
+        replaces = existing == PutEffect.Existing.replace.rawValue
+        if let id, id.text != nil { outlook.touched.append((["_id"], .set(id.jsonText))) }
+        if case .object(let members) = document.content {
+            for member in members { outlook.addValue(member.value, [member.name], isMerge: !replaces) }
+        }
+    }
+
+    /// A member that the rule sets after such a `put` and the next `put` undoes; nil if there is none, or the rule may
+    /// not fire.
+    func memberUndone(of victim: CheckedRule) -> String? {
+        guard certainlyFires(victim) else { return nil }
+        let touches = victim.outlook.lastTouches.merging(victim.computedTouches) { touch, _ in touch }
+        return touches.filter { isUndone($0.key, $0.value) }.keys.min { $0.lexicographicallyPrecedes($1) }
+            .map { FieldPath(names: $0).spelling }
+    }
+
+    /// Whether the rule fires for every document that the `put` writes.
+    func certainlyFires(_ rule: CheckedRule) -> Bool {
+        let selectors = [rule.rule.when] + (rule.rule.unless.map { [$0] } ?? [])
+        var effects = outlook
+        if replaces {
+            // Members that the document does not name are missing, except for the gateway's own.
+            let names = Set(selectors.flatMap(\.fieldNames)).filter { !$0.begins(with: "_") }
+            for name in names where document.member(name) == nil { effects.touched.append(([name], .removed)) }
+        }
+        var knowledge = Knowledge()
+        knowledge.apply(effects)
+        return knowledge.certainlyFires(rule)
+    }
+
+    /// The members of the document that a program computes.
+    var computed: [ComputedMember] { ComputedMember.members(document, []) }
+
+    /// Whether a `put` of the same form in a document that this one wrote finds its id: a replaced document has no other
+    /// members to compute it from.
+    var keepsID: Bool {
+        guard replaces, let id, id.isComputed else { return true }
+        guard let program = id.member("jq")?.text else { return false }
+        return ProgramReading(program).paths.allSatisfy { path in
+            guard case .member(let name)? = path.first else { return false }
+            return name == "_id" || document.member(name) != nil
+        }
+    }
+
+    private func isUndone(_ path: [String], _ touch: RuleOutlook.Touch) -> Bool {
+        guard let first = path.first, !first.begins(with: "_") else { return false }
+        switch (outlook.outlook(for: FieldPath(names: path)), touch) {
+        // A replaced document has only what the `put` names.
+        case (.untouched, .set), (.untouched, .unknown), (.missing, .set), (.missing, .unknown): return replaces
+        case (.value(let value), .set(let wanted)): return !value.isEquivalent(to: wanted.root)
+        case (.value, .removed), (.present, .removed): return true
+        default: return false
+        }
+    }
+}
