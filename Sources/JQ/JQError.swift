@@ -10,8 +10,10 @@ package enum JQError: Error, Sendable, Equatable {
     case tooMuchOutput(limit: Int)
     /// The process that ran the program ended, most often for lack of memory.
     case crashed
-    /// The result contains this number or depends on its digits, and jq can't represent it.
+    /// The result contains this number of the document or depends on its digits, and jq can't represent it.
     case inexactNumber(String)
+    /// The program itself makes this number, and it can't be written exactly: jq counts in doubles.
+    case inexactResult(String)
     /// The result depends on this unpaired surrogate, which jq can't represent.
     case brokenCharacter(String)
     /// The document, `$change` or `$match` is nested more deeply than jq reads (256 levels).
@@ -48,6 +50,9 @@ extension JQError: CustomStringConvertible {
         case .inexactNumber(let text):
             "the result depends on the number \(displayText(text, limit: 60)), which jq can't hold exactly; "
                 + "leave that number out of the program"
+        case .inexactResult(let text):
+            "the program gives a number that can't be written exactly, about \(displayText(text, limit: 60)); make it "
+                + "give a number below 2^53, or a text"
         case .brokenCharacter(let text):
             "the result depends on \(displayText(text, limit: 20)), half of a surrogate pair, which jq can't hold; "
                 + "leave that text out of the program"

@@ -66,9 +66,11 @@ package final class JQPool: Sendable {
         for ((index, parts), answer) in zip(zip(valid, parts), answers) {
             outcomes[index] = JQOutcome(checking: answer)
             guard let parts else { continue }
-            // The digits of the document are more helpful than those that jq made of them.
-            if case .failed(.inexactNumber) = outcomes[index] { outcomes[index] = .failed(parts.error) }
-            guard case .outputs = outcomes[index] else { continue }
+            switch outcomes[index] {
+            // If it comes from a number of the document, the digits of that are more helpful than what jq made of them.
+            case .outputs, .failed(.inexactResult): break
+            case .failed: continue
+            }
             doubtful += (0..<parts.variantCount).map {
                 Comparison(call: index, parts: parts, variant: $0, expected: answer)
             }
@@ -137,7 +139,7 @@ extension JQOutcome {
 }
 
 extension JSONText {
-    /// - Throws: ``JQError/unwritableOutput``; ``JQError/inexactNumber(_:)`` from 2^53 on, where jq skips integers.
+    /// - Throws: ``JQError/unwritableOutput``; ``JQError/inexactResult(_:)`` from 2^53 on, where jq skips integers.
     fileprivate convenience init(checkingOutput output: ArraySlice<UInt8>) throws(JQError) {
         do throws(JSONError) { try self.init(Array(output)) } catch { throw .unwritableOutput }
         var scan = LeafScan(bytes)
@@ -145,7 +147,7 @@ extension JSONText {
             guard case .number(let range) = leaf, !NumberText.isSurelyExact(bytes[range]),
                 !(NumberText(bytes[range]).double.magnitude < 0x1p53)
             else { continue }
-            throw .inexactNumber(String(decoding: bytes[range], as: UTF8.self))
+            throw .inexactResult(String(decoding: bytes[range], as: UTF8.self))
         }
     }
 }
