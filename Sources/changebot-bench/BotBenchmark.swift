@@ -9,8 +9,10 @@ internal import LosslessJSON
 enum BotBenchmark {
     private static let documents = 100_000
     private static let tasks = 200
+    private static let rules = "rules/attach-images.yaml"
 
     static func run() async -> Bool {
+        Program.require([rules])
         do {
             for every in [100, 1] { try await catchUp(matchingEvery: every) }
             try await latency()
@@ -38,8 +40,8 @@ enum BotBenchmark {
             for (label, state) in [("run --once          ", "/a"), ("again, new state    ", "/b")] {
                 let summary = directory + "/summary.json"
                 let usage = try Usage.of([
-                    Program.path, "run", "--once", "--quiet", "--gateway", url, "--rules", "rules/attach-images.yaml",
-                    "--state", directory + state, "--summary", summary,
+                    Program.path, "run", "--once", "--quiet", "--gateway", url, "--rules", rules, "--state",
+                    directory + state, "--summary", summary,
                 ])
                 print("  " + label + usage + ", peak " + Program.peakMemory(summary) + " MiB")
             }
@@ -63,7 +65,7 @@ enum BotBenchmark {
     private static func latency() async throws {
         try await Program.withGateway { url, directory in
             let bot = try Program.start([
-                Program.path, "run", "--quiet", "--gateway", url, "--rules", "rules/attach-images.yaml", "--state",
+                Program.path, "run", "--quiet", "--gateway", url, "--rules", rules, "--state",
                 directory + "/c",
             ])
             defer { bot.terminate() }
@@ -73,7 +75,9 @@ enum BotBenchmark {
                 let id = DocumentID("latency-\(number)")
                 try await gateway.put(id, body: Array(#"{"type":"task","task":"apple"}"#.utf8))
                 let began = ContinuousClock.now
-                while try await gateway.document(id)?.root["_attachments"] == nil {}
+                while try await gateway.document(id)?.root["_attachments"] == nil {
+                    guard bot.isRunning else { throw CocoaError(.executableLoad) }
+                }
                 waits.append(ContinuousClock.now - began)
             }
             waits.sort()

@@ -8,6 +8,17 @@ enum Program {
             .appendingPathComponent("changebot").path
     }
 
+    /// Ends with 66 if a file that is measured with is missing.
+    ///
+    /// - Parameter files: Relative to the project's folder.
+    static func require(_ files: [String]) {
+        for file in [path] + files where !FileManager.default.isReadableFile(atPath: file) {
+            let remedy = "build with 'swift build -c release', and start in the project's folder"
+            FileHandle.standardError.write(Data("changebot-bench: there is no \(file); \(remedy)\n".utf8))
+            exit(66)
+        }
+    }
+
     static func start(_ arguments: [String], output: Pipe? = nil) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: arguments[0])
