@@ -1,27 +1,32 @@
 import Glibc
 
-/// A program that a test starts. Its input is a pipe that stays open and empty; it is killed when this object goes.
+/// A program that a test starts. Its input is a pipe that stays open and
+/// empty until ``endInput(with:)``; it is killed when this object goes.
 ///
 /// `posix_spawn` and not Foundation's `Process`, which LeakSanitizer finds to leak (Swift 6.3).
 package final class ChildProcess: Sendable {
     /// Its process id; may belong to another process once ``wait()`` has returned.
     package let id: Int32
     private let output: Int32
-    private let input: Int32
+    /// Nil once it is closed.
+    private let input: Monitor<Int32?>
     private let status = Monitor<Int32?>(nil)
 
     /// - Parameters:
     ///   - arguments: The path of the program (`PATH` is not searched), then its arguments.
     ///   - environment: Variables added in front of this process's own.
     ///   - errors: The file for its standard error; created or truncated.
+    ///   - isInputNonBlocking: Reading from its empty standard input fails.
     /// - Throws: ``TestServerError`` if a pipe or the process can't be made.
     package init(
-        _ arguments: [String], environment: [String: String] = [:], errors: String = "/dev/null"
+        _ arguments: [String], environment: [String: String] = [:], errors: String = "/dev/null",
+        isInputNonBlocking: Bool = false
     ) throws {
         var (inputEnds, outputEnds): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&inputEnds) == 0, pipe(&outputEnds) == 0 else { throw TestServerError(call: "pipe") }
         // Child processes started at the same time must not inherit them and keep them open.
         for end in inputEnds + outputEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        if isInputNonBlocking { _ = fcntl(inputEnds[0], F_SETFL, O_NONBLOCK) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, inputEnds[0], 0)
@@ -48,13 +53,23 @@ package final class ChildProcess: Sendable {
             errno = result
             throw TestServerError(call: "posix_spawn")
         }
-        (self.id, input, output) = (id, inputEnds[1], outputEnds[0])
+        (self.id, input, output) = (id, Monitor(inputEnds[1]), outputEnds[0])
     }
 
     deinit {
         kill()
-        close(input)
+        endInput(with: "")
         close(output)
+    }
+
+    /// Writes a short text to its standard input, and closes that.
+    package func endInput(with text: String) {
+        input.with { input in
+            guard let end = input else { return }
+            _ = Glibc.write(end, text, text.utf8.count)
+            close(end)
+            input = nil
+        }
     }
 
     /// The next line of its standard output, without the line feed; nil at the end. An unfinished last line is dropped.

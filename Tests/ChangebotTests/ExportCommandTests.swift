@@ -49,6 +49,23 @@ import Testing
         }
     }
 
+    /// The option says how to ask, not what the server is: that is in the manifest.
+    @Test func anExportWithADialectThatIsNotTheServersIsWhole() async throws {
+        try await withGateway { bench, url in
+            let file = bench.folder + "/o.ndjson"
+            let export = ["export", "--gateway", url, "--dialect", "couchdb"]
+            let full = try await Program.run(export + ["--output", file], environment: login)
+            #expect(full.code == 0, "\(full.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").count == 3)
+            let manifest = try String(contentsOfFile: file + ".manifest.json", encoding: .utf8)
+            #expect(manifest.contains(#""server":{"name":"sync-gateway""#), "\(manifest)")
+            let next = try await Program.run(
+                export + ["--output", bench.folder + "/p", "--since-manifest", file + ".manifest.json"],
+                environment: login)
+            #expect(next.code == 0, "\(next.errors)")
+        }
+    }
+
     /// Nothing is asked of the gateway, which is not there, and no file is made or touched.
     @Test(
         arguments: [

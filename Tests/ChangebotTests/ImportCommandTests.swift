@@ -169,6 +169,24 @@ import Testing
 
         """
 
+    /// A terminal multiplexer or another program of the pipeline may have made it so: reading failed at once.
+    @Test(arguments: [
+        ["import", "-", "--gateway", "embedded:"], ["import", "-", "--gateway", "embedded:", "--schema", "todo"],
+        ["rules", "try", Program.pictureRules, "--input", "-"],
+    ])
+    func aStdinThatDoesNotBlockIsWaitedFor(command: [String]) async throws {
+        try await Program.withDirectory { folder in
+            let process = try ChildProcess(
+                [Program.path] + command, errors: folder + "/errors", isInputNonBlocking: true)
+            try await Task.sleep(for: .milliseconds(500))
+            process.endInput(with: #"{"_id":"a","type":"task-list-user"}"# + "\n")
+            let output = String(decoding: await process.readToEnd(), as: UTF8.self)
+            #expect(await process.wait() == (command.contains("todo") ? 1 : 0))
+            let errors = try String(contentsOfFile: folder + "/errors", encoding: .utf8)
+            #expect((output + errors).contains(command[0] == "rules" ? #""id":"a""# : "documents=1"), "\(errors)")
+        }
+    }
+
     /// What rules are for dead letters are not: rejected documents are none.
     @Test func itsSummaryCountsTheRulesOfItsMapping() async throws {
         try await withBench { bench in

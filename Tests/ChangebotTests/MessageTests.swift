@@ -235,6 +235,22 @@ import Testing
         }
     }
 
+    /// Without them the command was about another state, or about none.
+    @Test func commandsThatTheLogAdvisesNameTheState() async throws {
+        let documents = (0..<25).map { #"{"_id":"d\#($0)","type":"broken"}"# }
+        try await CommandBench.with(documents, rules: Self.breaking) { bench in
+            for (name, since, advice) in [
+                ("bot", "0", "see them with: changebot dead-letters list "),
+                ("bot", "0", "to move it: changebot checkpoint set SEQUENCE "),
+                ("ahead", "99999", "to start at the beginning: changebot checkpoint reset "),
+            ] {
+                let result = try await bench.runOnce("--name", name, "--since", since)
+                let options = "--state \(bench.state) --name \(name) --gateway \(bench.url)"
+                #expect(result.errors.contains(advice + options), "\(result.errors.suffix(600))")
+            }
+        }
+    }
+
     /// It has no end at which it could say so.
     @Test func aQuietDaemonReportsDeadLetters() async throws {
         try await CommandBench.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bench in

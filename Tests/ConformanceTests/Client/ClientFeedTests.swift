@@ -68,7 +68,7 @@ import Testing
             try await workspace.put(before)
             let since = try #require(try await workspace.changes(until: [before]).last)
             async let awaited = workspace.awaitChange(of: id, since: since)
-            // So that it waits, mostly. If it does not yet, the answer is the same.
+            // So that it waits, mostly. If it has not been asked yet, the answer is the same.
             try await Task.sleep(for: .milliseconds(100))
             let revision = try await workspace.put(id, #"{"n":1}"#)
             let change = try #require(try await awaited)
@@ -151,10 +151,12 @@ extension Workspace {
     /// Longpolls until a change of the document comes; nil if none does.
     fileprivate func awaitChange(of id: String, since: String) async throws -> Change? {
         let deadline = ContinuousClock.now + Workspace.patience
-        var request = ChangesRequest(feed: .longpoll(timeout: .seconds(20)))
+        var request = ChangesRequest(feed: .longpoll(timeout: Self.longpollTimeout))
         request.since = try #require(SequenceID(since))
         while ContinuousClock.now < deadline {
+            let asked = ContinuousClock.now
             let page = try await read(request, fromStart: false)
+            expectWaited(since: asked, hasRows: !page.all.isEmpty)
             if let change = page.own.first(where: { $0.id.text == id }) { return change }
             request.since = page.last ?? request.since
         }

@@ -1,4 +1,5 @@
 import HTTPTransport
+import Locking
 import LosslessJSON
 import Testing
 
@@ -58,8 +59,13 @@ import Testing
             let revision = try await workspace.put(id)
             let since = try #require(try await workspace.changes(until: [id]).last)
             // CouchDB does not even begin its answer before there is something to tell.
-            async let row = workspace.awaitRow(of: id, since: since)
+            let isOver = Locked(false)
+            async let row = {
+                defer { isOver.withLock { $0 = true } }
+                return try await workspace.awaitRow(of: id, since: since)
+            }()
             try await Task.sleep(for: .milliseconds(100))
+            #expect(!isOver.withLock { $0 }, "the feed did not wait")
             let tombstone = try await workspace.delete(id, revision)
             let told = try await row
             #expect(told?.isDeleted == true)

@@ -20,7 +20,7 @@ import Testing
             try await workspace.put(before)
             let since = try #require(try await workspace.changes(until: [before]).last)
             async let row = workspace.await(id, since: since, "include_docs=true" + options)
-            // So that it waits, mostly. If it does not yet, the answer is the same.
+            // So that it waits, mostly. If it has not been asked yet, the answer is the same.
             try await Task.sleep(for: .milliseconds(100))
             let revision = try await workspace.put(id, #"{"n":1}"#)
             let awaited = try await row
@@ -84,12 +84,23 @@ import Testing
 }
 
 extension Workspace {
+    static let longpollTimeout: Duration = .seconds(20)
+
+    /// Expects that a longpoll without rows has waited for as long as it was told to.
+    func expectWaited(since asked: ContinuousClock.Instant, hasRows: Bool) {
+        let time = asked.duration(to: .now)
+        #expect(hasRows || time > Self.longpollTimeout / 2, "a longpoll ended with nothing after \(time)")
+    }
+
     /// Longpolls until a row of the document comes; nil if none does.
     func await(_ id: String, since: String, _ options: String) async throws -> FeedRow? {
         let deadline = ContinuousClock.now + Self.patience
         var since = since
         while ContinuousClock.now < deadline {
-            let page = try await changes("feed=longpoll&timeout=20000&\(options)", since: since)
+            let asked = ContinuousClock.now
+            let timeout = Self.longpollTimeout.components.seconds * 1000
+            let page = try await changes("feed=longpoll&timeout=\(timeout)&\(options)", since: since)
+            expectWaited(since: asked, hasRows: !page.rows.isEmpty)
             if let row = page.row(id) { return row }
             since = page.last ?? since
         }
