@@ -87,7 +87,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "DocumentFlow",
-            dependencies: ["GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
+            dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
             name: "Pipeline",

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Locking
 
 /// A request body that is produced while it is sent, so that it is never in memory as a whole.
@@ -37,7 +38,9 @@ struct UploadFeed: Sendable {
         var last: [UInt8] = []
         do {
             while let part = try await source.next() {
-                guard part.count <= left else { return fail("is longer than the \(source.count) bytes announced") }
+                guard part.count <= left else {
+                    return fail("is longer than the \(source.count.counted("byte")) announced")
+                }
                 left -= part.count
                 guard !part.isEmpty else { continue }
                 guard left > 0 else {
@@ -51,7 +54,7 @@ struct UploadFeed: Sendable {
         } catch {
             return fail("can't be read: \(error)")
         }
-        guard left == 0 else { return fail("ends \(left) bytes short of the \(source.count) announced") }
+        guard left == 0 else { return fail("ends \(left.counted("byte")) short of the \(source.count) announced") }
         _ = await offer(last)
     }
 

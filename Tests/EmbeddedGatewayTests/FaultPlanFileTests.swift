@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: [
         (#""latency":"1m""#, "latency 60000 ms"),
-        (#""slice":1"#, "slices of 1 bytes"),
+        (#""slice":1"#, "slices of 1 byte"),
         (#""slice":{"bytes":7,"pause":"10ms"}"#, "slices of 7 bytes with 0.01 seconds between them"),
         (#""cut":0"#, "cut after 0 bytes"),
         (#""drop":"before""#, "dropped before it is carried out"),

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ([5], 6, "ends 1 bytes short"), ([], 3, "ends 3 bytes short"), ([5], 4, "longer than the 4"),
+        ([5], 6, "ends 1 byte short"), ([], 3, "ends 3 bytes short"), ([5], 4, "longer than the 4"),
         ([5, 1], 5, "longer than the 5"), ([1], 0, "longer than the 0"), ([100_000, 100_000], 150_000, "longer"),
         ([5, 0, 0, 1], 5, "longer than the 5"),
     ])

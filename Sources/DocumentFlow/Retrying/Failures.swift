@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// How many documents of a run failed, and what happened to them.
 package struct Failures: Sendable, Equatable {
     /// What happened to the documents.

@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// One injected fault: which requests, when, and what.
 struct Fault: Sendable {
     /// Unique in its plan: as in the file, or made from the word for the action.
@@ -80,18 +82,18 @@ extension FaultAction: CustomStringConvertible {
     var description: String {
         switch self {
         case .latency(let range): "latency \(Self.text(range)) ms"
-        case .slice(let bytes, .zero): "slices of \(bytes) bytes"
-        case .slice(let bytes, let pause): "slices of \(bytes) bytes with \(pause) between them"
-        case .cut(let range): "cut after \(Self.text(range)) bytes"
+        case .slice(let bytes, .zero): "slices of \(bytes.counted("byte"))"
+        case .slice(let bytes, let pause): "slices of \(bytes.counted("byte")) with \(pause) between them"
+        case .cut(let range): "cut after \(Self.text(range)) \(range.upperBound.inflected("byte"))"
         case .dropBefore: "dropped before it is carried out"
         case .dropAfter: "dropped after it was carried out"
         case .status(let status): "status \(status.code)"
         case .hang: "no answer"
         case .heartbeatsOnly(let pause): "nothing but a heartbeat every \(pause)"
-        case .lastSequenceEarly(let count): "last_seq after \(count) rows"
+        case .lastSequenceEarly(let count): "last_seq after \(count.counted("row"))"
         case .duplicate(let share): "\(share) of the rows twice"
         case .reorder(let count): "rows shuffled in groups of \(count)"
-        case .rewind(let count): "\(count) sequences back"
+        case .rewind(let count): "\(count.counted("sequence")) back"
         case .sessionExpired: "session expired"
         case .refuseDocuments(let refusal):
             "\(refusal.share) of the documents refused with "

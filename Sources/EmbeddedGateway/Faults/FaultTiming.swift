@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// When a fault is due among the requests that match it.
 struct FaultTiming: Sendable {
     /// A number of requests, or a time.
@@ -41,7 +43,7 @@ extension FaultTiming: CustomStringConvertible {
 extension FaultTiming.Extent: CustomStringConvertible {
     var description: String {
         switch self {
-        case .requests(let count): "\(count) requests"
+        case .requests(let count): count.counted("request")
         case .time(let time): "\(time)"
         }
     }

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import HTTPTransport
 internal import LosslessJSON
 
@@ -49,9 +50,9 @@ public struct ChangesAnswer {
                     return batch
                 }
             } catch {
-                let place = "\(rowCount) \(rowCount == 1 ? "row" : "rows")"
                 throw GatewayError(
-                    .malformedAnswer, "\(url): the answer of _changes is not a feed, after \(place): \(error)")
+                    .malformedAnswer,
+                    "\(url): the answer of _changes is not a feed, after \(rowCount.counted("row")): \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch {

@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// When an exchange must be over. A plain value: the loop asks for the next due time, sleeps until then and checks, so
 /// a waiting longpoll costs nothing in between.
 struct ExchangeTimers {
@@ -67,8 +69,9 @@ struct ExchangeTimers {
     /// A message for people.
     func message(of timeout: HTTPTransportError.Timeout) -> String {
         switch timeout {
-        case .idle: "nothing has moved for \(idleTimeout?.wholeSeconds ?? 0) seconds"
-        case .exchange: "no complete answer within \(begun.duration(to: deadline ?? begun).wholeSeconds) seconds"
+        case .idle: "nothing has moved for \((idleTimeout?.wholeSeconds ?? 0).counted("second"))"
+        case .exchange:
+            "no complete answer within \(begun.duration(to: deadline ?? begun).wholeSeconds.counted("second"))"
         case .connect: "no connection in time"
         }
     }

@@ -37,7 +37,7 @@ extension PutTarget {
     }
 
     private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Verdict {
-        if tries >= limit { return .failed(reason: "not accepted \(tries) times: \(outcome.explanation)") }
+        if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
         return conflicts >= Self.conflictsBeforeWaiting && refusals == 0 ? .postponed : .again
     }
 }

@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 
 /// Candidates that were settled together, and what to record about them.
@@ -88,7 +89,7 @@ struct Settlement {
             deadLetter(
                 candidate,
                 candidate.deadLetter(
-                    reason: "not accepted in \(candidate.attempts) attempts; the last one: \(outcome.explanation)"))
+                    reason: "not accepted in \(candidate.attempts.counted("attempt")); the last one: \(outcome.explanation)"))
         }
         return .settled
     }

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import JQ
 package import LosslessJSON
 
@@ -38,11 +39,11 @@ extension RuleSet {
     private static func result(of decision: Decision) -> String {
         if decision.isMapping {
             let count = decision.mapped.count
-            return count == 0 ? "the document is dropped" : "it gives \(count) document\(count == 1 ? "" : "s")"
+            return count == 0 ? "the document is dropped" : "it gives \(count.counted("document"))"
         }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let count = decision.puts.count
-        return "the document \(own)" + (count == 0 ? "" : ", \(count) other\(count == 1 ? "" : "s") put")
+        return "the document \(own)" + (count == 0 ? "" : ", \(count.counted("other")) put")
     }
 
     private func company(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {

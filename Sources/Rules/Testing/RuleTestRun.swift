@@ -1,3 +1,4 @@
+internal import Encodings
 internal import JQ
 internal import LosslessJSON
 
@@ -107,7 +108,7 @@ extension RuleExpectation {
         let expected = attachments.sorted { $0.key < $1.key }.map { $1.line(named: $0.text) }
         let actual = report.decision.attachments.sorted { $0.key < $1.key }.map { name, attachment in
             attachments[name].map { $0.line(named: name.text, of: attachment) }
-                ?? "\(name): \(attachment.contentType), \(attachment.content.length) bytes"
+                ?? "\(name): \(attachment.contentType), \(attachment.content.length.counted("byte"))"
         }
         return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)
     }
@@ -152,7 +153,7 @@ extension RuleExpectation.File {
     }
 
     private static func line(_ name: String, type: String?, length: Int?, sha256: String?) -> String {
-        let parts = [type, length.map { "\($0) bytes" }, sha256.map { "sha256 \($0)" }].compactMap { $0 }
+        let parts = [type, length.map { $0.counted("byte") }, sha256.map { "sha256 \($0)" }].compactMap { $0 }
         return parts.isEmpty ? name : "\(name): \(parts.joined(separator: ", "))"
     }
 }

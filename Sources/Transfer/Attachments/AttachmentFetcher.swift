@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 
@@ -131,7 +132,7 @@ struct AttachmentFetcher: Sendable {
 
     private static func mismatch(_ byteCount: Int, _ expected: Int, _ stub: AttachmentStub) -> GatewayError {
         GatewayError(
-            .digestMismatch, "'\(stub.name)' has \(byteCount) bytes where its document says \(expected)")
+            .digestMismatch, "'\(stub.name)' has \(byteCount.counted("byte")) where its document says \(expected)")
     }
 
     private static func tooLong(_ expected: Int, _ stub: AttachmentStub) -> GatewayError {

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import FoundationEssentials
 internal import LosslessJSON
 
@@ -100,7 +101,7 @@ package struct ExportVerifier: Sendable {
             byteCount = count
         }
         guard stub["encoding"] == nil, let length = stub["length"]?.integer, length != byteCount else { return nil }
-        return "it has \(byteCount) bytes, and should have \(length)"
+        return "it has \(byteCount.counted("byte")), and should have \(length)"
     }
 
     // MARK: - Files

@@ -56,7 +56,7 @@ struct Demo {
         tell("gateway   \(url), embedded, in memory")
         let phone = Gateway(url)
         let groceries = try await loadGroceries(into: phone)
-        tell("groceries \(groceries) documents: a list, its tasks, its users, a moderator")
+        tell("groceries \(groceries.counted("document")): a list, its tasks, its users, a moderator")
 
         let place = StateLocation(choice: .embedded(file: nil), directory: "", "demo")
         defer { place.discardIfTemporary() }
@@ -75,7 +75,8 @@ struct Demo {
             tasks.addTask { try await group.run() }
             tasks.addTask {
                 tell(
-                    "bot       follows the feed with \(ruleSet.count) rules: \(ruleSet.names.joined(separator: ", "))")
+                    "bot       follows the feed with \(ruleSet.count.counted("rule")): \(ruleSet.names.joined(separator: ", "))"
+                )
                 try await play(phone)
                 await group.triggerGracefulShutdown()
             }
@@ -155,8 +156,8 @@ struct Demo {
     private func tellEnd(_ report: RunReport) async {
         let counters = await report.counters()
         tell(
-            "bot       looked at \(counters.changes) changes, \(counters.matched) matched a rule, "
-                + "wrote \(counters.written) documents; it left the others alone")
+            "bot       looked at \(counters.changes.counted("change")), \(counters.matched) matched a rule, "
+                + "wrote \(counters.written.counted("document")); it left the others alone")
         let next = """
 
             Next, in the folder of the project:

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
@@ -99,5 +100,5 @@ struct VerifyCommand: AsyncParsableCommand {
         }
     }
 
-    private static func findings(_ count: Int) -> String { count == 1 ? "1 finding" : "\(count) findings" }
+    private static func findings(_ count: Int) -> String { count.counted("finding") }
 }

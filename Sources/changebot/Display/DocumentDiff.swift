@@ -67,7 +67,7 @@ struct DocumentDiff {
     }
 
     private static func description(of attachment: NewAttachment) -> String {
-        let size = attachment.byteCount == 1 ? "1 byte" : "\(Quantity.count(attachment.byteCount)) bytes"
+        let size = Quantity.count(attachment.byteCount, "byte")
         let digest = attachment.sha256.prefix(12) + (attachment.sha256.count > 12 ? "…" : "")
         return "\(attachment.name)  \(attachment.contentType), \(size), sha256 \(digest)"
     }

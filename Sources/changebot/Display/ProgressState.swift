@@ -41,9 +41,8 @@ struct ProgressState: Equatable, Sendable {
     private var parts: [String] { [countText, rateText, sizeText, timeText].compactMap { $0 } }
 
     private var countText: String {
-        let done = Quantity.count(count)
-        guard let total else { return count == 1 ? "1 document" : "\(done) documents" }
-        return "\(self.done(of: 100))%  \(done) of \(Quantity.count(total)) documents"
+        guard let total else { return Quantity.count(count, "document") }
+        return "\(done(of: 100))%  \(Quantity.count(count)) of \(Quantity.count(total, "document"))"
     }
 
     /// Documents a second since the start; nil in the first second, when it would be a guess.

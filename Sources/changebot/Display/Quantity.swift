@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// Numbers as text for people. Foundation's formatters are not used, because they load megabytes of tables.
 enum Quantity {
     /// `1,234,567`.
@@ -11,10 +13,13 @@ enum Quantity {
         return text
     }
 
+    /// `1 document`, `1,234 documents`.
+    static func count(_ number: Int, _ noun: String) -> String { "\(count(number)) \(number.inflected(noun))" }
+
     /// `512 bytes`, `1.5 KiB`, `29.8 MiB`, `1,024.0 GiB`: one decimal, rounded down.
     static func size(_ bytes: Int) -> String {
         switch bytes.magnitude {
-        case ..<(1 << 10): return count(bytes) + (bytes.magnitude == 1 ? " byte" : " bytes")
+        case ..<(1 << 10): return count(bytes, "byte")
         case ..<(1 << 20): return tenths(of: bytes, shift: 10) + " KiB"
         case ..<(1 << 30): return tenths(of: bytes, shift: 20) + " MiB"
         default: return tenths(of: bytes, shift: 30) + " GiB"

@@ -16,7 +16,7 @@ struct RuleTotals {
             String(repeating: " ", count: width - count.count + 2) + count + "  " + rule.visible
         }
         var parts = [
-            "\(Quantity.count(counters.changes)) \(counters.changes == 1 ? "document" : "documents") looked at",
+            "\(Quantity.count(counters.changes, "document")) looked at",
             isDryRun
                 ? "\(Quantity.count(counters.shown)) would be written" : "\(Quantity.count(counters.written)) written",
         ]

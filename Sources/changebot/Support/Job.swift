@@ -82,10 +82,9 @@ struct Job {
             return CommandError(RunError(limit, failures))
         }
         guard counters.deadLetters > 0 else { return nil }
-        let count = Quantity.count(counters.deadLetters)
+        let count = Quantity.count(counters.deadLetters, "change")
         let verb = isDryRun ? "would become" : "became"
-        let deadLetters =
-            counters.deadLetters == 1 ? "1 change \(verb) a dead letter" : "\(count) changes \(verb) dead letters"
+        let deadLetters = "\(count) \(verb) \(counters.deadLetters == 1 ? "a dead letter" : "dead letters")"
         let advice =
             isDryRun || place.isTemporary
             ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names each"

@@ -1,3 +1,4 @@
+internal import Encodings
 package import LosslessJSON
 
 /// A document of an input that can't be read, with the reason and its text.
@@ -58,7 +59,7 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .noDocument: "the row has no document; get the rows with include_docs=true"
         case .extendedJSON(let wrapper, let expected): "\(wrapper) needs \(expected)"
         case .cell(let column, let expected): "column '\(column)': the cell is not \(expected.expectation)"
-        case .cellCount(let found, let expected): "\(found) cells where the header has \(expected)"
+        case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"
         case .textBehindQuote: "text after the closing quote of a cell"
         case .openQuote: "the quote that opens a cell is never closed"
         }

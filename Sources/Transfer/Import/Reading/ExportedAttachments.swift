@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import LosslessJSON
 
 /// The attachments of an export according to its manifest.

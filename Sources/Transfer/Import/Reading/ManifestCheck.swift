@@ -32,7 +32,7 @@ enum ManifestCheck {
         let file = try OpenFile(reading: path)
         let found = try file.byteCount
         guard found == byteCount else {
-            throw objection(path, "it has \(found) bytes where \(manifest.path) says \(byteCount)")
+            throw objection(path, "it has \(found.counted("byte")) where \(manifest.path) says \(byteCount)")
         }
         var digest = RunningDigest(.sha256)
         while true {

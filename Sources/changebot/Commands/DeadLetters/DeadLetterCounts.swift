@@ -13,7 +13,7 @@ struct DeadLetterCounts {
         let rules = counts.map {
             "\(Quantity.count($0.count)) of " + ($0.rule.map { "rule '\($0.visible)'" } ?? "no rule")
         }
-        return "\(Quantity.count(total)) dead \(total == 1 ? "letter" : "letters"): " + rules.joined(separator: ", ")
+        return Quantity.count(total, "dead letter") + ": " + rules.joined(separator: ", ")
     }
 
     /// One line for each rule, for people.

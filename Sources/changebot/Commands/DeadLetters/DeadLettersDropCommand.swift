@@ -37,7 +37,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                 return try await ledger.drop(
                     selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))
             }
-            try notes.note("dropped \(Quantity.count(dropped)) dead \(dropped == 1 ? "letter" : "letters")")
+            try notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
         } catch {
             throw CommandError(error)
         }

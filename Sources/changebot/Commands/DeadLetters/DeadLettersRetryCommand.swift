@@ -73,14 +73,15 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             return
         }
         guard settings.preview == nil else { return }
-        let before = Quantity.count(outcome.before)
+        let before = Quantity.count(outcome.before, "dead letter")
         if logger.logLevel <= .info {
-            Console.complain("\(Quantity.count(outcome.before - outcome.left)) of \(before) dead letters are settled")
+            let settled = outcome.before - outcome.left
+            Console.complain("\(Quantity.count(settled)) of \(before) \(settled == 1 ? "is" : "are") settled")
         }
         guard outcome.left == 0 else {
             throw CommandError(
                 .incomplete,
-                "\(Quantity.count(outcome.left)) of \(before) dead letters are left; "
+                "\(Quantity.count(outcome.left)) of \(before) \(outcome.left == 1 ? "is" : "are") left; "
                     + "see why with: changebot dead-letters list \(place.options)")
         }
     }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Encodings
 internal import Rules
 
 struct RulesCheckCommand: ParsableCommand {
@@ -47,5 +48,5 @@ struct Counted: CustomStringConvertible {
         self.noun = noun
     }
 
-    var description: String { "\(count == 0 ? "no" : "\(count)") \(noun)\(count == 1 ? "" : "s")" }
+    var description: String { count == 0 ? "no \(noun)s" : count.counted(noun) }
 }
