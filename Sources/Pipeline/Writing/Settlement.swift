@@ -89,7 +89,9 @@ struct Settlement {
             deadLetter(
                 candidate,
                 candidate.deadLetter(
-                    reason: "not accepted in \(candidate.attempts.counted("attempt")); the last one: \(outcome.explanation)"))
+                    reason:
+                        "not accepted in \(candidate.attempts.counted("attempt")); the last one: \(outcome.explanation)"
+                ))
         }
         return .settled
     }
