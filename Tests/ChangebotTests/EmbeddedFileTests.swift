@@ -61,7 +61,6 @@ import Testing
                 65, "SHA-256"
             ),
             ([], #"{"bytes":7,"sha256":""}"#, 65, "it has 12 bytes"), ([], "{", 65, "is no manifest"),
-            (["--progress-file", "in.ndjson.manifest.json"], #"{"a":1}"#, 65, "is no manifest"),
             (["--progress-file", "in.ndjson", "--ignore-manifest"], nil, 64, "--progress-file"),
         ] as [([String], String?, Int32, String)])
     func nothingIsMadeForAnImportThatCanNotBegin(

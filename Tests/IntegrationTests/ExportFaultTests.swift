@@ -211,20 +211,25 @@ import Transfer
         }
     }
 
-    private static let information = #"{"db_name":"todo","update_seq":900,"state":"Online"}"#
+    /// The same instance, so that another port may be the same server.
+    private static func information(newest: Int) -> String {
+        #"{"db_name":"todo","update_seq":\#(newest),"state":"Online","instance_start_time":1234}"#
+    }
 
     /// A node of a cluster whose newest sequence is lower than the one that was saved: with the documents `a` and `b`,
     /// without them, or where they may not be looked up.
     private static func nodeThatIsBehind(_ row: String?) throws -> ScriptedServer {
-        try ScriptedServer(information: information) { request, _ in
+        try ScriptedServer(information: information(newest: 900)) { request, _ in
             if request.path == "/todo/_changes" {
                 return ScriptedServer.feed(
                     [#"{"seq":1001,"id":"c","changes":[{"rev":"1-c"}],"doc":{"_id":"c","_rev":"1-c"}}"#], last: 1001)
             }
             guard request.path == "/todo/_all_docs" else { return nil }
             guard request.method == "POST" else { return page([]) }
+            let keys = (try? JSONText(request.body))?.root["keys"].map { $0.elements.compactMap(\.string) } ?? []
+            if keys == ["c"] { return page([Self.row("c", #"{"_id":"c","_rev":"1-c"}"#, revision: "1-c")]) }
             guard let row else { return .init(status: 403, body: #"{"error":"forbidden","reason":"no"}"#) }
-            return page(["a", "b"].map { row.replacingOccurrences(of: "KEY", with: $0) })
+            return page(keys.map { row.replacingOccurrences(of: "KEY", with: $0) })
         }
     }
 
@@ -266,7 +271,7 @@ import Transfer
         row: String?, isReset: Bool
     ) async throws {
         try await withDirectory { directory in
-            let server = try ScriptedServer { _, number in
+            let server = try ScriptedServer(information: Self.information(newest: 1000)) { _, number in
                 number == 0 ? Self.page(["a", "b"].map { Self.row($0, #"{"_id":"\#($0)"}"#) }) : nil
             }
             await #expect(throws: RunError.self) {

@@ -248,7 +248,7 @@ import Testing
         ),
         ("other", 30, "'other' in DIR; there is 'bot-00', ", "'bot-09' and 20 more;"),
         ("other", 11, "'other' in DIR; there is 'bot-00', ", "'bot-09', 'bot-10';"),
-        ("other", 0, "'other' in DIR;", ""),
+        ("other", 0, "'other' in DIR;", " name the right one"),
     ])
     func aFewStatesAreListedAndTheNearestIsNamed(name: String, count: Int, start: String, end: String) async throws {
         try await withCatalogue { catalogue in
