@@ -29,11 +29,10 @@ final class ScriptedServer: Sendable {
 
     /// - Parameters:
     ///   - information: What `GET /todo/` answers. Nil: a newest sequence that each document sent has moved on.
-    ///   - instance: What that says of the database's instance, after these requests.
     ///   - headers: With which headers.
     ///   - local: What requests for local documents get. Nil: they are kept.
     init(
-        information: String? = nil, instance: (@Sendable ([TestRequest]) -> String)? = nil,
+        information: String? = nil,
         headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil, _ script: @escaping Script
     ) throws {
         let seen = Monitor<[TestRequest]>([])
@@ -48,7 +47,7 @@ final class ScriptedServer: Sendable {
                 }
                 let own =
                     request.path == "/todo/"
-                    ? Answer(headers: headers, body: information ?? Self.information(seen, instance))
+                    ? Answer(headers: headers, body: information ?? Self.information(seen))
                     : Self.answerOfLocal(request, marks, local)
                 let end = reached.with { Self.isBehind($0, request) ? $0 : nil }.map { Self.feed([], last: $0) }
                 guard let answer = own ?? end ?? script(request, number) else { throw Hangup() }
@@ -64,13 +63,9 @@ final class ScriptedServer: Sendable {
 
     private struct Hangup: Error {}
 
-    private static func information(
-        _ seen: Monitor<[TestRequest]>, _ instance: (@Sendable ([TestRequest]) -> String)?
-    ) -> String {
-        let requests = seen.with { $0 }
-        let sent = requests.filter { $0.path == "/todo/_bulk_docs" }
-        let start = instance.map { #","instance_start_time":"\#($0(requests))""# } ?? ""
-        return #"{"db_name":"todo","update_seq":\#(1000 + sent.flatMap(ids).count),"state":"Online"\#(start)}"#
+    private static func information(_ seen: Monitor<[TestRequest]>) -> String {
+        let sent = seen.with { $0.filter { $0.path == "/todo/_bulk_docs" } }
+        return #"{"db_name":"todo","update_seq":\#(1000 + sent.flatMap(ids).count),"state":"Online"}"#
     }
 
     /// `last_seq` of an answer that is a feed, as it is sent back.

@@ -1,6 +1,5 @@
 import Foundation
 import GatewayClient
-import LosslessJSON
 import Pipeline
 import Rules
 import TestKit
@@ -27,36 +26,6 @@ import Testing
             gateway: Gateway(try GatewayURL(url)), ruleSet: ruleSet, state: .chosen(place), settings: settings,
             report: RunReport(), logger: BotBench.logger
         ).run()
-    }
-
-    private static let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
-
-    private static func marks(_ requests: [TestRequest]) -> [TestRequest] {
-        requests.filter { $0.method == "PUT" && $0.path.contains("/_local/") }
-    }
-
-    /// CouchDB accepts any revision of a local document: the mark went into the new database, which passed for the old
-    /// one.
-    @Test(arguments: [false, true]) func aMarkThatReachesANewDatabaseIsTakenBack(isNew: Bool) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        // Made again just before the second write, the copy of the checkpoint at the end.
-        let instance = { @Sendable (requests: [TestRequest]) in isNew && Self.marks(requests).count >= 2 ? "2" : "1" }
-        let server = try ScriptedServer(instance: instance, headers: Self.couchDB) { request, _ in
-            var answer =
-                request.path == "/todo/_changes"
-                ? ScriptedServer.feed([ScriptedServer.row(1)], last: 1) : ScriptedServer.written(request)
-            answer.headers = Self.couchDB
-            return answer
-        }
-        try await run(server, directory)
-        let bodies = Self.marks(server.requests("/todo/_local/changebot.bot")).map {
-            (try? JSONText($0.body))?.root["identity"]?.string
-        }
-        #expect(bodies.count == (isNew ? 3 : 2))
-        #expect(Set(bodies).count == (isNew ? 2 : 1))
-        #expect(bodies.first == bodies.dropFirst().first && (bodies.last != bodies.first) == isNew)
     }
 
     @Test func eachAddressHasAStateOfItsOwn() async throws {

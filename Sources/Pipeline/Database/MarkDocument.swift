@@ -41,30 +41,18 @@ struct MarkDocument: Sendable {
         _ change: (FoundMark?) -> DatabaseMark?
     ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
         for _ in 0..<5 {
-            let instance = try await instance()
             let found = try await gateway.localDocument(documentName)
             let old = Self.mark(found)
             guard let mark = change(old) else { return (old?.mark, nil) }
             do throws(GatewayError) {
                 let revision = try await gateway.saveLocalDocument(
                     documentName, body: mark.json, revision: found?.revision)
-                guard try await self.instance() == instance else {
-                    // The database was made again in between: with this mark it would pass for the old one.
-                    try await gateway.saveLocalDocument(documentName, body: DatabaseMark.new().json)
-                    continue
-                }
                 return (mark, LocalDocument(revision: revision, body: []).writes)
             } catch {
                 guard error.code == .conflict else { throw error }
             }
         }
         throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
-    }
-
-    /// The database's instance; nil on Sync Gateway, which refuses to write if the revision is not the current one.
-    /// CouchDB accepts any revision, also of a document that does not exist.
-    private func instance() async throws(GatewayError) -> String? {
-        gateway.dialect.keepsInstance ? try await gateway.databaseInfo().instance : nil
     }
 
     /// Whether an error means that this user may not keep local documents. Not a missing database or a refused
