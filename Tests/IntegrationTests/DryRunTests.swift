@@ -5,7 +5,6 @@ import LosslessJSON
 import Pipeline
 import Rules
 import Testing
-import Worker
 
 /// A dry run refuses what the run refuses.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct DryRunTests {
