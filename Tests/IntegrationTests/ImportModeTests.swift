@@ -30,7 +30,7 @@ import Transfer
             let rejections = try bench.rejections()
             #expect(rejections.map(\.line) == [2, 3])
             #expect(rejections.map(\.id) == ["equal", "other"])
-            #expect(rejections.allSatisfy { $0.reason.contains("already") })
+            #expect(rejections.allSatisfy { $0.reason.contains("a document with this _id exists") })
             var after = try await bench.contents()
             #expect(after.removeValue(forKey: "new") == #"{"_id":"new","n":2}"#)
             #expect(after == before)

@@ -56,7 +56,7 @@ import Testing
         Case(outcome: .conflict, conflicts: 9, refusals: 9, verdict: .again),
         Case(
             outcome: .conflict, conflicts: 10, refusals: 10,
-            verdict: .failed(reason: "not accepted 10 times: others keep changing it")),
+            verdict: .failed(reason: "not accepted 10 times: other writers keep changing it")),
     ])
     private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
         var target = try Self.target(attempts: test.attempts, conflicts: test.conflicts, refusals: test.refusals)
