@@ -18,21 +18,18 @@ final class CompiledProgram {
     private var state: OpaquePointer?
     private let namesEnvironment: Bool
 
-    /// - Parameters:
-    ///   - bindings: An object with the variables' values by name. Not consumed.
-    ///   - isChecked: Whether the program has been compiled before, without this: jq takes about 20 ms for its own
-    ///     definitions each time that it compiles something.
+    /// Compiles a program that has passed ``check(_:_:)``, which rule files have before they are used.
+    ///
+    /// - Parameter bindings: An object with the variables' values by name. Not consumed.
     /// - Throws: The first error that jq reports.
-    init(_ text: [UInt8], _ bindings: jv, isChecked: Bool) throws(JQCompileError) {
-        guard !text.contains(0) else { throw JQCompileError(message: "the program holds a NUL character") }
-        // Compiled alone first: a program must not close the wrapper's parenthesis.
-        if !isChecked { try Self.compileAlone(text, bindings) }
+    init(_ text: [UInt8], _ bindings: jv) throws(JQCompileError) {
+        guard !text.contains(0) else { throw Self.nulError }
         namesEnvironment = String(decoding: text, as: UTF8.self).contains("$ENV")
         do throws(JQCompileError) {
             state = try Self.compile(Self.opening + text + Array("\n)".utf8), arguments: jv_copy(bindings))
         } catch {
             // Messages must show the program's own text.
-            if isChecked { try Self.compileAlone(text, bindings) }
+            try Self.compileAlone(text, bindings)
             // A program that is empty, or only defines functions, means `.`.
             state = try Self.compile(Self.opening + text + Array("\n.)".utf8), arguments: jv_copy(bindings))
         }
@@ -98,6 +95,29 @@ extension CompiledProgram {
             (". as [$__document, $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; def debug: .; def debug($_): .; def stderr: .; "
                 + definitions + " $__document | (").utf8)
     }()
+
+    private static let nulError = JQCompileError(message: "the program holds a NUL character")
+
+    /// Checks that each of the programs compiles without a wrapper: it must not close the wrapper's parenthesis.
+    ///
+    /// - Parameter bindings: As for ``init(_:_:)``.
+    /// - Throws: The first error that jq reports. With several programs it may be that they only don't compile together,
+    ///   for example because one of them is empty: then check each.
+    static func check(_ programs: ArraySlice<[UInt8]>, _ bindings: jv) throws(JQCompileError) {
+        guard !programs.contains(where: { $0.contains(0) }) else { throw nulError }
+        guard programs.count > 1 else {
+            if let program = programs.first { try compileAlone(program, bindings) }
+            return
+        }
+        // A program can close one kind of bracket and open it again; in the other kind, that is an error. The empty line
+        // is for a comment that goes on in the next line. What is a comment in the line after it is an error in a text
+        // that is still open.
+        for (opening, closing) in [("(", ")"), ("[", "]")] {
+            let end = Array("\n\n# \\(|)\n\(closing)".utf8)
+            let texts = programs.map { Array("\(opening)\n".utf8) + $0 + end }
+            try compileAlone(Array(texts.joined(separator: ",".utf8)), bindings)
+        }
+    }
 
     /// Without the wrapper.
     private static func compileAlone(_ text: [UInt8], _ bindings: jv) throws(JQCompileError) {

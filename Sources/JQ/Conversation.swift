@@ -63,7 +63,7 @@ final class Conversation {
             if let error = stopping() { throw error }
             switch try wait(session) {
             case .nothing:
-                let isRunning = session.hasCompiled(requests[answered].program)
+                let isRunning = session.hasCompiled(requests[answered])
                 let deadline = isRunning ? settings.deadline : Self.startingTime
                 guard time.isUp(deadline, now: clock.now, used: session.processorTime) else { continue }
                 throw session.isReady ? .deadline(settings.deadline) : .notStarted("it does not answer")
@@ -120,7 +120,7 @@ final class Conversation {
     ) throws(JQError) -> Step {
         switch frame.kind {
         case .ready:
-            session.noteReady(request.program)
+            session.noteReady(request)
             return .begins
         case .bound:
             session.noteBound()

@@ -10,7 +10,7 @@ enum FrameKind: UInt8 {
     case binding
     /// The text of the next program.
     case program
-    /// Compile one program. Answered with `done` or `compileError`.
+    /// Compile a range of programs. Answered with `done` or `compileError`.
     case check
     /// Run one program. Answered with any number of `output`, then `done` or an error.
     case call

@@ -46,13 +46,13 @@ final class HelperSession {
 
     deinit { chunk.deallocate() }
 
-    /// Whether the process has reported that it has compiled a program.
-    func hasCompiled(_ program: Int) -> Bool { compiled.contains(program) }
+    /// Whether the process has reported that it has compiled the program of a request.
+    func hasCompiled(_ request: JQRequest) -> Bool { request.program.map(compiled.contains) ?? false }
 
     /// The process has sent `ready`: the first time that it is ready, later that it has compiled the program of its
     /// current request.
-    func noteReady(_ program: Int) {
-        if isReady { compiled.insert(program) }
+    func noteReady(_ request: JQRequest) {
+        if isReady, let program = request.program { compiled.insert(program) }
         isReady = true
     }
 

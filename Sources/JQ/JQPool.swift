@@ -47,7 +47,7 @@ package final class JQPool: Sendable {
     /// - Returns: Why every call would fail; nil if no such reason is known.
     package func start() async -> JQError? {
         guard programCount > 0 else { return nil }
-        guard case .failed(let error)? = await put([.check(program: 0)]).first else { return nil }
+        guard case .failed(let error)? = await put([.check(programs: 0..<0)]).first else { return nil }
         return error
     }
 

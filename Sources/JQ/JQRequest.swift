@@ -2,24 +2,25 @@ internal import LosslessJSON
 
 /// A request to a helper process.
 enum JQRequest: Sendable {
-    /// Compile the program with this index, and run nothing.
-    case check(program: Int)
+    /// Compile the programs with these indexes, and run nothing. Without any: answer when all variables have been read.
+    case check(programs: Range<Int>)
     /// Run a call, on a variant of its document if one is given.
     case call(JQCall, variant: (parts: InexactParts, number: Int)?)
 
-    /// The index of its program.
-    var program: Int {
+    /// The index of its program; nil for a check.
+    var program: Int? {
         switch self {
-        case .check(let program): program
+        case .check: nil
         case .call(let call, _): call.program
         }
     }
 
     func write(to frames: inout FrameWriter) {
         switch self {
-        case .check(let program):
+        case .check(let programs):
             frames.begin(.check)
-            frames.append(program)
+            frames.append(programs.lowerBound)
+            frames.append(programs.upperBound)
         case .call(let call, let variant):
             frames.begin(.call)
             frames.append(call.program)

@@ -31,8 +31,8 @@ struct ProgramServer {
         case .limits: take(&frame)
         case .binding: bind(&frame)
         case .program: texts.append(Array(frame.content))
-        case .check: timed { server in server.check(&frame) }
-        case .call: timed { server in server.call(&frame) }
+        case .check: check(&frame)
+        case .call: call(&frame)
         default: _exit(EXIT_FAILURE)
         }
     }
@@ -62,12 +62,7 @@ struct ProgramServer {
     }
 
     /// The parent kills this process at the deadline. The alarm does so if the parent is gone.
-    private mutating func timed(_ body: (inout Self) -> Void) {
-        Self.setAlarm(limits.deadline)
-        body(&self)
-        Self.setAlarm(nil)
-    }
-
+    ///
     /// - Parameter deadline: SIGPROF comes two seconds of processor time after it; nil: never.
     private static func setAlarm(_ deadline: Duration?) {
         var timer = itimerval()
@@ -76,20 +71,23 @@ struct ProgramServer {
     }
 
     private mutating func check(_ frame: inout Frame) {
-        guard let index = frame.takeInteger(), texts.indices.contains(index) else { _exit(EXIT_FAILURE) }
-        switch program(index, isChecked: false) {
-        case .success: send(.done)
-        case .failure(let error): send(error)
-        }
-        compiled[index] = nil
+        guard let start = frame.takeInteger(), let end = frame.takeInteger(), 0...texts.count ~= end, 0...end ~= start
+        else { _exit(EXIT_FAILURE) }
+        Self.setAlarm(Conversation.startingTime)
+        defer { Self.setAlarm(nil) }
+        do throws(JQCompileError) {
+            try CompiledProgram.check(texts[start..<end], bindings)
+            send(.done)
+        } catch { send(error) }
     }
 
     private mutating func call(_ frame: inout Frame) {
         guard let index = frame.takeInteger(), texts.indices.contains(index), let now = frame.takeInteger(),
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
-        // Rule files are only used once their programs are checked.
-        switch program(index, isChecked: true) {
+        Self.setAlarm(limits.deadline)
+        defer { Self.setAlarm(nil) }
+        switch program(index) {
         case .failure(let error): send(error)
         case .success(let program):
             var input = jv_array()
@@ -128,13 +126,13 @@ struct ProgramServer {
         send(.unreadableInput, String(cString: jv_string_value(message)).utf8.prefix(512))
     }
 
-    private mutating func program(_ index: Int, isChecked: Bool) -> Result<CompiledProgram, JQCompileError> {
+    private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
         if let known = compiled[index] { return known }
         // Compiling has its own deadline.
         Self.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileError>
         do throws(JQCompileError) {
-            result = .success(try CompiledProgram(texts[index], bindings, isChecked: isChecked))
+            result = .success(try CompiledProgram(texts[index], bindings))
         } catch {
             result = .failure(error)
         }

@@ -73,6 +73,26 @@ struct JQProgramTests {
         #expect(errors[6] != nil)
     }
 
+    @Test(
+        "that compile only with their neighbours are found among many",
+        arguments: [
+            ["1) , (2", "."], ["1] , [2", "."], ["1", "2) | (3", "4"], ["(1 | # \\", "2)"], ["1 | # \\", "2"],
+            ["1 |", "2"], ["(1", "2)"], [".", "1) # x"], ["\"", "\""],
+            ["\"\\(1", "2\""], ["\"\\(1", "2)\""], ["def f: 1", "; f"], ["if . then 1", "else 2 end"],
+        ])
+    func compiledTogether(programs: [String]) throws {
+        let together = try JQCompiler.check(programs)
+        let alone = try programs.map { try JQCompiler.check([$0])[0] }
+        #expect(together == alone)
+        #expect(alone.contains { $0 != nil })
+    }
+
+    @Test("that compile alone do so among many", arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
+    func validAmongMany(programs: [String]) throws {
+        let many = Array(repeating: programs, count: 3).joined() + [".b"]
+        #expect(try JQCompiler.check(Array(many)).allSatisfy { $0 == nil })
+    }
+
     @Test("that do not compile, or do not exist, fail their own calls")
     func badPrograms() async throws {
         let outcomes = await pool(["1", "{"]).run([try call(0), try call(1), try call(2), try call(0)])
