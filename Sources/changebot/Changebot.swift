@@ -40,12 +40,27 @@ struct Changebot: AsyncParsableCommand {
             if let unknown = UsageError.UnknownCommand(arguments), !unknown.name.hasPrefix("-") {
                 refuse(unknown.message, arguments)
             }
-            command = try parseAsRoot(arguments)
+            command = try parseCommand(arguments)
         } catch {
             if exitCode(for: error) == .success { show(error) }
             refuse(fullMessage(for: error), arguments)
         }
         await run(command)
+    }
+
+    /// Parses with the command that the arguments name: on the way down from the root, the parser would build the options
+    /// of that command three times. Help and errors come from the root, which knows how the command is called.
+    private static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
+        var command: any ParsableCommand.Type = self
+        var rest = arguments[...]
+        while let name = rest.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == name })
+        {
+            command = next
+            rest = rest.dropFirst()
+        }
+        if let parsed = try? command.parseAsRoot(Array(rest)) { return parsed }
+        return try parseAsRoot(arguments)
     }
 
     private static func run(_ command: any ParsableCommand) async {
