@@ -62,19 +62,32 @@ package enum Base64 {
     private static func decodeGroups(
         _ text: Span<UInt8>, from start: Int, _ values: [UInt8], to bytes: inout [UInt8]
     ) -> Int {
-        var at = start
-        while at + 4 <= text.count {
-            let first = values[Int(text[at])]
-            let second = values[Int(text[at + 1])]
-            let third = values[Int(text[at + 2])]
-            let fourth = values[Int(text[at + 3])]
-            guard first | second | third | fourth < 64 else { return at }
-            bytes.append(first << 2 | second >> 4)
-            bytes.append(second << 4 | third >> 2)
-            bytes.append(third << 6 | fourth)
-            at += 4
+        text.withUnsafeBufferPointer { text in
+            values.withUnsafeBufferPointer { values in
+                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 3 * 1024) { piece in
+                    guard let from = text.baseAddress, let values = values.baseAddress, let to = piece.baseAddress
+                    else { return start }
+                    var at = start
+                    while true {
+                        var count = 0
+                        while count < piece.count, at + 4 <= text.count {
+                            let first = values[Int(from[at])]
+                            let second = values[Int(from[at + 1])]
+                            let third = values[Int(from[at + 2])]
+                            let fourth = values[Int(from[at + 3])]
+                            guard first | second | third | fourth < 64 else { break }
+                            to[count] = first << 2 | second >> 4
+                            to[count + 1] = second << 4 | third >> 2
+                            to[count + 2] = third << 6 | fourth
+                            at += 4
+                            count += 3
+                        }
+                        bytes.append(contentsOf: UnsafeBufferPointer(start: to, count: count))
+                        guard count == piece.count else { return at }
+                    }
+                }
+            }
         }
-        return at
     }
 
     /// Whether a character is one of the 64.

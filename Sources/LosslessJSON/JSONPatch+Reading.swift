@@ -57,7 +57,7 @@ private struct OperationReading {
 
     /// Readers differ in which of two members of one name they take, so duplicates are refused.
     private func member(_ name: String) throws(JSONPatchError) -> JSONValue? {
-        let found = json.members.filter { $0.name.isString(name.utf8) }
+        let found = json.members.filter { $0.name.isString(name) }
         guard found.count < 2 else { throw malformed("it has '\(name)' twice; leave one of them out") }
         return found.first?.value
     }

@@ -1,35 +1,5 @@
 /// Lookups that run for every change of a feed: on the tape itself, without copies or allocations.
 extension JSONValue {
-    /// The member of this name; of duplicates, the last one. Nil if there is none or this is not an object.
-    ///
-    /// Same result as ``member(_:)``, at a fraction of the cost.
-    package func member(named name: [UInt8]) -> JSONValue? {
-        let tape = text.nodes
-        let content = text.bytes
-        let nodes = tape.span
-        let bytes = content.span
-        guard nodes[index].kind == .object else { return nil }
-        let end = Int(nodes[index].next)
-        var at = index + 1
-        var found = -1
-        while at < end {
-            if Self.isNamed(name, nodes[at], at: at, in: text, bytes) { found = at + 1 }
-            at = Int(nodes[at + 1].next)
-        }
-        return found < 0 ? nil : JSONValue(text: text, index: found)
-    }
-
-    @inline(__always)
-    private static func isNamed(
-        _ name: [UInt8], _ node: JSONNode, at index: Int, in text: JSONText, _ bytes: borrowing Span<UInt8>
-    ) -> Bool {
-        if node.traits.contains(.escaped) { return JSONValue(text: text, index: index).isString(name) }
-        let start = Int(node.start) + 1
-        guard Int(node.end) - 1 - start == name.count else { return false }
-        for offset in name.indices where bytes[start + offset] != name[offset] { return false }
-        return true
-    }
-
     /// Calls `body` for each member of an object, duplicates included, in the order of the text.
     ///
     /// - Parameter body: Gets the name as spelled between its quotes, whether that has escapes, and the tape index of

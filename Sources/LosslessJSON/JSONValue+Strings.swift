@@ -1,3 +1,5 @@
+internal import Glibc
+
 extension JSONValue {
     /// The characters of a string, escapes resolved; nil if the value is not a string.
     ///
@@ -25,17 +27,23 @@ extension JSONValue {
         return text.bytes[range.lowerBound + 1..<range.upperBound - 1]
     }
 
-    /// Whether this is a string of exactly these characters, given as UTF-8. Never true for one with a lone surrogate.
-    public func isString(_ characters: some Collection<UInt8>) -> Bool {
-        guard kind == .string else { return false }
-        return self.characters.elementsEqual(characters)
+    /// Whether this is a string of exactly this text. Never true for one with a lone surrogate.
+    public func isString(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8(isString)
     }
 
-    /// Whether this is a string of exactly this text.
-    public func isString(_ text: String) -> Bool {
-        guard kind == .string else { return false }
-        var text = text
-        return text.withUTF8 { characters.elementsEqual($0) }
+    /// Whether this is a string of exactly these characters, given as UTF-8. Never true for one with a lone surrogate.
+    public func isString(_ characters: UnsafeBufferPointer<UInt8>) -> Bool {
+        let node = node
+        guard node.kind == .string else { return false }
+        guard !node.traits.contains(.escaped) else { return self.characters.elementsEqual(characters) }
+        let count = Int(node.end - node.start) - 2
+        guard count == characters.count else { return false }
+        guard let characters = characters.baseAddress, count > 0 else { return true }
+        return text.bytes.withUnsafeBufferPointer { bytes in
+            bytes.baseAddress.map { memcmp($0 + Int(node.start) + 1, characters, count) == 0 } ?? false
+        }
     }
 
     /// The form in which strings are compared: equal bytes if and only if the strings have equal UTF-16 code units.

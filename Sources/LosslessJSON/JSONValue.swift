@@ -98,21 +98,34 @@ extension JSONValue {
         }
     }
 
-    /// The member of this name, given as UTF-8; of duplicates, the last one, as in gateways. Nil if there is none or
-    /// this is not an object. Looks at all members.
-    public func member(_ name: some Collection<UInt8>) -> JSONValue? {
-        var found: JSONValue?
-        for member in members where member.name.isString(name) { found = member.value }
-        return found
-    }
-
-    /// The member of this name, as ``member(_:)``, without making a `String`.
+    /// The member of this name; of duplicates, the last one, as in gateways. Nil if there is none or this is not an
+    /// object. Looks at all members, on the tape itself, without copies or allocations.
     public subscript(name: StaticString) -> JSONValue? {
         member(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
     }
 
-    /// The member of this name, as ``member(_:)``.
-    public subscript(name: String) -> JSONValue? { member(name.utf8) }
+    /// The member of this name, as for a `StaticString`.
+    public subscript(name: String) -> JSONValue? {
+        var name = name
+        return name.withUTF8(member)
+    }
+
+    /// The member of this name in UTF-8, as for a `StaticString`.
+    package func member(named name: [UInt8]) -> JSONValue? { name.withUnsafeBufferPointer(member) }
+
+    private func member(_ name: UnsafeBufferPointer<UInt8>) -> JSONValue? {
+        guard kind == .object else { return nil }
+        let found = text.nodes.withUnsafeBufferPointer { nodes in
+            let end = Int(nodes[index].next)
+            var (at, found) = (index + 1, -1)
+            while at < end {
+                if JSONValue(text: text, index: at).isString(name) { found = at + 1 }
+                at = Int(nodes[at + 1].next)
+            }
+            return found
+        }
+        return found < 0 ? nil : JSONValue(text: text, index: found)
+    }
 
     /// The element at `position`, from 0; nil if there is none or this is not an array. Steps over the ones before it.
     public func element(_ position: Int) -> JSONValue? {

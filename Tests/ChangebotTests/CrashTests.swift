@@ -89,7 +89,10 @@ import Testing
             let comment: Comment = "\(place), passed \(time) times"
             let crashed = try await bench.run(crashingAt: "\(place.rawValue):\(time)")
             // Some places are passed once only in so short a run.
-            #expect(crashed.code == -SIGKILL || time > 1 && crashed.code == 1, comment)
+            guard crashed.code == -SIGKILL else {
+                #expect(time > 1 && crashed.code == 1, comment)
+                return
+            }
             let second = try await bench.run()
             #expect(second.code == 0 || second.code == 1, "\(second.errors)")
             try await expectEverythingOnce(bench, comment)

@@ -104,7 +104,7 @@ import Testing
             let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
-            let count = 3000
+            let count = 1500
             for start in stride(from: 0, to: count, by: 500) {
                 _ = try await phone.bulkDocs((start..<start + 500).map { task("t\($0)", "apple") })
             }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct TransferKillTests {
     /// Documents that can be written; every 40th has an attachment in the folder.
     private static let count = 2_500
-    private static let leastKills = 20
+    private static let leastKills = 12
     private static let bodies = (0..<3).map { number in
         Data((0..<(40_000 + number)).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ $0 >> 8 &+ number) })
     }

@@ -90,10 +90,10 @@ import Transfer
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
     func killedAtAnyInstantAndResumedItEndsTheSame(name: String) async throws {
         try await BotBench.with { bench in
-            try await bench.load(documents(1_500))
+            try await bench.load(documents(750))
             @Sendable func configure(_ settings: inout ExportSettings) {
                 settings.format = name.hasSuffix(".json") ? .json : .ndjson
-                settings.pageSize = 40
+                settings.pageSize = 20
                 settings.saveInterval = .zero
                 settings.isResuming = true
             }
@@ -112,7 +112,7 @@ import Transfer
             }
             _ = try await running.value
             let whole = try bench.text(name)
-            #expect(whole.split(separator: "\n").count >= 1_500)
+            #expect(whole.split(separator: "\n").count >= 750)
             for copy in copies {
                 try await bench.export(copy + "/" + name, configure: configure)
                 #expect(try bench.text(copy + "/" + name) == whole)

@@ -62,7 +62,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["o.ndjson", "o.ndjson.gz"], [0, 100_000, 1 << 20])
+    @Test(arguments: zip(["o.ndjson", "o.ndjson", "o.ndjson.gz", "o.ndjson.gz"], [0, 1 << 20, 0, 100_000]))
     func withinTheirDocumentsTheyComeWhole(name: String, streamedFrom: Int) async throws {
         try await BotBench.with { origin in
             try await load(origin)

@@ -107,7 +107,7 @@ import Testing
         try await BotBench.with { bench in
             let rules = try bench.rules(
                 Self.summaries.replacingOccurrences(of: "if: .stamped", with: "when: { type: doc }\n    if: .stamped"))
-            let count = 120
+            let count = 60
             let ids = (0..<count).map { DocumentID("d\($0)") }
             try await bench.load(ids.map { ($0, #"{"_id":"\#($0)","type":"doc","edit":0}"#) })
             try await bench.following(rules) {

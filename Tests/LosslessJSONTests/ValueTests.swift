@@ -76,15 +76,15 @@ import Testing
         let value = try json(text)
         #expect(value.string.map { Array($0.utf8) } == Array(expected.utf8))
         #expect(value.utf8 == Array(expected.utf8))
-        #expect(value.isString(expected.utf8) == value.isText)
-        #expect(!value.isString((expected + "x").utf8))
+        #expect(value.isString(expected) == value.isText)
+        #expect(!value.isString(expected + "x"))
         #expect(value.isEscaped == text.contains("\\"))
     }
 
     @Test func whatIsNotAStringHasNoCharacters() throws {
         #expect(try json("1").string == nil)
         #expect(try json("[]").utf8 == nil)
-        #expect(try !json("1").isString("1".utf8))
+        #expect(try !json("1").isString("1"))
     }
 
     @Test(arguments: [

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func aDocumentMadeTooLargeByComputedValuesIsAnError() async throws {
-        let members = (0..<4).map { "m\($0): {jq: '\"x\" * 12000000'}" }.joined(separator: ", ")
+        let members = (0..<3).map { "m\($0): {jq: '\"x\" * 12000000'}" }.joined(separator: ", ")
         let set = try ruleSet(lines: "name: large, when: {}, then: [merge: {\(members)}]")
         let decision = try await set.decided(#"{"_id":"a"}"#)
         #expect(decision.error?.reason.hasPrefix("merge: the document becomes larger than 32 MiB") == true)

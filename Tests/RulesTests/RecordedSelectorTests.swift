@@ -28,7 +28,7 @@ struct RecordedSelectorTests {
                 let isRefused =
                     recorded.root["error"] != nil
                     || source.members.contains { member in
-                        Self.refusedHere.contains { member.name.isString($0.utf8) }
+                        Self.refusedHere.contains { member.name.isString($0) }
                     }
                 #expect(isRefused, "refused: \(text) \(errors.errors)")
                 continue

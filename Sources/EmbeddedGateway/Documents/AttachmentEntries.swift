@@ -30,7 +30,7 @@ enum AttachmentEntries {
         case .bytes(let bytes, let digest):
             return stub(attachment, digest: digest, length: bytes.count, generation: generation)
         case .stub(let entry, let hasDigest):
-            if let kept = parent?.member(attachment.name.utf8) { return Array(kept.bytes) }
+            if let kept = parent?[attachment.name] { return Array(kept.bytes) }
             guard parent != nil || hasDigest else {
                 throw RequestError(400, "Missing digest in stub attachment \"\(attachment.name)\"")
             }

@@ -16,7 +16,7 @@ extension Router {
 
     private func getAttachment(_ request: Request, _ id: String, _ name: String) async throws -> Answer {
         let document = try stored(id, revision: request.query["rev"])
-        guard let entries = document.attachments, let entry = try JSONText(entries).root.member(name.utf8) else {
+        guard let entries = document.attachments, let entry = try JSONText(entries).root[name] else {
             throw RequestError(404, "missing attachment \(name)")
         }
         guard let digest = entry["digest"]?.string,

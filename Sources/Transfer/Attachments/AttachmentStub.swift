@@ -23,15 +23,13 @@ struct AttachmentStub: Sendable {
 
     /// The stubs of a document in the order of the text; empty if it has no attachments or they are inline.
     static func all(of document: JSONValue) -> [AttachmentStub] {
-        guard let attachments = document.member(named: attachmentsName), attachments.kind == .object else { return [] }
+        guard let attachments = document["_attachments"], attachments.kind == .object else { return [] }
         return attachments.members.compactMap { AttachmentStub(name: $0.name, $0.value) }
     }
 
-    private static let attachmentsName = Array("_attachments".utf8)
-
     private init?(name: JSONValue, _ value: JSONValue) {
         guard let name = name.string,
-            let mark = value.members.first(where: { $0.name.isString("stub".utf8) && $0.value.kind == .true })
+            let mark = value.members.first(where: { $0.name.isString("stub") && $0.value.kind == .true })
         else { return nil }
         self.name = name
         digest = value["digest"]?.string.flatMap { AttachmentDigest($0) }

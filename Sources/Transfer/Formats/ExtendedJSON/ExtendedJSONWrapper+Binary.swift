@@ -14,7 +14,7 @@ extension ExtendedJSONWrapper {
         let document = base64.text.bytes
         if number == 4, text.byteCount == 16 { return Self.literal(Self.uuid(text.bytes(in: document))) }
         let plain = text.text(in: document)
-        return base64.isString(plain) ? Array(base64.bytes) : Self.literal(plain)
+        return plain.withUnsafeBufferPointer(base64.isString) ? Array(base64.bytes) : Self.literal(plain)
     }
 
     /// One or two hexadecimal digits, or a number.

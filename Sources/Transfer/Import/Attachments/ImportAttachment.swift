@@ -67,13 +67,11 @@ struct AttachmentError: Error {
 }
 
 extension ImportAttachment {
-    private static let membersName = Array("_attachments".utf8)
-
     /// The attachments of a document; empty if it has none.
     ///
     /// - Parameter store: The folder; nil if none was given.
     static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentError) -> [ImportAttachment] {
-        guard let members = document.member(named: membersName), members.kind != .null else { return [] }
+        guard let members = document["_attachments"], members.kind != .null else { return [] }
         guard members.kind == .object else { throw AttachmentError("", "list is no object") }
         return try members.members.map { member throws(AttachmentError) in
             let name = member.name.string ?? ""

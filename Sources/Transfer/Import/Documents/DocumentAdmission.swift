@@ -4,10 +4,6 @@ internal import TodoData
 
 /// Decides without the gateway whether a document can be written.
 struct DocumentAdmission: Sendable {
-    private static let idName = Array("_id".utf8)
-    private static let revisionName = Array("_rev".utf8)
-    private static let deletedName = Array("_deleted".utf8)
-
     let mode: ImportMode
     let schema: ImportSettings.Schema?
     let dialect: GatewayDialect
@@ -46,7 +42,7 @@ struct DocumentAdmission: Sendable {
     }
 
     private func id(of document: JSONValue) throws(Refusal) -> DocumentID {
-        guard let value = document.member(named: Self.idName) else {
+        guard let value = document["_id"] else {
             throw Refusal(reason: "it has no _id; a mapping (--map) can give it one")
         }
         guard let text = value.string else {
@@ -75,11 +71,11 @@ struct DocumentAdmission: Sendable {
         _ text: JSONText, _ id: DocumentID, _ origin: ImportOrigin, _ isShared: Bool
     ) throws(Refusal) -> ImportDocument {
         let root = text.root
-        let isDeletion = root.member(named: Self.deletedName)?.bool == true
+        let isDeletion = root["_deleted"]?.bool == true
         if isDeletion, mode == .insert {
             throw Refusal(reason: "it is a tombstone, and there is nothing to insert; use --mode upsert or restore")
         }
-        let revision = root.member(named: Self.revisionName)?.string.map { RevisionID($0) }
+        let revision = root["_rev"]?.string.map { RevisionID($0) }
         if mode == .restore, revision?.generation == nil {
             throw Refusal(reason: "it has no _rev to be restored; export with --revisions, or use --mode upsert")
         }
