@@ -23,9 +23,10 @@ package enum JQCompiler {
         }
         while let part = left.popLast() {
             var failure: JQError?
-            conversation.put([.check(programs: part)], stopping: { nil }) { answer in
+            let take = { (answer: JQAnswer) in
                 if case .failed(let error) = answer { failure = error }
             }
+            conversation.put([.check(programs: part)], stopping: { nil }, answer: take)
             switch failure {
             case nil: continue
             case .notCompiled?, .crashed?, .deadline?:
