@@ -54,7 +54,7 @@ struct Changebot: AsyncParsableCommand {
         var command: any ParsableCommand.Type = self
         var rest = arguments[...]
         while let name = rest.first,
-            let next = command.configuration.subcommands.first(where: { $0._commandName == name })
+            let next = command.configuration.subcommands.first(where: { $0.name == name })
         {
             command = next
             rest = rest.dropFirst()

@@ -99,7 +99,7 @@ import Transfer
             }
             let running = Task { try await bench.export(name, configure: configure) }
             var copies: [String] = []
-            while copies.count < 12, !FileManager.default.fileExists(atPath: bench.path(name)) {
+            while copies.count < 8, !FileManager.default.fileExists(atPath: bench.path(name)) {
                 let copy = "copy\(copies.count)"
                 try FileManager.default.createDirectory(atPath: bench.path(copy), withIntermediateDirectories: true)
                 // The journal is read first: what it counts was written before it, and nothing is written without one.

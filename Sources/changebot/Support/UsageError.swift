@@ -84,5 +84,5 @@ struct UsageError {
 }
 
 extension ParsableCommand {
-    fileprivate static var name: String { configuration.commandName ?? "" }
+    static var name: String { configuration.commandName ?? "" }
 }
