@@ -236,7 +236,7 @@ package struct Delivery: Sendable {
                 }
                 group.addTask {
                     await deadLetterLog.keepReporting()
-                    return .telling
+                    return .loggingDeadLetters
                 }
                 group.addTask {
                     try await read()
@@ -262,7 +262,7 @@ package struct Delivery: Sendable {
         await close()
     }
 
-    private enum Stage { case reading, writing, postponing, telling, checkpoint }
+    private enum Stage { case reading, writing, postponing, loggingDeadLetters, checkpoint }
 
     /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
     private func resumePostponed() async throws {

@@ -9,10 +9,10 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ConfinementTests {
     private static let secret = "s3cret-in-the-environment"
 
-    private func runOnce(_ bench: CommandBench, _ name: String) async throws -> Program.Result {
+    private func runOnce(_ bed: CommandTestBed, _ name: String) async throws -> Program.Result {
         let result = try await Program.run(
             [
-                "run", "--once", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                "run", "--once", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
                 "--name", name, "--since", "0",
             ], environment: ["THE_SECRET": Self.secret])
         #expect(!(result.output + result.errors).contains(Self.secret), "\(name)")
@@ -28,25 +28,25 @@ import Testing
     ]
 
     @Test func noProgramSeesTheEnvironmentOrAFile() async throws {
-        try await CommandBench.with([#"{"_id":"a","type":"t"}"#], rules: "") { bench in
+        try await CommandTestBed.with([#"{"_id":"a","type":"t"}"#], rules: "") { bed in
             for name in ["secret.json", "secret.jq"] {
-                try Data("\"\(Self.secret)\"".utf8).write(to: URL(fileURLWithPath: bench.folder + "/" + name))
+                try Data("\"\(Self.secret)\"".utf8).write(to: URL(fileURLWithPath: bed.folder + "/" + name))
             }
             for (number, program) in Self.programs.enumerated() {
                 let text = program.replacingOccurrences(of: "'", with: "''")
-                try bench.write(
+                try bed.write(
                     rules:
                         "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: { jq: '\(text)' } } }] }\n"
                 )
-                let result = try await runOnce(bench, "bot\(number)")
+                let result = try await runOnce(bed, "bot\(number)")
                 #expect([0, 1, 65].contains(result.code), "\(program): \(result.code) \(result.errors)")
-                let document = try await bench.document("a")
+                let document = try await bed.document("a")
                 #expect(
                     document.map { !String(decoding: $0.bytes, as: UTF8.self).contains(Self.secret) } == true,
                     "\(program)")
-                let deadLetters = try await bench.command("dead-letters", "export", name: "bot\(number)")
+                let deadLetters = try await bed.command("dead-letters", "export", name: "bot\(number)")
                 #expect(!deadLetters.output.contains(Self.secret), "\(program)")
-                if document?.root["x"] != nil { try await bench.put([#"{"_id":"a","type":"t"}"#]) }
+                if document?.root["x"] != nil { try await bed.put([#"{"_id":"a","type":"t"}"#]) }
             }
         }
     }
@@ -56,25 +56,25 @@ import Testing
             "../secret.txt", "sub/../../secret.txt", "/etc/hostname", "link.txt", "linked/secret.txt", "..", "",
         ]
         let documents = names.enumerated().map { #"{"_id":"d\#($0)","file":"\#($1)"}"# }
-        try await CommandBench.with(documents + [#"{"_id":"good","file":"apple.txt"}"#], rules: "") { bench in
-            let inside = bench.folder + "/in"
+        try await CommandTestBed.with(documents + [#"{"_id":"good","file":"apple.txt"}"#], rules: "") { bed in
+            let inside = bed.folder + "/in"
             try FileManager.default.createDirectory(atPath: inside, withIntermediateDirectories: true)
-            for path in [bench.folder + "/secret.txt", inside + "/apple.txt"] {
+            for path in [bed.folder + "/secret.txt", inside + "/apple.txt"] {
                 try Data(Self.secret.utf8).write(to: URL(fileURLWithPath: path))
             }
             for (link, target) in [("link.txt", "/secret.txt"), ("linked", "")] {
                 try FileManager.default.createSymbolicLink(
-                    atPath: inside + "/" + link, withDestinationPath: bench.folder + target)
+                    atPath: inside + "/" + link, withDestinationPath: bed.folder + target)
             }
             let action = "attach: { name: note, folder: in, file: { jq: .file } }"
-            try bench.write(rules: "  - { name: r, when: { file: { $exists: true } }, then: [{ \(action) }] }\n")
-            #expect(try await runOnce(bench, "changebot").code == 1)
+            try bed.write(rules: "  - { name: r, when: { file: { $exists: true } }, then: [{ \(action) }] }\n")
+            #expect(try await runOnce(bed, "changebot").code == 1)
             for number in names.indices {
-                let document = try await bench.document(DocumentID("d\(number)"))
+                let document = try await bed.document(DocumentID("d\(number)"))
                 #expect(document != nil && document?.root["_attachments"] == nil, "\(names[number])")
             }
-            #expect(try await bench.document("good")?.root["_attachments"]?["note"] != nil)
-            #expect(try await bench.deadLetterIDs().count == names.count)
+            #expect(try await bed.document("good")?.root["_attachments"]?["note"] != nil)
+            #expect(try await bed.deadLetterIDs().count == names.count)
         }
     }
 
@@ -87,14 +87,14 @@ import Testing
         }
         let rules =
             "  - { name: r, when: { type: t }, then: [{ put: { id: { jq: .target }, document: { of: { jq: ._id } } } }] }\n"
-        try await CommandBench.with(documents, rules: rules) { bench in
-            #expect(try await bench.runOnce().code == 1)
+        try await CommandTestBed.with(documents, rules: rules) { bed in
+            #expect(try await bed.runOnce().code == 1)
             for (number, id) in plain.enumerated() {
-                #expect(try await bench.document(DocumentID(id))?.root["of"]?.string == "d\(number)", "\(id)")
+                #expect(try await bed.document(DocumentID(id))?.root["of"]?.string == "d\(number)", "\(id)")
             }
-            let deadLettered = Set(try await bench.deadLetterIDs().compactMap(\.self))
+            let deadLettered = Set(try await bed.deadLetterIDs().compactMap(\.self))
             #expect(deadLettered == Set(reserved.indices.map { "d\($0 + plain.count)" }))
-            let mark = try await bench.withGateway { try await $0.localDocument("changebot.changebot") }
+            let mark = try await bed.withGateway { try await $0.localDocument("changebot.changebot") }
             #expect(mark.map { String(decoding: $0.body, as: UTF8.self).contains("identity") } == true)
         }
     }

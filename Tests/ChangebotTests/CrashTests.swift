@@ -22,7 +22,7 @@ import Testing
         """
     private static let count = 40
 
-    private struct Bench {
+    private struct TestBed {
         let directory: String
         let url: String
         let phone: Gateway
@@ -45,15 +45,15 @@ import Testing
         }
     }
 
-    private func withBench(_ body: (Bench) async throws -> Void) async throws {
+    private func withTestBed(_ body: (TestBed) async throws -> Void) async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
-            let bench = Bench(directory: directory, url: url, phone: Gateway(try GatewayURL(url)))
-            try await load(bench.phone)
-            try await body(bench)
-            await bench.phone.shutdown()
+            let bed = TestBed(directory: directory, url: url, phone: Gateway(try GatewayURL(url)))
+            try await load(bed.phone)
+            try await body(bed)
+            await bed.phone.shutdown()
         }
     }
 
@@ -66,9 +66,9 @@ import Testing
     }
 
     /// Each task is done, and each log there, and neither was written twice.
-    private func expectEverythingOnce(_ bench: Bench, _ place: Comment) async throws {
+    private func expectEverythingOnce(_ bed: TestBed, _ place: Comment) async throws {
         let names = (0..<Self.count).flatMap { ["t\($0)", "log.t\($0)"] }
-        for (name, lookup) in zip(names, try await bench.phone.allDocs(keys: names.map { DocumentID($0) })) {
+        for (name, lookup) in zip(names, try await bed.phone.allDocs(keys: names.map { DocumentID($0) })) {
             guard case .found(let revision, let document) = lookup else {
                 Issue.record("\(place): \(name) is not there")
                 continue
@@ -78,39 +78,39 @@ import Testing
             #expect(isLog || document.root["done"]?.bool == true, place)
         }
         let deadLetters = try await Program.run([
-            "dead-letters", "list", "--json", "--state", bench.directory + "/state",
+            "dead-letters", "list", "--json", "--state", bed.directory + "/state",
         ])
         #expect(deadLetters.output.split(separator: "\n").count == 1, place)
     }
 
     @Test(arguments: CrashPoint.allCases.filter { $0 != .stateForgotten }, [1, 2])
     func theNextRunFinishesTheRest(place: CrashPoint, time: Int) async throws {
-        try await withBench { bench in
+        try await withTestBed { bed in
             let comment: Comment = "\(place), passed \(time) times"
-            let crashed = try await bench.run(crashingAt: "\(place.rawValue):\(time)")
+            let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")
             // Some places are passed once only in so short a run.
             guard crashed.code == -SIGKILL else {
                 #expect(time > 1 && crashed.code == 1, comment)
                 return
             }
-            let second = try await bench.run()
+            let second = try await bed.run()
             #expect(second.code == 0 || second.code == 1, "\(second.errors)")
-            try await expectEverythingOnce(bench, comment)
+            try await expectEverythingOnce(bed, comment)
         }
     }
 
     @Test func aResetIsDealtWithAlsoIfTheProcessDiesOverIt() async throws {
-        try await withBench { bench in
-            _ = try await bench.run()
-            try await bench.remark()
-            #expect(try await bench.run(crashingAt: "stateForgotten").code == -SIGKILL)
-            _ = try await bench.phone.bulkDocs([
+        try await withTestBed { bed in
+            _ = try await bed.run()
+            try await bed.remark()
+            #expect(try await bed.run(crashingAt: "stateForgotten").code == -SIGKILL)
+            _ = try await bed.phone.bulkDocs([
                 BulkDocument(id: "late", segments: [Array(#"{"_id":"late","type":"task"}"#.utf8)])
             ])
-            let last = try await bench.run()
+            let last = try await bed.run()
             #expect(last.code == 1, "\(last.errors)")
-            try await expectEverythingOnce(bench, "after a reset")
-            guard case .found(let revision, _) = try await bench.phone.allDocs(keys: ["late"]).first else {
+            try await expectEverythingOnce(bed, "after a reset")
+            guard case .found(let revision, _) = try await bed.phone.allDocs(keys: ["late"]).first else {
                 Issue.record("not there")
                 return
             }

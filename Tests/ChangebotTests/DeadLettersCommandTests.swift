@@ -14,16 +14,16 @@ import Testing
 
     private static let documents = ["a", "b", "12", "line\\nbreak"].map { #"{"_id":"\#($0)","type":"broken"}"# }
 
-    private func deadLettered(_ body: (CommandBench) async throws -> Void) async throws {
-        try await CommandBench.with(Self.documents, rules: Self.rules) { bench in
-            #expect(try await bench.runOnce().code == 1)
-            try await body(bench)
+    private func deadLettered(_ body: (CommandTestBed) async throws -> Void) async throws {
+        try await CommandTestBed.with(Self.documents, rules: Self.rules) { bed in
+            #expect(try await bed.runOnce().code == 1)
+            try await body(bed)
         }
     }
 
     @Test func exportWritesEachDeadLetterWithAllDetails() async throws {
-        try await deadLettered { bench in
-            let deadLetters = try await bench.deadLetters()
+        try await deadLettered { bed in
+            let deadLetters = try await bed.deadLetters()
             #expect(deadLetters.map { $0.root["id"]?.string } == ["a", "b", "12", "line\nbreak"])
             #expect(deadLetters.map { $0.root["number"]?.integer } == [1, 2, 3, 4])
             let deadLetter = try #require(deadLetters.first).root
@@ -36,21 +36,21 @@ import Testing
             #expect(deadLetter["reason"]?.string?.contains("/none") == true)
             #expect(deadLetter["attempts"]?.integer == 0)
             #expect([.number, .string].contains(deadLetter["sequence"]?.kind))
-            let exported = try await bench.command("dead-letters", "export").output
-            #expect(try await bench.command("dead-letters", "list", "--json").output == exported)
+            let exported = try await bed.command("dead-letters", "export").output
+            #expect(try await bed.command("dead-letters", "list", "--json").output == exported)
         }
     }
 
     @Test func theListHasALineForEachDeadLetter() async throws {
-        try await deadLettered { bench in
-            let list = try await bench.command("dead-letters", "list")
+        try await deadLettered { bed in
+            let list = try await bed.command("dead-letters", "list")
             #expect(list.code == 0)
             let lines = list.output.split(separator: "\n")
             #expect(lines.count == 5)
             #expect(lines[0].hasPrefix("NUMBER"))
             #expect(lines[4].contains("line\\u000abreak"))
-            #expect(try await bench.command("dead-letters", "drop", "--all").code == 0)
-            let empty = try await bench.command("dead-letters", "list")
+            #expect(try await bed.command("dead-letters", "drop", "--all").code == 0)
+            let empty = try await bed.command("dead-letters", "list")
             #expect(empty.code == 0)
             #expect(empty.output == "")
             #expect(empty.errors.contains("no dead letters"))
@@ -58,40 +58,40 @@ import Testing
     }
 
     @Test func aDeadLetterIsFoundByNumberAndByDocument() async throws {
-        try await deadLettered { bench in
+        try await deadLettered { bed in
             for id in ["2", "b"] {
-                let shown = try await bench.command("dead-letters", "show", id)
+                let shown = try await bed.command("dead-letters", "show", id)
                 #expect(shown.code == 0, "\(shown.errors)")
                 #expect(shown.output.contains("document          b\n"))
                 #expect(shown.output.contains("/none"))
             }
-            let both = try await bench.command("dead-letters", "show", "1", "line\nbreak", "a", "--json").output
+            let both = try await bed.command("dead-letters", "show", "1", "line\nbreak", "a", "--json").output
             #expect(both.split(separator: "\n").count == 2)
         }
     }
 
     @Test func anAmbiguousArgumentIsRefused() async throws {
-        try await deadLettered { bench in
+        try await deadLettered { bed in
             // Until there are twelve dead letters, 12 is the document.
-            #expect(try await bench.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
+            #expect(try await bed.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
             let more = (5...13).map { #"{"_id":"m\#($0)","type":"broken"}"# }
-            try await bench.put(more)
-            #expect(try await bench.runOnce().code == 1)
-            let unclear = try await bench.command("dead-letters", "drop", "12")
+            try await bed.put(more)
+            #expect(try await bed.runOnce().code == 1)
+            let unclear = try await bed.command("dead-letters", "drop", "12")
             #expect(unclear.code == 64)
             #expect(unclear.errors.contains("--document 12"))
-            #expect(try await bench.command("dead-letters", "drop", "--document", "12").errors.contains("dropped 1 "))
-            #expect(try await bench.command("dead-letters", "drop", "12").errors.contains("dropped 1 "))
-            #expect(try await bench.deadLetterIDs().contains("12") == false)
-            #expect(try await bench.deadLetters().contains { $0.root["number"]?.integer == 12 } == false)
+            #expect(try await bed.command("dead-letters", "drop", "--document", "12").errors.contains("dropped 1 "))
+            #expect(try await bed.command("dead-letters", "drop", "12").errors.contains("dropped 1 "))
+            #expect(try await bed.deadLetterIDs().contains("12") == false)
+            #expect(try await bed.deadLetters().contains { $0.root["number"]?.integer == 12 } == false)
         }
     }
 
     /// What was printed named no state and no database, and so did not work.
     @Test func printedCommandsWorkAsTheyArePrinted() async throws {
-        try await deadLettered { bench in
+        try await deadLettered { bed in
             func expectPrinted(_ command: [String]) async throws {
-                let result = try await Program.run(command + ["--state", bench.state, "--name", "changebot"])
+                let result = try await Program.run(command + ["--state", bed.state, "--name", "changebot"])
                 let words = try #require(
                     result.errors.split(separator: "\n").last?.components(separatedBy: ": changebot "))
                 #expect(words.count == 2, "\(result.errors)")
@@ -104,26 +104,26 @@ import Testing
                 ["checkpoint", "set", "nowhere"],
             ]
             for command in commands { try await expectPrinted(command) }
-            #expect(try await bench.command("checkpoint", "set", "1").code == 0)
-            let second = "embedded:" + bench.folder + "/the second.sqlite"
-            let rules = ["--rules", bench.folder + "/r.yaml"]
+            #expect(try await bed.command("checkpoint", "set", "1").code == 0)
+            let second = "embedded:" + bed.folder + "/the second.sqlite"
+            let rules = ["--rules", bed.folder + "/r.yaml"]
             #expect(
-                try await Program.run(["run", "--once", "--gateway", second, "--state", bench.state] + rules).code == 0)
-            for command in commands { try await expectPrinted(command + ["--gateway", bench.url]) }
-            try await expectPrinted(["dead-letters", "retry", "--gateway", bench.url] + rules)
-            try await expectPrinted(["dead-letters", "retry", "s.2", "--gateway", bench.url] + rules)
+                try await Program.run(["run", "--once", "--gateway", second, "--state", bed.state] + rules).code == 0)
+            for command in commands { try await expectPrinted(command + ["--gateway", bed.url]) }
+            try await expectPrinted(["dead-letters", "retry", "--gateway", bed.url] + rules)
+            try await expectPrinted(["dead-letters", "retry", "s.2", "--gateway", bed.url] + rules)
         }
     }
 
     @Test func onlyNamedDeadLettersAreDropped() async throws {
-        try await deadLettered { bench in
-            let unknown = try await bench.command("dead-letters", "drop", "1", "nobody")
+        try await deadLettered { bed in
+            let unknown = try await bed.command("dead-letters", "drop", "1", "nobody")
             #expect(unknown.code == 66)
-            #expect(try await bench.deadLetters().count == 4)
-            #expect(try await bench.command("dead-letters", "drop").code == 64)
-            #expect(try await bench.command("dead-letters", "drop", "--all", "1").code == 64)
-            #expect(try await bench.command("dead-letters", "drop", "1", "b", "2").code == 0)
-            #expect(try await bench.deadLetterIDs() == ["12", "line\nbreak"])
+            #expect(try await bed.deadLetters().count == 4)
+            #expect(try await bed.command("dead-letters", "drop").code == 64)
+            #expect(try await bed.command("dead-letters", "drop", "--all", "1").code == 64)
+            #expect(try await bed.command("dead-letters", "drop", "1", "b", "2").code == 0)
+            #expect(try await bed.deadLetterIDs() == ["12", "line\nbreak"])
         }
     }
 

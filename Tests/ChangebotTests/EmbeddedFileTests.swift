@@ -106,7 +106,7 @@ import Testing
             ])
             defer { process.kill() }
             let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
-            try await CommandBench(url: url + ".s.c", folder: folder).put([#"{"_id":"b"}"#])
+            try await CommandTestBed(url: url + ".s.c", folder: folder).put([#"{"_id":"b"}"#])
             let busy = try await run(command, on: file, in: folder)
             #expect(busy.code == 75 && busy.errors.contains("another gateway has it open"), "\(busy.errors)")
             process.signal(SIGTERM)

@@ -5,23 +5,23 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ExportCommandTests {
     /// A gateway that wants a password, with three documents.
-    private func withGateway(_ body: (SecretBench, String) async throws -> Void) async throws {
-        try await SecretBench.with { bench in
-            let (process, url, phone) = try await bench.startGateway()
+    private func withGateway(_ body: (SecretTestBed, String) async throws -> Void) async throws {
+        try await SecretTestBed.with { bed in
+            let (process, url, phone) = try await bed.startGateway()
             defer { process.kill() }
             for number in 1...3 {
                 try await phone.put(DocumentID("d\(number)"), body: Array(#"{"n":\#(number)}"#.utf8))
             }
             await phone.shutdown()
-            try await body(bench, url)
+            try await body(bed, url)
         }
     }
 
-    private let login = ["CHANGEBOT_USER": SecretBench.user, "CHANGEBOT_PASSWORD": SecretBench.password]
+    private let login = ["CHANGEBOT_USER": SecretTestBed.user, "CHANGEBOT_PASSWORD": SecretTestBed.password]
 
     @Test(arguments: ["basic", "session"]) func anExportIsHeldAgainstItsGateway(auth: String) async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/o.ndjson"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--auth", auth]
             #expect(try await Program.run(export, environment: login).code == 0)
             let verify = ["verify", file, "--against", url, "--auth", auth]
@@ -32,8 +32,8 @@ import Testing
     }
 
     @Test func whatTheGatewayHasBesideIsFound() async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/o.ndjson"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--selector", #"{"n":{"$lt":3}}"#]
             #expect(try await Program.run(export, environment: login).code == 0)
             var text = try String(contentsOfFile: file + ".manifest.json", encoding: .utf8)
@@ -51,8 +51,8 @@ import Testing
 
     /// The option says how to ask, not what the server is: that is in the manifest.
     @Test func anExportWithADialectThatIsNotTheServersIsWhole() async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/o.ndjson"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--dialect", "couchdb"]
             let full = try await Program.run(export + ["--output", file], environment: login)
             #expect(full.code == 0, "\(full.errors)")
@@ -60,7 +60,7 @@ import Testing
             let manifest = try String(contentsOfFile: file + ".manifest.json", encoding: .utf8)
             #expect(manifest.contains(#""server":{"name":"sync-gateway""#), "\(manifest)")
             let next = try await Program.run(
-                export + ["--output", bench.folder + "/p", "--since-manifest", file + ".manifest.json"],
+                export + ["--output", bed.folder + "/p", "--since-manifest", file + ".manifest.json"],
                 environment: login)
             #expect(next.code == 0, "\(next.errors)")
         }
@@ -91,8 +91,8 @@ import Testing
     }
 
     @Test func aTableCannotBeHeldAgainstAGateway() async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/o.csv"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file, "--fields", "_id,n,none", "--delimiter", "tab"]
             #expect(try await Program.run(export, environment: login).code == 0)
             #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("_id\tn:number\tnone\r\nd1\t1\t\r\n"))
@@ -105,8 +105,8 @@ import Testing
 
     /// The manifest says what a file is, and not its name.
     @Test func aFileThatIsOnlyNamedAsATableIsHeldAgainstItsGateway() async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/o.csv"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file, "--format", "ndjson"]
             #expect(try await Program.run(export, environment: login).code == 0)
             let verify = ["verify", file, "--against", url]
@@ -120,11 +120,11 @@ import Testing
     }
 
     @Test func aColumnWithoutAnyValueIsReported() async throws {
-        try await withGateway { bench, url in
-            let export = ["export", "--gateway", url, "--output", bench.folder + "/o.csv", "--fields"]
+        try await withGateway { bed, url in
+            let export = ["export", "--gateway", url, "--output", bed.folder + "/o.csv", "--fields"]
             let wrong = try await Program.run(export + ["_id ,N , n,a.b"], environment: login)
             #expect(wrong.code == 0 && wrong.errors.contains("N,a.b"), "\(wrong.errors)")
-            let text = try String(contentsOfFile: bench.folder + "/o.csv", encoding: .utf8)
+            let text = try String(contentsOfFile: bed.folder + "/o.csv", encoding: .utf8)
             #expect(text.hasPrefix("_id,N,n:number,a.b\r\nd1,,1,\r\n"), "\(text)")
             let right = try await Program.run(export + ["_id,n", "--overwrite"], environment: login)
             #expect(!right.errors.contains("--fields"), "\(right.errors)")
@@ -142,11 +142,11 @@ import Testing
 
     /// The manifest names the folder as it was seen from another directory, and the export is in a folder itself.
     @Test func missingAttachmentsAreReportedWithTheirFolder() async throws {
-        try await withGateway { bench, url in
-            let folder = bench.folder + "/ex"
+        try await withGateway { bed, url in
+            let folder = bed.folder + "/ex"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let line = #"{"_id":"p","_attachments":{"x":{"data":"aGVsbG8="}}}"# + "\n"
-            let input = bench.folder + "/in.ndjson"
+            let input = bed.folder + "/in.ndjson"
             try Data(line.utf8).write(to: URL(fileURLWithPath: input))
             #expect(try await Program.run(["import", input, "--gateway", url], environment: login).code == 0)
             let file = folder + "/o.ndjson"
@@ -156,26 +156,26 @@ import Testing
             let text = try String(contentsOf: manifest, encoding: .utf8)
             try Data(text.replacingOccurrences(of: folder + "/att", with: "ex/att").utf8).write(to: manifest)
             #expect(try await Program.run(["verify", file]).code == 0)
-            try FileManager.default.moveItem(atPath: folder + "/att", toPath: bench.folder + "/moved")
+            try FileManager.default.moveItem(atPath: folder + "/att", toPath: bed.folder + "/moved")
             let lost = try await Program.run(["verify", file])
             #expect(lost.code == 65 && lost.output.contains(#""message":"ex/att/sha256/"#), "\(lost.output)")
             #expect(lost.output.contains("is not there; name the folder with --attachments DIR"))
-            #expect(try await Program.run(["verify", file, "--attachments", bench.folder + "/moved"]).code == 0)
-            let none = try await Program.run(["verify", file, "--attachments", bench.folder + "/none"])
+            #expect(try await Program.run(["verify", file, "--attachments", bed.folder + "/moved"]).code == 0)
+            let none = try await Program.run(["verify", file, "--attachments", bed.folder + "/none"])
             #expect(none.code == 66 && none.errors.contains("there is no folder"), "\(none.errors)")
         }
     }
 
     @Test func whatWasMeantIsNamedWhereAnotherFileWasGiven() async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/o.ndjson"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output"]
             #expect(try await Program.run(export + [file], environment: login).code == 0)
             for (command, code, words) in [
                 (export + [file + "2", "--since-manifest", file], 65, "name its manifest: \(file).manifest.json"),
                 (["verify", file + ".manifest.json"], 66, "is a manifest; name the export"),
-                (export + [bench.folder + "/none/x.ndjson"], 73, "there is no folder \(bench.folder)/none"),
-                (export + [file + "2", "--summary", bench.folder + "/none/s"], 73, "there is no folder"),
+                (export + [bed.folder + "/none/x.ndjson"], 73, "there is no folder \(bed.folder)/none"),
+                (export + [file + "2", "--summary", bed.folder + "/none/s"], 73, "there is no folder"),
                 (["export", "--gateway", "/todo"], 64, "write http://HOST:PORT/DATABASE"),
                 (["export", "--gateway", url + "/x"], 66, "the last part of the path names the database, here 'x'"),
             ] as [([String], Int32, String)] {
@@ -186,8 +186,8 @@ import Testing
     }
 
     @Test func aFileThatIsNoExportIsLeftAlone() async throws {
-        try await withGateway { bench, url in
-            let file = bench.folder + "/notes.ndjson"
+        try await withGateway { bed, url in
+            let file = bed.folder + "/notes.ndjson"
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
             let export = ["export", "--gateway", url, "--output", file]
             let result = try await Program.run(export, environment: login)

@@ -15,12 +15,12 @@ import Testing
 
         """
 
-    private func withBench(_ body: (CommandBench) async throws -> Void) async throws {
-        try await CommandBench.with(rules: Self.breaking, body)
+    private func withTestBed(_ body: (CommandTestBed) async throws -> Void) async throws {
+        try await CommandTestBed.with(rules: Self.breaking, body)
     }
 
-    private func write(_ lines: [String], _ bench: CommandBench, _ name: String = "in.ndjson") throws -> String {
-        let path = bench.folder + "/" + name
+    private func write(_ lines: [String], _ bed: CommandTestBed, _ name: String = "in.ndjson") throws -> String {
+        let path = bed.folder + "/" + name
         try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: path))
         return path
     }
@@ -33,9 +33,9 @@ import Testing
         ("50%", 1, "2 documents were rejected; --reject FILE keeps them"),
     ])
     func theCountsAreToldWhateverTheEnd(limit: String, code: Int32, words: String) async throws {
-        try await withBench { bench in
-            let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#, #"{"_id":"b"}"#, #"{"n":2}"#], bench)
-            let result = try await Program.run(["import", file, "--gateway", bench.url, "--max-errors", limit])
+        try await withTestBed { bed in
+            let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#, #"{"_id":"b"}"#, #"{"n":2}"#], bed)
+            let result = try await Program.run(["import", file, "--gateway", bed.url, "--max-errors", limit])
             #expect(result.code == code, "\(result.errors)")
             let closing = result.errors.split(separator: "\n").last { $0.contains(" info imported ") }
             #expect(closing?.contains("documents=4") == true && closing?.contains("rejected=2") == true)
@@ -44,9 +44,9 @@ import Testing
     }
 
     @Test func theLimitOfAFixIsToldAsItWasGiven() async throws {
-        try await withBench { bench in
-            try await bench.put([#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"task"}"#])
-            let common = ["fix", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state]
+        try await withTestBed { bed in
+            try await bed.put([#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"task"}"#])
+            let common = ["fix", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
             for (more, words) in [
                 (["--dry-run"], "1 of 2 documents (50%) would become a dead letter, more than"),
                 ([], "1 of 2 documents (50%) became a dead letter, more than --max-errors 12.5% allows"),
@@ -60,18 +60,18 @@ import Testing
     }
 
     @Test func adviceIsForTheRunAsItWas() async throws {
-        try await withBench { bench in
-            try await bench.put([#"{"_id":"a","type":"broken"}"#])
-            let file = try write([#"{"n":1}"#], bench)
-            let common = ["--gateway", bench.url, "--dry-run"]
-            let fix = ["fix", "--rules", bench.folder + "/r.yaml", "--state", bench.state] + common
+        try await withTestBed { bed in
+            try await bed.put([#"{"_id":"a","type":"broken"}"#])
+            let file = try write([#"{"n":1}"#], bed)
+            let common = ["--gateway", bed.url, "--dry-run"]
+            let fix = ["fix", "--rules", bed.folder + "/r.yaml", "--state", bed.state] + common
             for (command, expected, unexpected) in [
                 (
-                    ["import", file, "--reject", bench.folder + "/r"] + common, "1 document would be rejected",
+                    ["import", file, "--reject", bed.folder + "/r"] + common, "1 document would be rejected",
                     "--reject"
                 ),
                 (["import", file] + common, #"lines with "action":"refuse""#, "--reject"),
-                (["import", file, "--gateway", bench.url], "--reject FILE keeps it,", "keeps them"),
+                (["import", file, "--gateway", bed.url], "--reject FILE keeps it,", "keeps them"),
                 (fix, "; the log names each", "--quiet"),
                 (fix + ["--quiet"], "; without --quiet the log names each", "#"),
             ] as [([String], String, String)] {
@@ -85,18 +85,18 @@ import Testing
 
     /// The second import rejected everything that the first one had written, and no message offered to resume it.
     @Test func anImportThatCanBeResumedSaysSo() async throws {
-        try await withBench { bench in
-            let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bench)
-            let command = ["import", file, "--gateway", bench.url]
+        try await withTestBed { bed in
+            let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bed)
+            let command = ["import", file, "--gateway", bed.url]
             let hint = "was interrupted: --resume continues it"
             let first = try await Program.run(command + ["--max-errors", "0"])
             #expect(first.code == 65 && !first.errors.contains(hint), "\(first.errors)")
-            for (more, isTold) in [
+            for (more, isLogged) in [
                 (["--dry-run"], false), (["--mode", "upsert"], false), (["--mode", "insert"], true),
             ] {
                 let progress = try Data(contentsOf: URL(fileURLWithPath: file + ".import-progress"))
                 let again = try await Program.run(command + more)
-                #expect(again.code == 1 && again.errors.contains(hint) == isTold, "\(again.errors)")
+                #expect(again.code == 1 && again.errors.contains(hint) == isLogged, "\(again.errors)")
                 // It is gone once an import has come to its end.
                 try progress.write(to: URL(fileURLWithPath: file + ".import-progress"))
             }
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func aTableWithAnotherDelimiterIsToldBeforeAnythingIsWritten() async throws {
-        try await withBench { bench in
+        try await withTestBed { bed in
             for (lines, options, code, hint) in [
                 (["_id;n", "a;1"], [], 65, "1:1: the header has one column; add --delimiter ';'"),
                 (["_id\tn", "a\t1"], [], 65, "--delimiter tab"),
@@ -114,8 +114,8 @@ import Testing
                 (["_id;n", "b;1"], ["--delimiter", ";"], 0, "inserted=1"),
                 ([#""a;b""#, "1"], [], 1, "it has no _id"),
             ] as [([String], [String], Int32, String)] {
-                let file = try write(lines, bench, "t.csv")
-                let result = try await Program.run(["import", file, "--gateway", bench.url] + options)
+                let file = try write(lines, bed, "t.csv")
+                let result = try await Program.run(["import", file, "--gateway", bed.url] + options)
                 #expect(result.code == code && result.errors.contains(hint), "\(result.errors)")
             }
         }
@@ -128,12 +128,12 @@ import Testing
             (["--slurp", "users=FILE"], 0, "imported"), (["--slurp", "users"], 64, "NAME=FILE"),
         ] as [([String], Int32, String)])
     func listsThatAMappingNeedsAreUsage(options: [String], code: Int32, words: String) async throws {
-        try await withBench { bench in
+        try await withTestBed { bed in
             let mapping = Self.mapping.replacingOccurrences(of: "rules:", with: "slurp: [users]\nrules:")
-            let map = try write([mapping], bench, "map.yaml")
-            let file = try write([#"{"key":"a"}"#], bench)
+            let map = try write([mapping], bed, "map.yaml")
+            let file = try write([#"{"key":"a"}"#], bed)
             let options = options.map { $0.replacingOccurrences(of: "FILE", with: file) }
-            for command in [["import", file, "--gateway", bench.url, "--map", map]] {
+            for command in [["import", file, "--gateway", bed.url, "--map", map]] {
                 let result = try await Program.run(command + options)
                 #expect(result.code == code && result.errors.contains(words), "\(result.errors)")
             }
@@ -145,11 +145,11 @@ import Testing
         ("then: []", "reason=\"the document has no '_id' that is text (after id)"),
     ])
     func whyAMappingFailsIsToldOnce(then: String, words: String) async throws {
-        try await withBench { bench in
+        try await withTestBed { bed in
             let mapping = "version: 1\nkind: mapping\nrules:\n  - name: id\n    when: {}\n    \(then)\n"
-            let map = try write([mapping], bench, "map.yaml")
-            let file = try write([#"{"n":1}"#], bench)
-            let result = try await Program.run(["import", file, "--gateway", bench.url, "--map", map])
+            let map = try write([mapping], bed, "map.yaml")
+            let file = try write([#"{"n":1}"#], bed)
+            let result = try await Program.run(["import", file, "--gateway", bed.url, "--map", map])
             #expect(result.code == 1 && result.errors.contains(words), "\(result.errors)")
         }
     }
@@ -189,16 +189,16 @@ import Testing
 
     /// What rules are for dead letters are not: rejected documents are none.
     @Test func itsSummaryCountsTheRulesOfItsMapping() async throws {
-        try await withBench { bench in
-            let map = try write([Self.mapping], bench, "map.yaml")
+        try await withTestBed { bed in
+            let map = try write([Self.mapping], bed, "map.yaml")
             let lines = [#"{"key":"a","state":"open"}"#, #"{"key":"b"}"#, #"{"_id":"c"}"#, #"{"n":1}"#]
-            let file = try write(lines, bench)
+            let file = try write(lines, bed)
             for (more, matched, rules) in [
                 (["--map", map], 2, #"{"id":2,"state":1}"#), ([], 4, "{}"),
                 (["--selector", #"{"_id":"c"}"#], 1, "{}"),
             ] as [([String], Int, String)] {
-                let summary = bench.folder + "/summary.json"
-                let command = ["import", file, "--gateway", bench.url, "--mode", "upsert", "--summary", summary] + more
+                let summary = bed.folder + "/summary.json"
+                let command = ["import", file, "--gateway", bed.url, "--mode", "upsert", "--summary", summary] + more
                 let result = try await Program.run(command)
                 let root = try JSONText(Array(try Data(contentsOf: URL(fileURLWithPath: summary)))).root
                 #expect(root["changes"]?.integer == 4 && root["matched"]?.integer == matched, "\(result.errors)")

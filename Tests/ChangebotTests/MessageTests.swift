@@ -213,18 +213,18 @@ import Testing
 
     @Test func aQuietJobThatFailsSaysWhyInOneLine() async throws {
         let documents = [#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"broken"}"#]
-        try await CommandBench.with(documents, rules: Self.breaking) { bench in
+        try await CommandTestBed.with(documents, rules: Self.breaking) { bed in
             let common = [
-                "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state, "--quiet",
+                "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state, "--quiet",
             ]
-            let rows = bench.folder + "/rows.ndjson"
+            let rows = bed.folder + "/rows.ndjson"
             try Data((documents.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: rows))
             for (command, code, part) in [
                 (["fix"] + common, 1, "2 changes became dead letters"),
                 (["fix", "--dry-run"] + common, 1, "2 changes would become dead letters"),
                 (["run", "--once"] + common, 1, "dead-letters list"),
                 (["dead-letters", "retry"] + common, 1, "2 of 2 dead letters are left"),
-                (["import", rows, "--gateway", bench.url, "--quiet"], 1, "2 documents were rejected"),
+                (["import", rows, "--gateway", bed.url, "--quiet"], 1, "2 documents were rejected"),
                 (["verify", "/none", "--quiet"], 66, "/none"),
             ] as [([String], Int32, String)] {
                 let result = try await Program.run(command)
@@ -238,14 +238,14 @@ import Testing
     /// Without them the command was about another state, or about none.
     @Test func commandsThatTheLogAdvisesNameTheState() async throws {
         let documents = (0..<25).map { #"{"_id":"d\#($0)","type":"broken"}"# }
-        try await CommandBench.with(documents, rules: Self.breaking) { bench in
+        try await CommandTestBed.with(documents, rules: Self.breaking) { bed in
             for (name, since, advice) in [
                 ("bot", "0", "see them with: changebot dead-letters list "),
                 ("bot", "0", "to move it: changebot checkpoint set SEQUENCE "),
                 ("ahead", "99999", "to start at the beginning: changebot checkpoint reset "),
             ] {
-                let result = try await bench.runOnce("--name", name, "--since", since)
-                let options = "--state \(bench.state) --name \(name) --gateway \(bench.url)"
+                let result = try await bed.runOnce("--name", name, "--since", since)
+                let options = "--state \(bed.state) --name \(name) --gateway \(bed.url)"
                 #expect(result.errors.contains(advice + options), "\(result.errors.suffix(600))")
             }
         }
@@ -253,11 +253,11 @@ import Testing
 
     /// It has no end at which it could say so.
     @Test func aQuietDaemonReportsDeadLetters() async throws {
-        try await CommandBench.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bench in
+        try await CommandTestBed.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bed in
             let bot = try ChildProcess([
                 "/bin/sh", "-c",
-                "exec \(Program.path) run --quiet --gateway \(bench.url) --rules \(bench.folder)/r.yaml "
-                    + "--state \(bench.state) 2>&1",
+                "exec \(Program.path) run --quiet --gateway \(bed.url) --rules \(bed.folder)/r.yaml "
+                    + "--state \(bed.state) 2>&1",
             ])
             defer { bot.kill() }
             let line = try #require(await bot.readLine())
@@ -268,17 +268,17 @@ import Testing
     }
 
     @Test func aQuietJobThatSucceedsSaysNothing() async throws {
-        try await CommandBench.with([#"{"_id":"a","type":"task"}"#], rules: Self.breaking) { bench in
-            let common = ["--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state]
-            let file = bench.folder + "/all.ndjson"
+        try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: Self.breaking) { bed in
+            let common = ["--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
+            let file = bed.folder + "/all.ndjson"
             for command in [
                 ["fix"] + common, ["run", "--once"] + common, ["dead-letters", "retry"] + common,
-                ["dead-letters", "list", "--state", bench.state],
-                ["dead-letters", "drop", "--all", "--state", bench.state],
-                ["checkpoint", "set", "1", "--state", bench.state], ["checkpoint", "reset", "--state", bench.state],
-                ["export", "--gateway", bench.url, "--output", file],
-                ["import", file, "--gateway", bench.url, "--mode", "upsert"],
-                ["verify", file], ["verify", file, "--against", bench.url],
+                ["dead-letters", "list", "--state", bed.state],
+                ["dead-letters", "drop", "--all", "--state", bed.state],
+                ["checkpoint", "set", "1", "--state", bed.state], ["checkpoint", "reset", "--state", bed.state],
+                ["export", "--gateway", bed.url, "--output", file],
+                ["import", file, "--gateway", bed.url, "--mode", "upsert"],
+                ["verify", file], ["verify", file, "--against", bed.url],
             ] {
                 let result = try await Program.run(command + ["--quiet"])
                 #expect(result.code == 0, "\(command) \(result.errors)")

@@ -21,78 +21,78 @@ import Testing
     private func task(_ id: String, _ more: String = "") -> String { #"{"_id":"\#(id)","type":"task"\#(more)}"# }
 
     /// Three tasks with dead letters.
-    private func deadLettered(_ body: (CommandBench) async throws -> Void) async throws {
-        try await CommandBench.with([task("a"), task("b"), task("c")], rules: Self.broken) { bench in
-            #expect(try await bench.runOnce().code == 1)
-            try await body(bench)
+    private func deadLettered(_ body: (CommandTestBed) async throws -> Void) async throws {
+        try await CommandTestBed.with([task("a"), task("b"), task("c")], rules: Self.broken) { bed in
+            #expect(try await bed.runOnce().code == 1)
+            try await body(bed)
         }
     }
 
     @Test func correctedRulesSettleAllDeadLetters() async throws {
-        try await deadLettered { bench in
-            try bench.write(rules: Self.repaired)
-            let retry = try await bench.retry("--summary", bench.folder + "/summary.json")
+        try await deadLettered { bed in
+            try bed.write(rules: Self.repaired)
+            let retry = try await bed.retry("--summary", bed.folder + "/summary.json")
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.output == "")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try await bench.deadLetters().isEmpty)
+            #expect(try await bed.deadLetters().isEmpty)
             for id in ["a", "b", "c"] as [DocumentID] {
-                #expect(try await bench.document(id)?.root["done"]?.bool == true)
+                #expect(try await bed.document(id)?.root["done"]?.bool == true)
             }
-            let summary = try String(contentsOfFile: bench.folder + "/summary.json", encoding: .utf8)
+            let summary = try String(contentsOfFile: bed.folder + "/summary.json", encoding: .utf8)
             #expect(summary.contains(#""written":3"#))
-            #expect(try await bench.retry().errors.contains("no dead letters"))
+            #expect(try await bed.retry().errors.contains("no dead letters"))
         }
     }
 
     @Test func aRetryReadsTheCurrentDocuments() async throws {
-        try await deadLettered { bench in
+        try await deadLettered { bed in
             // One is repaired, one is done by somebody else, one fails on.
-            try await bench.put([task("a", #","place":1"#), task("b", #","done":false"#)])
-            let before = try await bench.deadLetters()[2].root
-            let retry = try await bench.retry()
+            try await bed.put([task("a", #","place":1"#), task("b", #","done":false"#)])
+            let before = try await bed.deadLetters()[2].root
+            let retry = try await bed.retry()
             #expect(retry.code == 1)
             #expect(retry.errors.contains("2 of 3 dead letters are settled"))
-            let deadLetters = try await bench.deadLetters()
+            let deadLetters = try await bed.deadLetters()
             #expect(deadLetters.count == 1)
             let deadLetter = try #require(deadLetters.first).root
             #expect(deadLetter["number"]?.integer == 3)
             #expect(deadLetter["id"]?.string == "c")
             #expect(deadLetter["reason"]?.string == before["reason"]?.string)
             #expect(deadLetter["sequence"].map { Array($0.bytes) } == before["sequence"].map { Array($0.bytes) })
-            #expect(try await bench.document("a")?.root["done"]?.bool == true)
-            #expect(try await bench.document("b")?.root["done"]?.bool == false)
+            #expect(try await bed.document("a")?.root["done"]?.bool == true)
+            #expect(try await bed.document("b")?.root["done"]?.bool == false)
         }
     }
 
     @Test func onlyNamedDeadLettersAreRetried() async throws {
-        try await deadLettered { bench in
-            try bench.write(rules: Self.repaired)
-            #expect(try await bench.retry("1", "c").code == 0)
-            #expect(try await bench.deadLetterIDs() == ["b"])
-            #expect(try await bench.document("b")?.root["done"] == nil)
-            #expect(try await bench.retry("nobody").code == 66)
+        try await deadLettered { bed in
+            try bed.write(rules: Self.repaired)
+            #expect(try await bed.retry("1", "c").code == 0)
+            #expect(try await bed.deadLetterIDs() == ["b"])
+            #expect(try await bed.document("b")?.root["done"] == nil)
+            #expect(try await bed.retry("nobody").code == 66)
         }
     }
 
     @Test func severalDeadLettersOfADocumentBecomeOneOrNone() async throws {
-        try await deadLettered { bench in
-            try await bench.put([task("a", #","n":2"#)])
-            #expect(try await bench.runOnce().code == 1)
-            #expect(try await bench.deadLetterIDs() == ["a", "b", "c", "a"])
-            try await bench.put([task("a", #","n":3"#)])
-            #expect(try await bench.retry().code == 1)
-            let deadLetters = try await bench.deadLetters()
+        try await deadLettered { bed in
+            try await bed.put([task("a", #","n":2"#)])
+            #expect(try await bed.runOnce().code == 1)
+            #expect(try await bed.deadLetterIDs() == ["a", "b", "c", "a"])
+            try await bed.put([task("a", #","n":3"#)])
+            #expect(try await bed.retry().code == 1)
+            let deadLetters = try await bed.deadLetters()
             #expect(deadLetters.map { $0.root["number"]?.integer } == [1, 2, 3])
             #expect(deadLetters[0].root["revision"]?.string?.hasPrefix("3-") == true)
         }
     }
 
     @Test func deadLettersOfDeletedDocumentsAreDropped() async throws {
-        try await deadLettered { bench in
-            try await bench.put([#"{"_id":"a","_deleted":true}"#])
-            #expect(try await bench.retry("a").code == 0)
-            #expect(try await bench.deadLetterIDs() == ["b", "c"])
+        try await deadLettered { bed in
+            try await bed.put([#"{"_id":"a","_deleted":true}"#])
+            #expect(try await bed.retry("a").code == 0)
+            #expect(try await bed.deadLetterIDs() == ["b", "c"])
         }
     }
 
@@ -104,27 +104,27 @@ import Testing
                 then: [{ put: { id: { jq: "error(\\"no\\")" }, document: { gone: true } } }]
 
             """
-        try await CommandBench.with([task("a"), task("b")], rules: rules) { bench in
-            try await bench.put([#"{"_id":"a","_deleted":true}"#, #"{"_id":"b","_deleted":true}"#])
-            #expect(try await bench.runOnce().code == 1)
-            #expect(try await bench.deadLetterIDs() == ["a"])
-            try bench.write(rules: rules.replacingOccurrences(of: #"{ jq: "error(\"no\")" }"#, with: "told"))
-            let retry = try await bench.retry()
+        try await CommandTestBed.with([task("a"), task("b")], rules: rules) { bed in
+            try await bed.put([#"{"_id":"a","_deleted":true}"#, #"{"_id":"b","_deleted":true}"#])
+            #expect(try await bed.runOnce().code == 1)
+            #expect(try await bed.deadLetterIDs() == ["a"])
+            try bed.write(rules: rules.replacingOccurrences(of: #"{ jq: "error(\"no\")" }"#, with: "told"))
+            let retry = try await bed.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try await bench.deadLetters().isEmpty)
-            #expect(try await bench.document("told")?.root["gone"]?.bool == true)
+            #expect(try await bed.deadLetters().isEmpty)
+            #expect(try await bed.document("told")?.root["gone"]?.bool == true)
         }
     }
 
     @Test func worksBesideARunningBot() async throws {
-        try await deadLettered { bench in
-            try bench.write(rules: Self.repaired)
-            let bot = try bench.startDaemon()
-            try await bench.put([task("d")])
-            try await bench.wait(for: "d") { $0["done"] != nil }
-            let retry = try await bench.retry()
+        try await deadLettered { bed in
+            try bed.write(rules: Self.repaired)
+            let bot = try bed.startDaemon()
+            try await bed.put([task("d")])
+            try await bed.wait(for: "d") { $0["done"] != nil }
+            let retry = try await bed.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try await bench.deadLetters().isEmpty)
+            #expect(try await bed.deadLetters().isEmpty)
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
         }
@@ -138,74 +138,74 @@ import Testing
                 then: [{ merge: { jq: "{last: ._rev}" } }]
 
             """
-        try await deadLettered { bench in
-            try bench.write(rules: restless)
-            #expect(try await bench.retry("a").code == 0)
-            let revision = try await bench.document("a")?.root["_rev"]?.string
+        try await deadLettered { bed in
+            try bed.write(rules: restless)
+            #expect(try await bed.retry("a").code == 0)
+            let revision = try await bed.document("a")?.root["_rev"]?.string
             #expect(revision?.hasPrefix("2-") == true)
-            #expect(try await bench.runOnce().code == 0)
-            #expect(try await bench.document("a")?.root["_rev"]?.string == revision)
+            #expect(try await bed.runOnce().code == 0)
+            #expect(try await bed.document("a")?.root["_rev"]?.string == revision)
         }
     }
 
     @Test func aDryRunShowsAndChangesNothing() async throws {
-        try await deadLettered { bench in
-            try bench.write(rules: Self.repaired)
-            let dry = try await bench.retry("--dry-run")
+        try await deadLettered { bed in
+            try bed.write(rules: Self.repaired)
+            let dry = try await bed.retry("--dry-run")
             #expect(dry.code == 0, "\(dry.errors)")
             #expect(dry.output.split(separator: "\n").count == 3)
-            #expect(try await bench.deadLetters().count == 3)
-            #expect(try await bench.document("a")?.root["done"] == nil)
+            #expect(try await bed.deadLetters().count == 3)
+            #expect(try await bed.document("a")?.root["done"] == nil)
         }
     }
 
     @Test func deadLettersOfAnotherDatabaseAreKept() async throws {
-        try await deadLettered { bench in
-            let (process, url) = try await Program.gateway(data: bench.folder + "/other.sqlite")
+        try await deadLettered { bed in
+            let (process, url) = try await Program.gateway(data: bed.folder + "/other.sqlite")
             defer { process.kill() }
             let retry = try await Program.run([
-                "dead-letters", "retry", "--gateway", url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                "dead-letters", "retry", "--gateway", url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
             ])
             #expect(retry.code == 66)
             #expect(retry.errors.contains("no state for the database at \(url)"), "\(retry.errors)")
-            #expect(retry.errors.contains(bench.url), "\(retry.errors)")
-            #expect(try await bench.deadLetters().count == 3)
+            #expect(retry.errors.contains(bed.url), "\(retry.errors)")
+            #expect(try await bed.deadLetters().count == 3)
         }
     }
 
     @Test func onlyDeadLettersThatMatchTheFilterAreRetried() async throws {
-        try await deadLettered { bench in
-            try bench.write(rules: Self.repaired)
-            let none = try await bench.retry("--rule", "other")
+        try await deadLettered { bed in
+            try bed.write(rules: Self.repaired)
+            let none = try await bed.retry("--rule", "other")
             #expect(none.code == 0)
             #expect(none.errors.contains("no such dead letters"))
-            #expect(try await bench.retry("a", "--rule", "needs-place").code == 64)
-            let retry = try await bench.retry("--rule", "needs-place", "--since", "1h")
+            #expect(try await bed.retry("a", "--rule", "needs-place").code == 64)
+            let retry = try await bed.retry("--rule", "needs-place", "--since", "1h")
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try await bench.deadLetters().isEmpty)
+            #expect(try await bed.deadLetters().isEmpty)
         }
     }
 
     /// It was thrown away, and the command said that it was settled.
     @Test func theDeadLetterOfASkippedRuleStaysIfItFailsAgain() async throws {
         let skipped = Self.broken.replacing("then:", with: "on_error: skip\n    then:")
-        try await CommandBench.with([task("a")], rules: skipped) { bench in
-            #expect(try await bench.runOnce().code == 1)
+        try await CommandTestBed.with([task("a")], rules: skipped) { bed in
+            #expect(try await bed.runOnce().code == 1)
             for _ in 0..<2 {
-                let retry = try await bench.retry()
+                let retry = try await bed.retry()
                 #expect(retry.code == 1, "\(retry.errors)")
                 #expect(retry.errors.contains("1 of 1 dead letter is left"))
-                #expect(try await bench.deadLetters().map { $0.root["number"]?.integer } == [1])
+                #expect(try await bed.deadLetters().map { $0.root["number"]?.integer } == [1])
             }
         }
     }
 
     /// A dead letter that stays with another reason was not counted any more.
     @Test func deadLettersThatFailForAnotherReasonAreNotSettled() async throws {
-        try await deadLettered { bench in
-            try bench.write(rules: Self.broken.replacing("op: remove, path: /place", with: "op: remove, path: /spot"))
-            let retry = try await bench.retry("--reason", "/place")
+        try await deadLettered { bed in
+            try bed.write(rules: Self.broken.replacing("op: remove, path: /place", with: "op: remove, path: /spot"))
+            let retry = try await bed.retry("--reason", "/place")
             #expect(retry.code == 1, "\(retry.errors)")
             #expect(retry.errors.contains("0 of 3 dead letters are settled"), "\(retry.errors)")
         }
@@ -215,13 +215,13 @@ import Testing
         try await Program.withDirectory { folder in
             let data = folder + "/g.sqlite"
             let (process, url) = try await Program.gateway(data: data)
-            let bench = CommandBench(url: url, folder: folder)
-            try bench.write(rules: Self.broken)
-            try await bench.put([task("a")])
-            #expect(try await bench.runOnce().code == 1)
+            let bed = CommandTestBed(url: url, folder: folder)
+            try bed.write(rules: Self.broken)
+            try await bed.put([task("a")])
+            #expect(try await bed.runOnce().code == 1)
             await process.stop()
-            #expect(try await bench.retry().code == 69)
-            #expect(try await bench.deadLetters().count == 1)
+            #expect(try await bed.retry().code == 69)
+            #expect(try await bed.deadLetters().count == 1)
         }
     }
 }

@@ -23,41 +23,41 @@ import Testing
 
     /// The search finds what it looks for.
     @Test func theSearchKnowsThePasswordsForms() throws {
-        let basic = Data("\(SecretBench.user):\(SecretBench.password)".utf8).base64EncodedString()
-        let forms = SecretBench.forms
+        let basic = Data("\(SecretTestBed.user):\(SecretTestBed.password)".utf8).base64EncodedString()
+        let forms = SecretTestBed.forms
         #expect(forms.contains { basic.contains($0) })
-        #expect(forms.contains { Data(SecretBench.password.utf8).base64EncodedString().contains($0) })
+        #expect(forms.contains { Data(SecretTestBed.password.utf8).base64EncodedString().contains($0) })
         #expect(forms.allSatisfy { $0.utf8.count >= 19 })
     }
 
-    @Test(arguments: SecretBench.Source.allCases)
-    func aRunThatGoesWellLeavesNone(source: SecretBench.Source) async throws {
-        try await SecretBench.with { bench in
-            let (gateway, url, phone) = try await bench.startGateway(
+    @Test(arguments: SecretTestBed.Source.allCases)
+    func aRunThatGoesWellLeavesNone(source: SecretTestBed.Source) async throws {
+        try await SecretTestBed.with { bed in
+            let (gateway, url, phone) = try await bed.startGateway(
                 errors:
                     #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
             )
             defer { gateway.kill() }
             try await load(phone)
             // The error on _changes ends a run that may not ask again; the second goes through.
-            var codes = [try await bench.runOnce(url, from: source).code]
-            codes.append(try await bench.runOnce(url, from: source).code)
+            var codes = [try await bed.runOnce(url, from: source).code]
+            codes.append(try await bed.runOnce(url, from: source).code)
             #expect(codes.contains(1), "\(codes)")
-            let deadLetters = try await Program.run(["dead-letters", "export", "--state", bench.state])
+            let deadLetters = try await Program.run(["dead-letters", "export", "--state", bed.state])
             #expect(deadLetters.output.contains("\"b\""))
-            bench.expectNoSecret(in: Data(deadLetters.output.utf8), "dead letters")
+            bed.expectNoSecret(in: Data(deadLetters.output.utf8), "dead letters")
         }
     }
 
     /// While it runs, the process shows its command line to everybody, and its state lies open in SQLite's files.
-    @Test(arguments: SecretBench.Source.allCases)
-    func aDaemonShowsNone(source: SecretBench.Source) async throws {
-        try await SecretBench.with { bench in
-            let (gateway, url, phone) = try await bench.startGateway()
+    @Test(arguments: SecretTestBed.Source.allCases)
+    func aDaemonShowsNone(source: SecretTestBed.Source) async throws {
+        try await SecretTestBed.with { bed in
+            let (gateway, url, phone) = try await bed.startGateway()
             defer { gateway.kill() }
-            let (arguments, environment) = bench.run(url, from: source)
+            let (arguments, environment) = bed.run(url, from: source)
             let bot = try ChildProcess(
-                [Program.path] + arguments, environment: environment, errors: bench.folder + "/stderr")
+                [Program.path] + arguments, environment: environment, errors: bed.folder + "/stderr")
             try await load(phone)
             var since = SequenceID.start
             var isDone = false
@@ -72,14 +72,14 @@ import Testing
             for file in ["cmdline", "comm", "status"] {
                 let shown = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(bot.id)/\(file)"))
                 #expect(!shown.isEmpty)
-                bench.expectNoSecret(in: shown, Comment(rawValue: file))
+                bed.expectNoSecret(in: shown, Comment(rawValue: file))
             }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state).contains { $0.hasSuffix("-wal") })
-            try Data().write(to: URL(fileURLWithPath: bench.folder + "/summary.json"))
-            try bench.expectNoSecretInFiles()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bed.state).contains { $0.hasSuffix("-wal") })
+            try Data().write(to: URL(fileURLWithPath: bed.folder + "/summary.json"))
+            try bed.expectNoSecretInFiles()
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
-            try bench.expectNoSecretInFiles()
+            try bed.expectNoSecretInFiles()
         }
     }
 
@@ -90,9 +90,9 @@ import Testing
             (403, [], #"{"error":"forbidden","reason":""#, 77),
             (404, [], #"{"error":"not_found","reason":""#, 66), (200, ["Content-Type: text/html"], "<html>", 76),
             (301, ["Location: http://amy:other@127.0.0.1:1/todo/"], "", 76), (400, [], #"{"error":"x","reason":""#, 78),
-        ] as [(Int, [String], String, Int32)], [SecretBench.Source.environment, .session])
+        ] as [(Int, [String], String, Int32)], [SecretTestBed.Source.environment, .session])
     func aRunThatIsRefusedLeavesNone(
-        answer: (status: Int, headers: [String], body: String, code: Int32), source: SecretBench.Source
+        answer: (status: Int, headers: [String], body: String, code: Int32), source: SecretTestBed.Source
     ) async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -100,32 +100,32 @@ import Testing
                 try connection.answer(answer.status, headers: answer.headers, body: answer.body + sent + "\"}")
             }
         }
-        try await SecretBench.with { bench in
-            let result = try await bench.runOnce(server.url("/todo"), from: source)
+        try await SecretTestBed.with { bed in
+            let result = try await bed.runOnce(server.url("/todo"), from: source)
             #expect(result.code == answer.code || source == .session, "\(result.errors)")
             #expect(result.code >= 64 && !result.errors.isEmpty)
         }
     }
 
-    @Test(arguments: SecretBench.Source.allCases)
-    func aRunThatReachesNobodyLeavesNone(source: SecretBench.Source) async throws {
+    @Test(arguments: SecretTestBed.Source.allCases)
+    func aRunThatReachesNobodyLeavesNone(source: SecretTestBed.Source) async throws {
         let plain = try TestServer { connection in _ = try connection.readRequest() }
         let noTLS = plain.url("/todo").replacingOccurrences(of: "http:", with: "https:")
-        try await SecretBench.with { bench in
+        try await SecretTestBed.with { bed in
             for url in ["http://127.0.0.1:1/todo", "http://nonexistent.invalid/todo", noTLS] {
-                let result = try await bench.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
+                let result = try await bed.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
                 #expect(result.code == 69, "\(result.errors)")
             }
             // Hangs up each time: trouble that passes.
-            let last = try await bench.runOnce(
+            let last = try await bed.runOnce(
                 plain.url("/todo"), from: source, ["--retry-for", "1s", "--name", "last"])
             #expect(last.code == 75, "\(last.errors)")
         }
     }
 
     /// Wrong, it is as secret: it may be that of another gateway.
-    @Test(arguments: SecretBench.Source.allCases)
-    func aWrongPasswordIsNotShownEither(source: SecretBench.Source) async throws {
+    @Test(arguments: SecretTestBed.Source.allCases)
+    func aWrongPasswordIsNotShownEither(source: SecretTestBed.Source) async throws {
         try await Program.withDirectory { folder in
             let users = #"{"databases":{"todo":{"users":{"amy":{"password":"another","admin_channels":["*"]}}}}}"#
             try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
@@ -134,8 +134,8 @@ import Testing
             ])
             defer { gateway.kill() }
             let url = try #require(await gateway.readLine()?.split(separator: " ").last.map(String.init))
-            try await SecretBench.with { bench in
-                let result = try await bench.runOnce(url, from: source)
+            try await SecretTestBed.with { bed in
+                let result = try await bed.runOnce(url, from: source)
                 #expect(result.code == 77, "\(result.errors)")
             }
         }
@@ -143,14 +143,14 @@ import Testing
 
     @Test(arguments: [("CHANGEBOT_USER", ""), ("CHANGEBOT_TOKEN", "x"), ("CHANGEBOT_GATEWAY", "wss://h/db")])
     func wrongUseShowsNone(name: String, value: String) async throws {
-        try await SecretBench.with { bench in
-            for source in SecretBench.Source.allCases {
-                var (arguments, environment) = bench.run("http://127.0.0.1:1/todo", from: source, ["--once"])
+        try await SecretTestBed.with { bed in
+            for source in SecretTestBed.Source.allCases {
+                var (arguments, environment) = bed.run("http://127.0.0.1:1/todo", from: source, ["--once"])
                 environment[name] = value
-                arguments += ["--nonsense", "http://amy:\(SecretBench.password)@h/"]
+                arguments += ["--nonsense", "http://amy:\(SecretTestBed.password)@h/"]
                 let result = try await Program.run(arguments, environment: environment)
                 #expect(result.code == 64)
-                bench.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(source)")
+                bed.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(source)")
             }
         }
     }

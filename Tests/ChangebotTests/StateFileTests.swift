@@ -14,30 +14,30 @@ import Testing
         "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: 1 } }] }\n"
 
     @Test func stateIsForItsOwnerOnlyWhileTheBotRunsAndAfterwards() async throws {
-        try await CommandBench.with([#"{"_id":"a","type":"t"}"#], rules: Self.rules) { bench in
-            let bot = try bench.startDaemon()
-            try await bench.wait(for: "a") { $0["x"] != nil }
-            let names = try FileManager.default.contentsOfDirectory(atPath: bench.state)
+        try await CommandTestBed.with([#"{"_id":"a","type":"t"}"#], rules: Self.rules) { bed in
+            let bot = try bed.startDaemon()
+            try await bed.wait(for: "a") { $0["x"] != nil }
+            let names = try FileManager.default.contentsOfDirectory(atPath: bed.state)
             #expect(Set(names).isSuperset(of: ["changebot.sqlite", "changebot.sqlite-wal", "changebot.lock"]))
-            for name in names { #expect(try mode(bench.state + "/" + name) == 0o600, "\(name)") }
-            #expect(try mode(bench.state) == 0o700)
+            for name in names { #expect(try mode(bed.state + "/" + name) == 0o600, "\(name)") }
+            #expect(try mode(bed.state) == 0o700)
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
-            for name in try FileManager.default.contentsOfDirectory(atPath: bench.state) {
-                #expect(try mode(bench.state + "/" + name) == 0o600, "\(name)")
+            for name in try FileManager.default.contentsOfDirectory(atPath: bed.state) {
+                #expect(try mode(bed.state + "/" + name) == 0o600, "\(name)")
             }
         }
     }
 
     @Test(arguments: [("changebot.sqlite", 78), ("changebot.lock", 73)] as [(String, Int32)])
     func aLinkInPlaceOfTheStateIsRefused(name: String, code: Int32) async throws {
-        try await CommandBench.with(rules: Self.rules) { bench in
-            let elsewhere = bench.folder + "/elsewhere"
+        try await CommandTestBed.with(rules: Self.rules) { bed in
+            let elsewhere = bed.folder + "/elsewhere"
             try Data("kept".utf8).write(to: URL(fileURLWithPath: elsewhere))
-            try FileManager.default.createDirectory(atPath: bench.state, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: bed.state, withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
-                atPath: bench.state + "/" + name, withDestinationPath: elsewhere)
-            let result = try await bench.runOnce()
+                atPath: bed.state + "/" + name, withDestinationPath: elsewhere)
+            let result = try await bed.runOnce()
             #expect(result.code == code, "\(result.errors)")
             #expect(result.errors.contains(name), "\(result.errors)")
             #expect(try String(contentsOfFile: elsewhere, encoding: .utf8) == "kept")

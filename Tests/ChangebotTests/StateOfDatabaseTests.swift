@@ -17,12 +17,12 @@ import Testing
 
     /// `run --once`, with what it says and its summary.
     private func run(
-        _ bench: CommandBench, _ url: String, _ more: String...
+        _ bed: CommandTestBed, _ url: String, _ more: String...
     ) async throws -> (code: Int32, errors: String, summary: JSONText) {
-        let file = bench.folder + "/summary.json"
+        let file = bed.folder + "/summary.json"
         let result = try await Program.run(
             [
-                "run", "--once", "--gateway", url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                "run", "--once", "--gateway", url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
                 "--summary", file,
             ] + more)
         return (result.code, result.errors, try JSONText(try Data(contentsOf: URL(fileURLWithPath: file)).map { $0 }))
@@ -40,72 +40,72 @@ import Testing
 
     @Test(arguments: ["run --once", "fix", "run --once --dry-run"])
     func aMistypedURLLeavesNothingBehind(command: String) async throws {
-        try await CommandBench.with(rules: Self.rules) { bench in
-            for url in ["http://127.0.0.1:1/todo", bench.url + "x"] {
+        try await CommandTestBed.with(rules: Self.rules) { bed in
+            for url in ["http://127.0.0.1:1/todo", bed.url + "x"] {
                 let result = try await Program.run(
                     command.split(separator: " ").map(String.init) + [
-                        "--gateway", url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                        "--gateway", url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
                     ])
                 #expect([66, 69, 77].contains(result.code), "\(result.errors)")
-                #expect(!FileManager.default.fileExists(atPath: bench.state))
+                #expect(!FileManager.default.fileExists(atPath: bed.state))
             }
         }
     }
 
     @Test func anotherNameOfTheHostGoesOnAtTheCheckpointAndSaysSoOnce() async throws {
-        try await CommandBench.with(Self.documents(20), rules: Self.rules) { bench in
-            for _ in 1...2 { _ = try await run(bench, bench.url) }
+        try await CommandTestBed.with(Self.documents(20), rules: Self.rules) { bed in
+            for _ in 1...2 { _ = try await run(bed, bed.url) }
             let known = "known from another address"
-            let first = try await run(bench, local(bench.url))
+            let first = try await run(bed, local(bed.url))
             #expect(first.code == 0, "\(first.errors)")
             #expect(first.errors.components(separatedBy: known).count == 2, "\(first.errors)")
             #expect(first.summary.root["changes"]?.integer == 0)
-            for url in [local(bench.url), bench.url] {
-                let next = try await run(bench, url)
+            for url in [local(bed.url), bed.url] {
+                let next = try await run(bed, url)
                 #expect(next.summary.root["changes"]?.integer == 0)
                 #expect(!next.errors.contains(known))
             }
-            #expect(try contents(bench.state).keys.sorted() == ["changebot.lock", "changebot.sqlite"])
-            let shown = try await bench.command("checkpoint", "show").output
-            #expect(shown.contains("also known at  \(local(bench.url))"), "\(shown)")
+            #expect(try contents(bed.state).keys.sorted() == ["changebot.lock", "changebot.sqlite"])
+            let shown = try await bed.command("checkpoint", "show").output
+            #expect(shown.contains("also known at  \(local(bed.url))"), "\(shown)")
         }
     }
 
     @Test func twoDatabasesAreWorkedOnAlternately() async throws {
-        try await CommandBench.with(Self.documents(5), rules: Self.rules) { bench in
-            let (process, other) = try await Program.gateway(data: bench.folder + "/other.sqlite")
+        try await CommandTestBed.with(Self.documents(5), rules: Self.rules) { bed in
+            let (process, other) = try await Program.gateway(data: bed.folder + "/other.sqlite")
             defer { process.kill() }
-            let second = CommandBench(url: other, folder: bench.folder)
+            let second = CommandTestBed(url: other, folder: bed.folder)
             try await second.put(Self.documents(8))
-            #expect(try await run(bench, bench.url).summary.root["written"]?.integer == 5)
-            #expect(try await run(bench, other).summary.root["written"]?.integer == 8)
-            for url in [bench.url, other] { _ = try await run(bench, url) }
-            for url in [bench.url, other] {
-                let again = try await run(bench, url)
+            #expect(try await run(bed, bed.url).summary.root["written"]?.integer == 5)
+            #expect(try await run(bed, other).summary.root["written"]?.integer == 8)
+            for url in [bed.url, other] { _ = try await run(bed, url) }
+            for url in [bed.url, other] {
+                let again = try await run(bed, url)
                 #expect(again.code == 0, "\(again.errors)")
                 #expect(again.summary.root["changes"]?.integer == 0)
             }
             for command in [["checkpoint", "show"], ["dead-letters", "list"]] {
-                let unclear = try await Program.run(command + ["--state", bench.state])
+                let unclear = try await Program.run(command + ["--state", bed.state])
                 #expect(unclear.code == 64)
                 #expect(unclear.errors.contains("--gateway URL"), "\(unclear.errors)")
-                #expect(unclear.errors.contains(bench.url) && unclear.errors.contains(other), "\(unclear.errors)")
-                let clear = try await Program.run(command + ["--state", bench.state, "--gateway", other])
+                #expect(unclear.errors.contains(bed.url) && unclear.errors.contains(other), "\(unclear.errors)")
+                let clear = try await Program.run(command + ["--state", bed.state, "--gateway", other])
                 #expect(clear.code == 0, "\(clear.errors)")
             }
         }
     }
 
     @Test func aRunUnderAnotherNameOfTheHostIsTurnedAway() async throws {
-        try await CommandBench.with(Self.documents(1), rules: Self.rules) { bench in
-            let bot = try bench.startDaemon()
-            try await bench.wait(for: "t0") { $0["done"] != nil }
-            let second = try await run(bench, local(bench.url))
+        try await CommandTestBed.with(Self.documents(1), rules: Self.rules) { bed in
+            let bot = try bed.startDaemon()
+            try await bed.wait(for: "t0") { $0["done"] != nil }
+            let second = try await run(bed, local(bed.url))
             #expect(second.code == 75)
             #expect(second.errors.contains("pid \(bot.id)"), "\(second.errors)")
-            let (process, other) = try await Program.gateway(data: bench.folder + "/other.sqlite")
+            let (process, other) = try await Program.gateway(data: bed.folder + "/other.sqlite")
             defer { process.kill() }
-            #expect(try await run(bench, other).code == 0)
+            #expect(try await run(bed, other).code == 0)
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
         }
@@ -113,34 +113,34 @@ import Testing
 
     @Test(arguments: ["run --once --dry-run", "fix --dry-run"])
     func aDryRunChangesNothing(command: String) async throws {
-        try await CommandBench.with(Self.documents(3), rules: Self.rules) { bench in
+        try await CommandTestBed.with(Self.documents(3), rules: Self.rules) { bed in
             func dryRun(_ url: String) async throws -> Program.Result {
                 try await Program.run(
                     command.split(separator: " ").map(String.init) + [
-                        "--gateway", url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                        "--gateway", url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
                     ])
             }
-            let first = try await dryRun(bench.url)
+            let first = try await dryRun(bed.url)
             #expect(first.code == 0, "\(first.errors)")
             #expect(first.output.split(separator: "\n").count == 3)
-            #expect(!FileManager.default.fileExists(atPath: bench.state))
+            #expect(!FileManager.default.fileExists(atPath: bed.state))
             for mark in ["changebot.changebot", "changebot.fix-changebot"] {
-                #expect(try await bench.withGateway { try await $0.localDocument(mark) } == nil)
+                #expect(try await bed.withGateway { try await $0.localDocument(mark) } == nil)
             }
-            _ = try await run(bench, bench.url)
+            _ = try await run(bed, bed.url)
             _ = try await Program.run([
-                "fix", "--gateway", bench.url, "--rules", bench.folder + "/r.yaml", "--state", bench.state,
+                "fix", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
             ])
-            let before = try contents(bench.state)
-            for url in [bench.url, local(bench.url)] { #expect(try await dryRun(url).code == 0) }
-            #expect(try contents(bench.state) == before)
+            let before = try contents(bed.state)
+            for url in [bed.url, local(bed.url)] { #expect(try await dryRun(url).code == 0) }
+            #expect(try contents(bed.state) == before)
         }
     }
 
     @Test func aDryRunMakesNoEmbeddedDatabase() async throws {
-        try await CommandBench.with(rules: Self.rules) { bench in
-            let file = bench.folder + "/none.sqlite"
-            let dry = try await run(bench, "embedded:" + file, "--dry-run")
+        try await CommandTestBed.with(rules: Self.rules) { bed in
+            let file = bed.folder + "/none.sqlite"
+            let dry = try await run(bed, "embedded:" + file, "--dry-run")
             #expect(dry.code == 0, "\(dry.errors)")
             #expect(!FileManager.default.fileExists(atPath: file))
         }
@@ -148,17 +148,17 @@ import Testing
 
     @Test func anEmbeddedDatabaseIsTheSameBehindAGateway() async throws {
         try await Program.withDirectory { folder in
-            let bench = CommandBench(url: "embedded:" + folder + "/g.sqlite", folder: folder)
-            try bench.write(rules: Self.rules)
+            let bed = CommandTestBed(url: "embedded:" + folder + "/g.sqlite", folder: folder)
+            try bed.write(rules: Self.rules)
             do {
                 let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
                 defer { process.kill() }
-                try await CommandBench(url: url, folder: folder).put(Self.documents(4))
-                for _ in 1...2 { _ = try await run(bench, url) }
+                try await CommandTestBed(url: url, folder: folder).put(Self.documents(4))
+                for _ in 1...2 { _ = try await run(bed, url) }
                 await process.stop()
             }
             for _ in 1...2 {
-                let embedded = try await run(bench, bench.url)
+                let embedded = try await run(bed, bed.url)
                 #expect(embedded.code == 0, "\(embedded.errors)")
                 #expect(embedded.summary.root["changes"]?.integer == 0)
             }
@@ -168,27 +168,27 @@ import Testing
     /// A copy has the mark as well. What is done in one must not count for the other.
     @Test func aCopyOfTheFilesOfADatabaseBecomesADatabaseOfItsOwn() async throws {
         try await Program.withDirectory { folder in
-            let bench = CommandBench(url: "", folder: folder)
-            try bench.write(rules: Self.rules)
+            let bed = CommandTestBed(url: "", folder: folder)
+            try bed.write(rules: Self.rules)
             let files = ["a", "b"].map { folder + "/\($0).sqlite" }
             func put(_ file: String, _ documents: [String]) async throws {
                 let (process, url) = try await Program.gateway(data: file)
                 defer { process.kill() }
-                try await CommandBench(url: url, folder: folder).put(documents)
+                try await CommandTestBed(url: url, folder: folder).put(documents)
                 await process.stop()
             }
             try await put(files[0], Self.documents(3))
-            for _ in 1...2 { _ = try await run(bench, "embedded:" + files[0]) }
+            for _ in 1...2 { _ = try await run(bed, "embedded:" + files[0]) }
             try FileManager.default.copyItem(atPath: files[0], toPath: files[1])
             // Far ahead of the original.
             try await put(files[1], (0..<30).map { #"{"_id":"b\#($0)","type":"task"}"# })
-            #expect(try await run(bench, "embedded:" + files[1]).summary.root["written"]?.integer == 30)
+            #expect(try await run(bed, "embedded:" + files[1]).summary.root["written"]?.integer == 30)
             try await put(files[0], [#"{"_id":"late","type":"task"}"#])
-            #expect(try await run(bench, "embedded:" + files[0]).summary.root["written"]?.integer == 1)
+            #expect(try await run(bed, "embedded:" + files[0]).summary.root["written"]?.integer == 1)
             for round in 1...3 {
                 for (number, file) in files.enumerated() {
                     try await put(file, [#"{"_id":"r\#(round)\#(number)","type":"task"}"#])
-                    let result = try await run(bench, "embedded:" + file)
+                    let result = try await run(bed, "embedded:" + file)
                     #expect(result.summary.root["written"]?.integer == 1, "round \(round), \(result.errors)")
                     if round > 2 { #expect(!result.errors.contains("restored"), "\(result.errors)") }
                 }
@@ -199,19 +199,19 @@ import Testing
     @Test func aResetUnderAnotherNameOfTheHostIsNoticed() async throws {
         try await Program.withDirectory { folder in
             let (first, url) = try await Program.gateway(data: folder + "/one.sqlite")
-            let bench = CommandBench(url: url, folder: folder)
-            try bench.write(rules: Self.rules)
-            try await bench.put(Self.documents(3))
-            for _ in 1...2 { _ = try await run(bench, url) }
+            let bed = CommandTestBed(url: url, folder: folder)
+            try bed.write(rules: Self.rules)
+            try await bed.put(Self.documents(3))
+            for _ in 1...2 { _ = try await run(bed, url) }
             await first.stop()
             let port = try #require(URL(string: url)?.port)
             let (second, _) = try await Program.gateway(data: folder + "/two.sqlite", port: port)
             defer { second.kill() }
-            try await bench.put(Self.documents(2))
-            let stopped = try await run(bench, local(url), "--on-reset", "stop")
+            try await bed.put(Self.documents(2))
+            let stopped = try await run(bed, local(url), "--on-reset", "stop")
             #expect(stopped.code == 78)
             #expect(stopped.errors.contains("reset"), "\(stopped.errors)")
-            let result = try await run(bench, local(url))
+            let result = try await run(bed, local(url))
             #expect(result.summary.root["written"]?.integer == 2, "\(result.errors)")
             #expect(result.errors.contains("starting over from the beginning"))
         }

@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    private struct Bench {
+    private struct TestBed {
         let folder: String
         let url: String
         let phone: Gateway
 
         /// A gateway of its own, which does wrong what the list of errors says, and a folder.
-        static func with(_ errors: String, _ body: (Bench) async throws -> Void) async throws {
+        static func with(_ errors: String, _ body: (TestBed) async throws -> Void) async throws {
             try await Program.withDirectory { folder in
                 try Data(#"{"faults":[\#(errors)]}"#.utf8).write(to: URL(fileURLWithPath: folder + "/faults.json"))
                 let process = try ChildProcess([
@@ -56,9 +56,9 @@ import Testing
                 defer { process.kill() }
                 let line = try #require(await process.readLine())
                 let url = try #require(line.split(separator: " ").last.map(String.init))
-                let bench = Bench(folder: folder, url: url, phone: Gateway(try GatewayURL(url)))
-                try await body(bench)
-                await bench.phone.shutdown()
+                let bed = TestBed(folder: folder, url: url, phone: Gateway(try GatewayURL(url)))
+                try await body(bed)
+                await bed.phone.shutdown()
             }
         }
 
@@ -86,9 +86,9 @@ import Testing
     }
 
     /// A gateway with all documents, and an export of them that nobody disturbed: `whole.ndjson`.
-    private func withOrigin(_ body: (Bench) async throws -> Void) async throws {
+    private func withOrigin(_ body: (TestBed) async throws -> Void) async throws {
         let slow = #"{"slice":{"bytes":8000,"pause":"20ms"},"on":"_all_docs"}"#
-        try await Bench.with(slow + #",{"latency":"20ms","on":"attachment"}"#) { origin in
+        try await TestBed.with(slow + #",{"latency":"20ms","on":"attachment"}"#) { origin in
             let filling = String(repeating: "x", count: 300)
             let documents = (0..<Self.count).map { number in
                 let data = Self.bodies[number / 40 % 3].base64EncodedString()
@@ -108,36 +108,36 @@ import Testing
 
     @Test func anExportThatIsKilledOverAndOverIsTheSameInTheEnd() async throws {
         var killer = Killer(seed: 5)
-        try await withOrigin { bench in
+        try await withOrigin { bed in
             while killer.kills < Self.leastKills {
                 var code: Int32?
                 while code == nil {
                     // Now and then it gets so far that the next one need not begin at the beginning.
                     code = try await killer.run(
-                        bench.exportArguments("o.ndjson"), longest: killer.kills % 5 == 4 ? 3_000 : 600)
+                        bed.exportArguments("o.ndjson"), longest: killer.kills % 5 == 4 ? 3_000 : 600)
                     if killer.kills >= Self.leastKills, code == nil {
-                        code = try await Program.run(bench.exportArguments("o.ndjson")).code
+                        code = try await Program.run(bed.exportArguments("o.ndjson")).code
                     }
                 }
                 #expect(code == 0)
-                #expect(try bench.bytes("o.ndjson") == bench.bytes("whole.ndjson"))
-                #expect(try await Program.run(["verify", bench.path("o.ndjson")]).code == 0)
+                #expect(try bed.bytes("o.ndjson") == bed.bytes("whole.ndjson"))
+                #expect(try await Program.run(["verify", bed.path("o.ndjson")]).code == 0)
                 let folders = try ["o", "whole"].map {
-                    Set(try FileManager.default.subpathsOfDirectory(atPath: bench.path("\($0).ndjson-files")))
+                    Set(try FileManager.default.subpathsOfDirectory(atPath: bed.path("\($0).ndjson-files")))
                 }
                 #expect(folders[0] == folders[1])
                 for name in ["o.ndjson", "o.ndjson.manifest.json", "o.ndjson-files"] {
-                    try FileManager.default.removeItem(atPath: bench.path(name))
+                    try FileManager.default.removeItem(atPath: bed.path(name))
                 }
                 #expect(
-                    try FileManager.default.contentsOfDirectory(atPath: bench.folder).allSatisfy { !$0.hasPrefix("o.") }
+                    try FileManager.default.contentsOfDirectory(atPath: bed.folder).allSatisfy { !$0.hasPrefix("o.") }
                 )
             }
         }
     }
 
     /// The export's lines, with some between them that can't be written. Returns those with their places.
-    private func prepare(_ bench: Bench, _ origin: Bench) throws -> (wrong: [String], places: [Int]) {
+    private func prepare(_ bed: TestBed, _ origin: TestBed) throws -> (wrong: [String], places: [Int]) {
         var lines: [String] = []
         var (wrong, places): ([String], [Int]) = ([], [])
         for (number, line) in try origin.lines("whole.ndjson").enumerated() {
@@ -149,9 +149,9 @@ import Testing
             places.append(lines.count)
         }
         let text = lines.map { $0 + "\n" }.joined()
-        try Data(text.utf8).write(to: URL(fileURLWithPath: bench.path("in.ndjson")))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: bed.path("in.ndjson")))
         try FileManager.default.createSymbolicLink(
-            atPath: bench.path("files"), withDestinationPath: origin.path("whole.ndjson-files"))
+            atPath: bed.path("files"), withDestinationPath: origin.path("whole.ndjson-files"))
         return (wrong, places)
     }
 
@@ -159,33 +159,33 @@ import Testing
         var killer = Killer(seed: 11)
         try await withOrigin { origin in
             while killer.kills < Self.leastKills {
-                try await Bench.with(#"{"latency":"400ms","on":"_bulk_docs"}"#) { bench in
-                    let (wrong, places) = try prepare(bench, origin)
+                try await TestBed.with(#"{"latency":"400ms","on":"_bulk_docs"}"#) { bed in
+                    let (wrong, places) = try prepare(bed, origin)
                     var code: Int32?
                     while code == nil {
                         code = try await killer.run(
-                            bench.importArguments, longest: killer.kills % 5 == 4 ? 2_500 : 600)
+                            bed.importArguments, longest: killer.kills % 5 == 4 ? 2_500 : 600)
                         if killer.kills >= Self.leastKills, code == nil {
-                            code = try await Program.run(bench.importArguments).code
+                            code = try await Program.run(bed.importArguments).code
                         }
                     }
                     #expect(code == 1)
-                    try await expectWhole(bench)
-                    #expect(try bench.lines("rejects.ndjson") == wrong)
-                    let reasons = try bench.lines("rejects.ndjson.reasons").map {
+                    try await expectWhole(bed)
+                    #expect(try bed.lines("rejects.ndjson") == wrong)
+                    let reasons = try bed.lines("rejects.ndjson.reasons").map {
                         try JSONText($0).root["line"]?.integer
                     }
                     #expect(reasons == places)
-                    #expect(!FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
+                    #expect(!FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
                 }
             }
         }
     }
 
     /// Every document is there, was written once, and has its attachment.
-    private func expectWhole(_ bench: Bench) async throws {
+    private func expectWhole(_ bed: TestBed) async throws {
         var numbers: Set<Int> = []
-        var answer = try await bench.phone.changes(ChangesRequest())
+        var answer = try await bed.phone.changes(ChangesRequest())
         while let batch = try await answer.next() {
             for change in batch where change.kind == .document {
                 #expect(change.revision?.generation == 1, "\(change.id)")
@@ -197,7 +197,7 @@ import Testing
         }
         #expect(numbers == Set(0..<Self.count))
         for number in stride(from: 0, to: 240, by: 40) {
-            let bytes = try await bench.phone.attachment("x", of: DocumentID("t\(number)"))
+            let bytes = try await bed.phone.attachment("x", of: DocumentID("t\(number)"))
             #expect(bytes.map { Data($0) } == Self.bodies[number / 40 % 3])
         }
     }

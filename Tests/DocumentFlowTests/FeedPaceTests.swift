@@ -51,7 +51,7 @@ import Testing
             // New revisions at old sequences.
             let pause = try read(&pace, [(seq: number, id: "a", rev: "\(step)-a")], last: number)
             #expect((pause != nil) == (step >= cycle))
-            if pace.isWorthTelling { told += 1 }
+            if pace.shouldLog { told += 1 }
         }
         #expect(told == 1)
         #expect(pace.pause == .seconds(5))

@@ -59,7 +59,7 @@ import Testing
         #expect(!outage.note(Self.refused, now: start + .seconds(59)))
         #expect(outage.note(Self.refused, now: start + .seconds(60)))
         #expect(!outage.note(Self.refused, now: start + .seconds(61)))
-        for _ in 0..<2 { outage.end(lines.logger, tellingFrom: Outage.shortest, now: start + .seconds(70)) }
+        for _ in 0..<2 { outage.end(lines.logger, ifLongerThan: Outage.shortest, now: start + .seconds(70)) }
         #expect(lines.all.withLock { $0 } == ["notice reached the gateway again after 70 s"])
     }
 

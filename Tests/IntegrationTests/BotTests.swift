@@ -8,23 +8,23 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)), .serialized) struct BotTests {
     @Test func tasksGetTheirPictureAndTheSecondRunWritesNothing() async throws {
-        try await BotBench.with { bench in
-            try await bench.load([
+        try await BotTestBed.with { bed in
+            try await bed.load([
                 task("t1", "apple"), task("t2", "Coffee"), task("t3", "POTATOES"), task("t4", "apple juice"),
                 ("L1", #"{"_id":"L1","type":"task-list","name":"apple","owner":"amy"}"#),
             ])
-            let first = try await bench.runOnce()
+            let first = try await bed.runOnce()
             #expect(first.written == 3)
             #expect(first.matched == 3)
             #expect(first.rules.values.reduce(0, +) == 3)
             for (id, asset) in [("t1", "apple.png"), ("t2", "coffee.png"), ("t3", "potatoes.png")] {
-                #expect(try await bench.phone.attachment("image", of: DocumentID(id)) == BotBench.asset(asset))
+                #expect(try await bed.phone.attachment("image", of: DocumentID(id)) == BotTestBed.asset(asset))
             }
-            #expect(try await bench.phone.attachment("image", of: "t4") == nil)
-            #expect(try await bench.phone.attachment("image", of: "L1") == nil)
+            #expect(try await bed.phone.attachment("image", of: "t4") == nil)
+            #expect(try await bed.phone.attachment("image", of: "L1") == nil)
 
-            #expect(try await bench.runOnce().written == 0)
-            let anew = try await bench.runOnce(state: "another") { $0.since = .beginning }
+            #expect(try await bed.runOnce().written == 0)
+            let anew = try await bed.runOnce(state: "another") { $0.since = .beginning }
             #expect(anew.written == 0)
             #expect(anew.changes >= 5)
         }
@@ -33,11 +33,11 @@ import Testing
     @Test func whatNoRuleTouchedGoesBackByteForByte() async throws {
         let members =
             #""z":12345678901234567890123,"a":1.10,"dup ":[1e5, -0,0.30000000000000004],"type":"task","é\u00e9":"\/\ud83d\ude00","nested":{"b":{}, "a":[ ]},"task":"apple""#
-        try await BotBench.with { bench in
-            try await bench.load([("t1", #"{"_id":"t1",\#(members)}"#)])
-            let before = try #require(try await bench.stored("t1"))
-            #expect(try await bench.runOnce().written == 1)
-            let after = try #require(try await bench.stored("t1"))
+        try await BotTestBed.with { bed in
+            try await bed.load([("t1", #"{"_id":"t1",\#(members)}"#)])
+            let before = try #require(try await bed.stored("t1"))
+            #expect(try await bed.runOnce().written == 1)
+            let after = try #require(try await bed.stored("t1"))
             #expect(after.root["_attachments"]?["image"]?["stub"]?.bool == true)
             // Servers may have rewritten what was loaded; what they sent must come back.
             for member in before.root.members where !member.name.rawContent.starts(with: "_".utf8) {
@@ -50,22 +50,22 @@ import Testing
     }
 
     @Test func otherAttachmentsStay() async throws {
-        try await BotBench.with { bench in
-            try await bench.load([
+        try await BotTestBed.with { bed in
+            try await bed.load([
                 (
                     "t1",
                     #"{"_id":"t1","type":"task","task":"apple","_attachments":{"note.txt":{"content_type":"text/plain","data":"aGVsbG8="}}}"#
                 )
             ])
-            #expect(try await bench.runOnce().written == 1)
-            #expect(try await bench.phone.attachment("note.txt", of: "t1") == Array("hello".utf8))
-            #expect(try await bench.phone.attachment("image", of: "t1") == BotBench.asset("apple.png"))
+            #expect(try await bed.runOnce().written == 1)
+            #expect(try await bed.phone.attachment("note.txt", of: "t1") == Array("hello".utf8))
+            #expect(try await bed.phone.attachment("image", of: "t1") == BotTestBed.asset("apple.png"))
         }
     }
 
     @Test func aPictureThatIsThereAlreadyIsNotSentAgain() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -73,9 +73,9 @@ import Testing
                     when: { type: task }
                     then: [{ attach: { name: image, file: picture.png } }]
                 """)
-            try await bench.load([task("t1", "apple")])
-            #expect(try await bench.runOnce(rules).written == 1)
-            let again = try await bench.runOnce(rules, state: "another")
+            try await bed.load([task("t1", "apple")])
+            #expect(try await bed.runOnce(rules).written == 1)
+            let again = try await bed.runOnce(rules, state: "another")
             #expect(again.written == 0)
             #expect(again.unchanged == 1)
         }
@@ -83,8 +83,8 @@ import Testing
 
     /// A rule whose effect leaves its own selector true, and its result different each time, would go on for ever.
     @Test func ownRevisionsAreNotDecidedAgain() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -92,53 +92,53 @@ import Testing
                     when: { type: task }
                     then: [{ attach: { name: image, file: picture.png } }]
                 """)
-            try await bench.load([task("t1", "apple")])
-            try await bench.runOnce(rules)
-            let second = try await bench.runOnce(rules)
+            try await bed.load([task("t1", "apple")])
+            try await bed.runOnce(rules)
+            let second = try await bed.runOnce(rules)
             #expect(second.changes >= 1)
             #expect(second.matched == 0)
         }
     }
 
     @Test func aTaskWrittenWhileTheBotWaitsGetsItsPicture() async throws {
-        try await BotBench.with { bench in
-            let counters = try await bench.following {
+        try await BotTestBed.with { bed in
+            let counters = try await bed.following {
                 for number in 0..<20 {
-                    try await bench.load([task("t\(number)", "apple")])
-                    try await bench.wait(until: DocumentID("t\(number)")) { $0["_attachments"]?["image"] != nil }
+                    try await bed.load([task("t\(number)", "apple")])
+                    try await bed.wait(until: DocumentID("t\(number)")) { $0["_attachments"]?["image"] != nil }
                 }
             }
             #expect(counters.written == 20)
-            #expect(try await bench.runOnce().written == 0)
+            #expect(try await bed.runOnce().written == 0)
         }
     }
 
     /// The phone keeps writing the same documents as the bot. No edit of either is lost.
     @Test func conflictsAreReadAgainAndDecidedAgain() async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             let ids = (0..<20).map { DocumentID("t\($0)") }
-            try await bench.following {
-                try await bench.load(ids.map { task($0.text, "apple") })
+            try await bed.following {
+                try await bed.load(ids.map { task($0.text, "apple") })
                 try await withThrowingTaskGroup { group in
                     for id in ids {
-                        group.addTask { try await bench.countUp(id, to: 10) }
+                        group.addTask { try await bed.countUp(id, to: 10) }
                     }
                     try await group.waitForAll()
                 }
-                try await bench.wait(until: ids) { $0["_attachments"]?["image"] != nil }
+                try await bed.wait(until: ids) { $0["_attachments"]?["image"] != nil }
             }
-            try await bench.runOnce()
+            try await bed.runOnce()
             for id in ids {
-                let document = try #require(try await bench.stored(id))
+                let document = try #require(try await bed.stored(id))
                 #expect(document.root["count"]?.integer == 10)
-                #expect(try await bench.phone.attachment("image", of: id) == BotBench.asset("apple.png"))
+                #expect(try await bed.phone.attachment("image", of: id) == BotTestBed.asset("apple.png"))
             }
         }
     }
 
     @Test func rulesThatUndoEachOtherAreDeadLetteredAndTheFeedContinues() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -146,22 +146,22 @@ import Testing
                   - { name: "off", when: { switch: true }, then: [{ merge: { switch: false } }] }
                   - { name: seen, when: { type: task, seen: { $exists: false } }, then: [{ merge: { seen: true } }] }
                 """)
-            try await bench.load([("loop", #"{"_id":"loop","switch":true}"#), task("t1", "x")])
-            let counters = try await bench.runOnce(rules)
+            try await bed.load([("loop", #"{"_id":"loop","switch":true}"#), task("t1", "x")])
+            let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 1)
             #expect(counters.written == 1)
-            let deadLetter = try #require(try bench.ledger(rules).deadLetters().first)
+            let deadLetter = try #require(try bed.ledger(rules).deadLetters().first)
             #expect(deadLetter.id == "loop")
             #expect(deadLetter.reason.contains("rule loop"))
             #expect(deadLetter.revision != nil && deadLetter.sequence != nil)
-            #expect(try await bench.runOnce(rules).deadLetters == 0)
+            #expect(try await bed.runOnce(rules).deadLetters == 0)
         }
     }
 
     @Test func aRefusedDocumentIsDeadLetteredAndTheOthersAreWritten() async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             // A document of 22 MB: the gateway says 413.
-            let rules = try bench.rules(
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -173,10 +173,10 @@ import Testing
                     then: [{ merge: { done: true } }]
                 """)
             let text = String(repeating: "x", count: 7_400_000)
-            try await bench.load([
+            try await bed.load([
                 ("big", #"{"_id":"big","task":"big","text":"\#(text)"}"#), task("s1", "small"), task("s2", "small"),
             ])
-            let counters = try await bench.runOnce(rules)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.written == 2)
             #expect(counters.rejected == 1)
             #expect(counters.deadLetters == 1)
@@ -184,60 +184,60 @@ import Testing
     }
 
     @Test func theCheckpointIsWhereTheFeedEnds() async throws {
-        try await BotBench.with { bench in
-            try await bench.load((0..<50).map { task("t\($0)", $0 % 5 == 0 ? "apple" : "tea") })
-            let info = try await bench.phone.databaseInfo()
-            try await bench.runOnce()
-            let ruleSet = try RuleSet.load(paths: [BotBench.shippedRules])
-            let checkpoint = try #require(try bench.ledger(ruleSet).checkpoint())
+        try await BotTestBed.with { bed in
+            try await bed.load((0..<50).map { task("t\($0)", $0 % 5 == 0 ? "apple" : "tea") })
+            let info = try await bed.phone.databaseInfo()
+            try await bed.runOnce()
+            let ruleSet = try RuleSet.load(paths: [BotTestBed.shippedRules])
+            let checkpoint = try #require(try bed.ledger(ruleSet).checkpoint())
             #expect(checkpoint.sequence.syncGatewayNumber == info.updateSequence?.syncGatewayNumber)
         }
     }
 
     @Test func sinceNowLooksAtNothingOld() async throws {
-        try await BotBench.with { bench in
-            try await bench.load([task("t1", "apple")])
-            let counters = try await bench.runOnce { $0.since = .now }
+        try await BotTestBed.with { bed in
+            try await bed.load([task("t1", "apple")])
+            let counters = try await bed.runOnce { $0.since = .now }
             #expect(counters.written == 0)
         }
     }
 
     @Test func thousandsOfChangesMatchingOrNot() async throws {
-        try await BotBench.with { bench in
-            try await bench.load((0..<5000).map { task("t\($0)", $0 % 10 == 0 ? "apple" : "tea \($0)") })
-            let counters = try await bench.runOnce { $0.delivery.memoryBudget = 64 << 10 }
+        try await BotTestBed.with { bed in
+            try await bed.load((0..<5000).map { task("t\($0)", $0 % 10 == 0 ? "apple" : "tea \($0)") })
+            let counters = try await bed.runOnce { $0.delivery.memoryBudget = 64 << 10 }
             #expect(counters.written == 500)
             #expect(counters.changes >= 5000)
-            #expect(try await bench.runOnce().written == 0)
+            #expect(try await bed.runOnce().written == 0)
         }
     }
 
     /// Equal as Swift strings, two documents for every gateway.
     @Test func idsThatOnlyLookTheSameAreTwoDocuments() async throws {
-        try await BotBench.with { bench in
-            try await bench.load([task("caf\u{E9}", "apple"), task("cafe\u{301}", "apple")])
-            #expect(try await bench.runOnce().written == 2)
+        try await BotTestBed.with { bed in
+            try await bed.load([task("caf\u{E9}", "apple"), task("cafe\u{301}", "apple")])
+            #expect(try await bed.runOnce().written == 2)
             for id in ["caf\u{E9}", "cafe\u{301}"] {
-                let picture = try await bench.phone.attachment("image", of: DocumentID(id))
-                #expect(picture == BotBench.asset("apple.png"))
+                let picture = try await bed.phone.attachment("image", of: DocumentID(id))
+                #expect(picture == BotTestBed.asset("apple.png"))
             }
         }
     }
 
     @Test func aDocumentLargerThanTheBudgetPasses() async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             let text = String(repeating: "y", count: 7 << 20)
-            try await bench.load([
+            try await bed.load([
                 ("large", #"{"_id":"large","type":"task","task":"apple","text":"\#(text)"}"#), task("t1", "coffee"),
             ])
-            let counters = try await bench.runOnce { $0.delivery.memoryBudget = 1 << 20 }
+            let counters = try await bed.runOnce { $0.delivery.memoryBudget = 1 << 20 }
             #expect(counters.written == 2)
-            #expect(try await bench.stored("large")?.root["text"]?.rawContent.count == 7 << 20)
+            #expect(try await bed.stored("large")?.root["text"]?.rawContent.count == 7 << 20)
         }
     }
 }
 
-extension BotBench {
+extension BotTestBed {
     /// Raises the member `count` of a document step by step, as an app would: read, change, write, and again after a
     /// conflict.
     func countUp(_ id: DocumentID, to goal: Int) async throws {

@@ -129,8 +129,8 @@ import Testing
 
     /// What two documents want of a third, one after the other, leaves it as it is: no revision for nothing.
     @Test func whatIsThereInTheEndIsNotWrittenAgain() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -138,12 +138,12 @@ import Testing
                     when: { type: task }
                     then: [{ put: { id: shared, document: { of: { jq: ._id } }, if_exists: replace } }]
                 """)
-            try await bench.load([
+            try await bed.load([
                 ("t1", #"{"_id":"t1","type":"task"}"#), ("t2", #"{"_id":"t2","type":"task"}"#),
             ])
-            #expect(try await bench.fix(rules).written == 1)
-            #expect(try await bench.stored("shared")?.root["of"]?.string == "t2")
-            let again = try await bench.fix(rules)
+            #expect(try await bed.fix(rules).written == 1)
+            #expect(try await bed.stored("shared")?.root["of"]?.string == "t2")
+            let again = try await bed.fix(rules)
             #expect(again.written == 0 && again.deadLetters == 0)
         }
     }
@@ -153,8 +153,8 @@ import Testing
         .enabled(
             if: try RealServer.fromEnvironment() == nil, "batches are cut as the answers of a server far away come in"))
     func aDryRunCountsOneWriteForAllWishesOfABatch() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -170,19 +170,19 @@ import Testing
                 """)
             let tasks = (0..<50).map { (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task"}"#) }
             // Its task comes before it, as the gateway lists them, and is decided in the same batch.
-            try await bench.load(tasks + [("u", #"{"_id":"u","type":"list","task":"t7"}"#)])
-            let dry = try await bench.fix(rules, state: "dry") {
+            try await bed.load(tasks + [("u", #"{"_id":"u","type":"list","task":"t7"}"#)])
+            let dry = try await bed.fix(rules, state: "dry") {
                 $0.preview = Preview { _ in }
                 $0.writers = 1
             }
-            let done = try await bench.fix(rules) { $0.writers = 1 }
+            let done = try await bed.fix(rules) { $0.writers = 1 }
             #expect(dry.shown == done.written, "\(dry.shown) \(done.written)")
         }
     }
 
     /// A filtered pass resolves only the documents and rules that it applies.
     @Test(arguments: [true, false]) func aFilteredPassKeepsOtherDeadLetters(isByRule: Bool) async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             let all = """
                 version: 1
                 rules:
@@ -193,18 +193,18 @@ import Testing
                     when: { type: list, done: { $exists: false } }
                     then: [{ merge: { done: true } }]
                 """
-            let rules = try bench.rules(all)
-            try await bench.load([
+            let rules = try bed.rules(all)
+            try await bed.load([
                 ("t1", #"{"_id":"t1","type":"task"}"#), ("l1", #"{"_id":"l1","type":"list"}"#),
             ])
-            #expect(try await bench.fix(rules).deadLetters == 1)
-            let files = try RuleFileSet.load(paths: [bench.directory + "/rules.yaml"])
+            #expect(try await bed.fix(rules).deadLetters == 1)
+            let files = try RuleFileSet.load(paths: [bed.directory + "/rules.yaml"])
             let narrowed =
                 isByRule
                 ? try files.ruleSet(only: ["good"])
                 : try files.ruleSet(filter: DocumentFilter(#"{"type":"list"}"#, name: "--selector"))
-            #expect(try await bench.fix(narrowed).deadLetters == 0)
-            let ledger = try bench.ledger(rules, state: "fix")
+            #expect(try await bed.fix(narrowed).deadLetters == 0)
+            let ledger = try bed.ledger(rules, state: "fix")
             defer { ledger.close() }
             #expect(try ledger.deadLetters().map(\.rule) == ["bad"])
         }
@@ -272,8 +272,8 @@ import Testing
 
     /// Somebody switches a document to and fro. That undoes nothing: the last state counts.
     @Test func aDocumentThatIsSwitchedToAndFroKeepsItsDerivedValue() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -282,13 +282,13 @@ import Testing
                     then: [{ merge: { total: { jq: ".lines | add" } } }]
                 """)
             for turn in 0..<12 {
-                let stored = try await bench.stored("cart")
+                let stored = try await bed.stored("cart")
                 let revision = stored?.root["_rev"]?.string.map { #""_rev":"\#($0)","# } ?? ""
                 let total = stored?.root["total"]?.integer.map { #","total":\#($0)"# } ?? ""
                 let lines = turn.isMultiple(of: 2) ? "[1]" : "[1,2]"
-                try await bench.load([("cart", #"{"_id":"cart",\#(revision)"type":"cart","lines":\#(lines)\#(total)}"#)]
+                try await bed.load([("cart", #"{"_id":"cart",\#(revision)"type":"cart","lines":\#(lines)\#(total)}"#)]
                 )
-                let counters = try await bench.runOnce(rules) { $0.effectLimits?.sameContent = 4 }
+                let counters = try await bed.runOnce(rules) { $0.effectLimits?.sameContent = 4 }
                 #expect(counters.deadLetters == 0 && counters.written == 1)
             }
         }
@@ -296,8 +296,8 @@ import Testing
 
     /// A dry run did not count the dead letters of skipped rules where something was put, nor the rules that had nothing to do.
     @Test func aDryRunCountsDeadLettersAndRulesAsTheRunDoes() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -309,13 +309,13 @@ import Testing
                     on_error: skip
                     then: [{ merge: { double: { jq: '(.amount | tonumber) * 2' } } }]
                 """)
-            try await bench.load([
+            try await bed.load([
                 ("t1", #"{"_id":"t1","type":"t","list":"l1","amount":"abc"}"#),
                 ("t2", #"{"_id":"t2","type":"t","list":"l1"}"#),
             ])
             for pass in 1...2 {
-                let dry = try await bench.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
-                let done = try await bench.fix(rules, state: "fix\(pass)")
+                let dry = try await bed.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
+                let done = try await bed.fix(rules, state: "fix\(pass)")
                 #expect(dry.deadLetters == 1 && done.deadLetters == 1)
                 #expect(dry.shown == done.written)
                 #expect(dry.matched == done.matched && dry.rules == done.rules && dry.unchanged == done.unchanged)

@@ -58,11 +58,11 @@ import Testing
         .enabled(if: try RealServer.fromEnvironment() == nil, "a server may drop members that are there twice"),
         arguments: cases)
     func aDryRunEndsAsTheRun(_ item: Case) async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules("version: 1\nrules:\n" + item.rules)
-            try await bench.load(item.documents)
-            let dry = try await bench.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
-            let done = try await bench.fix(rules)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules("version: 1\nrules:\n" + item.rules)
+            try await bed.load(item.documents)
+            let dry = try await bed.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
+            let done = try await bed.fix(rules)
             #expect(done.written == item.written && done.deadLetters == item.deadLetters)
             #expect(dry.shown == done.written && dry.deadLetters == done.deadLetters)
             #expect(dry.unchanged == done.unchanged && dry.rules == done.rules)
@@ -71,8 +71,8 @@ import Testing
 
     /// It showed a write that the run refuses, because somebody undoes it each time.
     @Test func aDryRunDoesNotShowWhatIsUndoneEachTime() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -81,18 +81,18 @@ import Testing
                     then: [{ merge: { open: true } }]
                 """)
             func shut() async throws {
-                let stored = try await bench.stored("door")?.root["_rev"]?.string
+                let stored = try await bed.stored("door")?.root["_rev"]?.string
                 let revision = stored.map { #""_rev":"\#($0)","# } ?? ""
-                try await bench.load([("door", #"{"_id":"door",\#(revision)"type":"door","open":false}"#)])
+                try await bed.load([("door", #"{"_id":"door",\#(revision)"type":"door","open":false}"#)])
             }
             for _ in 0..<2 {
                 try await shut()
-                #expect(try await bench.runOnce(rules, configure: Self.configure).written == 1)
+                #expect(try await bed.runOnce(rules, configure: Self.configure).written == 1)
             }
             try await shut()
-            let dry = try await preview(rules, bench)
+            let dry = try await preview(rules, bed)
             #expect(dry.shown == 0 && dry.deadLetters == 1)
-            let done = try await bench.runOnce(rules, configure: Self.configure)
+            let done = try await bed.runOnce(rules, configure: Self.configure)
             #expect(done.written == 0 && done.deadLetters == 1)
         }
     }
@@ -100,8 +100,8 @@ import Testing
     private static func configure(_ settings: inout BotSettings) { settings.effectLimits?.sameContent = 3 }
 
     /// What a `--once` run would do.
-    private func preview(_ rules: RuleSet, _ bench: BotBench) async throws -> RunCounters {
-        let ledger = try Ledger(previewing: bench.directory + "/state", name: "bot", ruleSetHash: rules.hash)
+    private func preview(_ rules: RuleSet, _ bed: BotTestBed) async throws -> RunCounters {
+        let ledger = try Ledger(previewing: bed.directory + "/state", name: "bot", ruleSetHash: rules.hash)
         defer { ledger.close() }
         var settings = BotSettings()
         settings.isOneShot = true
@@ -110,8 +110,8 @@ import Testing
         Self.configure(&settings)
         let report = RunReport()
         try await Bot(
-            gateway: Gateway(bench.url, settings: bench.settings), ruleSet: rules, ledger: ledger, settings: settings,
-            report: report, logger: BotBench.logger
+            gateway: Gateway(bed.url, settings: bed.settings), ruleSet: rules, ledger: ledger, settings: settings,
+            report: report, logger: BotTestBed.logger
         ).run()
         return await report.counters()
     }

@@ -68,7 +68,7 @@ import Transfer
         let report = ExportReport()
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: report, logger: BotBench.logger)
+            place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger)
         try await exporter.run()
         let text = try String(contentsOfFile: directory + "/o", encoding: .utf8)
         let lines = try text.split(separator: "\n").map { try JSONText(String($0)) }
@@ -187,23 +187,23 @@ import Transfer
 
     /// "é" as one scalar and as two.
     @Test(arguments: [false, true]) func namesThatOnlyLookTheSameAreTwoAttachments(isInline: Bool) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let names = ["\u{E9}", "e\u{301}"]
             let members = zip(names, ["b25l", "dHdv"]).map { #""\#($0)":{"content_type":"image/png","data":"\#($1)"}"# }
-            try await bench.phone.put("a", body: Array(#"{"_attachments":{\#(members.joined(separator: ","))}}"#.utf8))
-            try await bench.export("o.ndjson") { settings in
-                settings.attachments = isInline ? .inline : .folder(bench.path("files"))
+            try await bed.phone.put("a", body: Array(#"{"_attachments":{\#(members.joined(separator: ","))}}"#.utf8))
+            try await bed.export("o.ndjson") { settings in
+                settings.attachments = isInline ? .inline : .folder(bed.path("files"))
             }
-            let attachments = try #require(try JSONText(bench.lines("o.ndjson")[0]).root["_attachments"])
+            let attachments = try #require(try JSONText(bed.lines("o.ndjson")[0]).root["_attachments"])
             let bodies = try attachments.members.map { member in
                 let data = member.value["data"]?.string.flatMap { Data(base64Encoded: $0) }
-                let file = member.value["file"]?.string.map { bench.path("files/" + $0) }
+                let file = member.value["file"]?.string.map { bed.path("files/" + $0) }
                 let bytes = try data ?? Data(contentsOf: URL(fileURLWithPath: try #require(file)))
                 return
                     "\(Array((member.name.string ?? "").unicodeScalars).count) \(String(decoding: bytes, as: UTF8.self))"
             }
             #expect(bodies.sorted() == ["1 one", "2 two"])
-            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
         }
     }
 }

@@ -124,14 +124,14 @@ import Transfer
         let gateway = Gateway(try GatewayURL(server.url("/todo")))
         try await Exporter(
             gateway: gateway, settings: settings, place: ExportPlace(directory + "/o"), report: ExportReport(),
-            logger: BotBench.logger
+            logger: BotTestBed.logger
         ).run()
         let other = [UInt8](repeating: UInt8(ascii: "b"), count: Self.plain.count)
         now.with { $0 = isReplaced ? sent(other, level: 8) : sent(Self.plain, level: 1) }
         var findings: [VerificationFinding] = []
         try await GatewayComparison(
             ExportFile(directory + "/o"), gateway: gateway, comparesRevisions: false, retries: .init(),
-            logger: BotBench.logger
+            logger: BotTestBed.logger
         ).compare { findings.append($0) }
         let expected = VerificationFinding(.different, id: "a", path: "/_attachments/p")
         #expect(findings == (isReplaced ? [expected] : []))
@@ -154,7 +154,7 @@ import Transfer
         settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotBench.logger)
+            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotTestBed.logger)
         try await exporter.run()
         let text = try JSONText(try String(contentsOfFile: directory + "/o", encoding: .utf8))
         let attachment = try #require(text.root["_attachments"]?["p"])

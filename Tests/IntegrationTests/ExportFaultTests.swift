@@ -24,7 +24,7 @@ import Transfer
         let report = ExportReport()
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(path), report: report, logger: BotBench.logger)
+            place: ExportPlace(path), report: report, logger: BotTestBed.logger)
         try await exporter.run()
         return report
     }

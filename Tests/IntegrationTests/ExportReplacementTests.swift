@@ -7,72 +7,72 @@ import Transfer
 /// An export takes the place of an earlier one of the same kind, and of nothing else.
 @Suite(.timeLimit(.minutes(5))) struct ExportReplacementTests {
     private func withExport(
-        _ name: String = "o.ndjson", _ body: (BotBench) async throws -> Void
+        _ name: String = "o.ndjson", _ body: (BotTestBed) async throws -> Void
     ) async throws {
-        try await BotBench.withEmbedded { bench in
-            for number in 0..<5 { try await bench.phone.put(DocumentID("d\(number)"), body: Array(#"{"n":1}"#.utf8)) }
-            try await bench.export(name)
-            try await body(bench)
+        try await BotTestBed.withEmbedded { bed in
+            for number in 0..<5 { try await bed.phone.put(DocumentID("d\(number)"), body: Array(#"{"n":1}"#.utf8)) }
+            try await bed.export(name)
+            try await body(bed)
         }
     }
 
     private func expectRefusal(
-        _ bench: BotBench, _ part: String, configure: (inout ExportSettings) throws -> Void = { _ in }
+        _ bed: BotTestBed, _ part: String, configure: (inout ExportSettings) throws -> Void = { _ in }
     ) async throws {
-        let before = try snapshot(bench)
+        let before = try snapshot(bed)
         let error = await #expect(throws: TransferError.self) {
-            try await bench.export("o.ndjson", configure: configure)
+            try await bed.export("o.ndjson", configure: configure)
         }
         #expect(error?.code == .occupied)
         #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
         #expect(error?.description.contains("--overwrite") == true)
-        #expect(try snapshot(bench) == before)
-        try await bench.export("o.ndjson") { settings in
+        #expect(try snapshot(bed) == before)
+        try await bed.export("o.ndjson") { settings in
             try configure(&settings)
             settings.overwrites = true
         }
-        #expect(try await bench.verify("o.ndjson").isEmpty)
+        #expect(try await bed.verify("o.ndjson").isEmpty)
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: bench.directory).allSatisfy { !$0.contains("part") })
+            try FileManager.default.contentsOfDirectory(atPath: bed.directory).allSatisfy { !$0.contains("part") })
     }
 
     /// Every file with what is in it.
-    private func snapshot(_ bench: BotBench) throws -> [String: Data?] {
-        let names = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+    private func snapshot(_ bed: BotTestBed) throws -> [String: Data?] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
         return Dictionary(
-            uniqueKeysWithValues: names.map { ($0, FileManager.default.contents(atPath: bench.path($0))) })
+            uniqueKeysWithValues: names.map { ($0, FileManager.default.contents(atPath: bed.path($0))) })
     }
 
     @Test func theSameExportMadeAgainReplacesIt() async throws {
-        try await withExport { bench in
-            try await bench.phone.put("e", body: Array("{}".utf8))
-            try await bench.export("o.ndjson")
-            #expect(try bench.ids("o.ndjson").count == 6)
-            #expect(try await bench.verify("o.ndjson").isEmpty)
+        try await withExport { bed in
+            try await bed.phone.put("e", body: Array("{}".utf8))
+            try await bed.export("o.ndjson")
+            #expect(try bed.ids("o.ndjson").count == 6)
+            #expect(try await bed.verify("o.ndjson").isEmpty)
         }
     }
 
     /// It left 0 bytes.
     @Test func anIncrementalExportDoesNotReplaceAFullOne() async throws {
-        try await withExport { bench in
-            try await expectRefusal(bench, "full export") {
-                $0.since = .manifest(bench.path("o.ndjson.manifest.json"))
+        try await withExport { bed in
+            try await expectRefusal(bed, "full export") {
+                $0.since = .manifest(bed.path("o.ndjson.manifest.json"))
             }
         }
     }
 
     @Test func anIncrementalExportDoesNotReplaceTheOneThatItGoesOnFrom() async throws {
-        try await withExport { bench in
-            try await bench.export("i.ndjson") { $0.since = .manifest(bench.path("o.ndjson.manifest.json")) }
-            try await bench.phone.put("e", body: Array("{}".utf8))
+        try await withExport { bed in
+            try await bed.export("i.ndjson") { $0.since = .manifest(bed.path("o.ndjson.manifest.json")) }
+            try await bed.phone.put("e", body: Array("{}".utf8))
             // The same stretch again, which has grown.
-            try await bench.export("i.ndjson") { $0.since = .manifest(bench.path("o.ndjson.manifest.json")) }
-            #expect(try bench.ids("i.ndjson") == ["e"])
+            try await bed.export("i.ndjson") { $0.since = .manifest(bed.path("o.ndjson.manifest.json")) }
+            #expect(try bed.ids("i.ndjson") == ["e"])
             let error = await #expect(throws: TransferError.self) {
-                try await bench.export("i.ndjson") { $0.since = .manifest(bench.path("i.ndjson.manifest.json")) }
+                try await bed.export("i.ndjson") { $0.since = .manifest(bed.path("i.ndjson.manifest.json")) }
             }
             #expect(error?.code == .occupied)
-            #expect(try bench.ids("i.ndjson") == ["e"])
+            #expect(try bed.ids("i.ndjson") == ["e"])
         }
     }
 
@@ -81,12 +81,12 @@ import Transfer
     }
 
     @Test(arguments: Other.allCases) func anExportOfAnotherKindIsNotReplaced(other: Other) async throws {
-        try await withExport { bench in
-            try await expectRefusal(bench, "options") { settings in
+        try await withExport { bed in
+            try await expectRefusal(bed, "options") { settings in
                 switch other {
                 case .format: settings.format = .json
                 case .attachments: settings.attachments = .inline
-                case .folder: settings.attachments = .folder(bench.path("files"))
+                case .folder: settings.attachments = .folder(bed.path("files"))
                 case .selector: settings.selector = #"{"n":1}"#
                 case .revisions: settings.includesRevisions = true
                 }
@@ -95,9 +95,9 @@ import Transfer
     }
 
     @Test func anExportOfAnotherDatabaseIsNotReplaced() async throws {
-        try await withExport { bench in
-            let files = try ["o.ndjson", "o.ndjson.manifest.json"].map { ($0, try bench.bytes($0)) }
-            try await BotBench.withEmbedded { other in
+        try await withExport { bed in
+            let files = try ["o.ndjson", "o.ndjson.manifest.json"].map { ($0, try bed.bytes($0)) }
+            try await BotTestBed.withEmbedded { other in
                 try await other.phone.put("x", body: Array("{}".utf8))
                 for (name, bytes) in files { try other.write(name, bytes: bytes) }
                 try await expectRefusal(other, "it is of")
@@ -108,102 +108,102 @@ import Transfer
     enum Change: String, CaseIterable { case edited, longer, replaced, manifestGone, manifestBroken }
 
     @Test(arguments: Change.allCases) func whatIsNotAsTheExportHasLeftItIsNotReplaced(change: Change) async throws {
-        try await withExport { bench in
-            let bytes = try bench.bytes("o.ndjson")
+        try await withExport { bed in
+            let bytes = try bed.bytes("o.ndjson")
             switch change {
-            case .edited: try bench.write("o.ndjson", bytes: bytes.dropLast(3) + [0x39] + bytes.suffix(2))
-            case .longer: try bench.write("o.ndjson", bytes: bytes + [0x0A])
-            case .replaced: try bench.write("o.ndjson", bytes: Array("my notes".utf8))
-            case .manifestGone: try FileManager.default.removeItem(atPath: bench.path("o.ndjson.manifest.json"))
-            case .manifestBroken: try bench.write("o.ndjson.manifest.json", bytes: Array(#"{"version":1}"#.utf8))
+            case .edited: try bed.write("o.ndjson", bytes: bytes.dropLast(3) + [0x39] + bytes.suffix(2))
+            case .longer: try bed.write("o.ndjson", bytes: bytes + [0x0A])
+            case .replaced: try bed.write("o.ndjson", bytes: Array("my notes".utf8))
+            case .manifestGone: try FileManager.default.removeItem(atPath: bed.path("o.ndjson.manifest.json"))
+            case .manifestBroken: try bed.write("o.ndjson.manifest.json", bytes: Array(#"{"version":1}"#.utf8))
             }
-            try await expectRefusal(bench, "o.ndjson")
+            try await expectRefusal(bed, "o.ndjson")
         }
     }
 
     @Test func anEmptyFileIsReplaced() async throws {
-        try await withExport { bench in
-            try bench.write("new.ndjson", bytes: [])
-            try await bench.export("new.ndjson")
-            #expect(try bench.ids("new.ndjson").count == 5)
+        try await withExport { bed in
+            try bed.write("new.ndjson", bytes: [])
+            try await bed.export("new.ndjson")
+            #expect(try bed.ids("new.ndjson").count == 5)
         }
     }
 
     @Test(arguments: ["o.ndjson.part", "o.ndjson.spool", "o.ndjson.partial"])
     func filesOfOthersBesideAnExportAreNotTouched(name: String) async throws {
-        try await withExport { bench in
-            try bench.write(name, bytes: Array("my notes".utf8))
-            try await expectRefusal(bench, name)
+        try await withExport { bed in
+            try bed.write(name, bytes: Array("my notes".utf8))
+            try await expectRefusal(bed, name)
         }
     }
 
     @Test func anInterruptedExportOfAnotherKindIsNotThrownAway() async throws {
-        try await withExport("full.ndjson") { bench in
-            let manifest = try bench.text("full.ndjson.manifest.json")
+        try await withExport("full.ndjson") { bed in
+            let manifest = try bed.text("full.ndjson.manifest.json")
             let journal = #"{"position":{"id":"d1"},"bytes":8,"sha256":"","manifest":\#(manifest)}"#
-            try bench.write("o.ndjson.partial", bytes: Array(journal.utf8))
-            try bench.write("o.ndjson.part", bytes: Array(#"{"n":1}"#.utf8))
-            try await expectRefusal(bench, "interrupted") { $0.selector = #"{"n":1}"# }
+            try bed.write("o.ndjson.partial", bytes: Array(journal.utf8))
+            try bed.write("o.ndjson.part", bytes: Array(#"{"n":1}"#.utf8))
+            try await expectRefusal(bed, "interrupted") { $0.selector = #"{"n":1}"# }
         }
     }
 
     @Test func anInterruptedExportOfTheSameKindStartsAnew() async throws {
-        try await withExport("full.ndjson") { bench in
-            let manifest = try bench.text("full.ndjson.manifest.json")
+        try await withExport("full.ndjson") { bed in
+            let manifest = try bed.text("full.ndjson.manifest.json")
             let journal = #"{"position":{"id":"d1"},"bytes":8,"sha256":"","manifest":\#(manifest)}"#
-            try bench.write("o.ndjson.partial", bytes: Array(journal.utf8))
-            try bench.write("o.ndjson.part", bytes: Array(#"{"n":1}"#.utf8))
-            try await bench.export("o.ndjson")
-            #expect(try bench.bytes("o.ndjson") == bench.bytes("full.ndjson"))
+            try bed.write("o.ndjson.partial", bytes: Array(journal.utf8))
+            try bed.write("o.ndjson.part", bytes: Array(#"{"n":1}"#.utf8))
+            try await bed.export("o.ndjson")
+            #expect(try bed.bytes("o.ndjson") == bed.bytes("full.ndjson"))
         }
     }
 
     /// Killed between its name and its manifest, it is run again without --resume.
     @Test func anExportWithoutItsManifestIsKnownByItsJournal() async throws {
-        try await withExport { bench in
-            let manifest = try bench.manifest("o.ndjson")
-            let text = try bench.text("o.ndjson.manifest.json")
+        try await withExport { bed in
+            let manifest = try bed.manifest("o.ndjson")
+            let text = try bed.text("o.ndjson.manifest.json")
             let journal =
                 #"{"position":{"state":"whole"},"bytes":\#(manifest.byteCount),"sha256":"\#(manifest.sha256)","manifest":\#(text)}"#
-            try bench.write("o.ndjson.partial", bytes: Array(journal.utf8))
-            try FileManager.default.removeItem(atPath: bench.path("o.ndjson.manifest.json"))
-            try await bench.export("o.ndjson")
-            #expect(try await bench.verify("o.ndjson").isEmpty)
+            try bed.write("o.ndjson.partial", bytes: Array(journal.utf8))
+            try FileManager.default.removeItem(atPath: bed.path("o.ndjson.manifest.json"))
+            try await bed.export("o.ndjson")
+            #expect(try await bed.verify("o.ndjson").isEmpty)
         }
     }
 
     @Test func aLinkLeadsToItsFileAlsoIfThatIsNotThereYet() async throws {
-        try await withExport { bench in
-            try FileManager.default.createDirectory(atPath: bench.path("d"), withIntermediateDirectories: false)
+        try await withExport { bed in
+            try FileManager.default.createDirectory(atPath: bed.path("d"), withIntermediateDirectories: false)
             try FileManager.default.createSymbolicLink(
-                atPath: bench.path("l.ndjson"), withDestinationPath: "d/real.ndjson")
-            try await bench.export("l.ndjson")
-            #expect(try bench.bytes("d/real.ndjson") == bench.bytes("o.ndjson"))
-            let target = try FileManager.default.destinationOfSymbolicLink(atPath: bench.path("l.ndjson"))
+                atPath: bed.path("l.ndjson"), withDestinationPath: "d/real.ndjson")
+            try await bed.export("l.ndjson")
+            #expect(try bed.bytes("d/real.ndjson") == bed.bytes("o.ndjson"))
+            let target = try FileManager.default.destinationOfSymbolicLink(atPath: bed.path("l.ndjson"))
             #expect(target == "d/real.ndjson")
-            try await bench.export("l.ndjson")
+            try await bed.export("l.ndjson")
         }
     }
 
     /// Killed between the removal of the old manifest and the new name: it was refused for ever.
     @Test(arguments: [false, true])
     func anExportThatWasKilledWhileItTookItsPlaceIsNoObstacle(isResuming: Bool) async throws {
-        try await withExport { bench in
-            let (old, manifest) = (try bench.bytes("o.ndjson"), try bench.text("o.ndjson.manifest.json"))
-            try await bench.phone.put("e", body: Array("{}".utf8))
-            try await bench.export("o.ndjson")
-            let new = try bench.manifest("o.ndjson")
-            try bench.write("o.ndjson.part", bytes: try bench.bytes("o.ndjson"))
-            try bench.write("o.ndjson", bytes: old)
+        try await withExport { bed in
+            let (old, manifest) = (try bed.bytes("o.ndjson"), try bed.text("o.ndjson.manifest.json"))
+            try await bed.phone.put("e", body: Array("{}".utf8))
+            try await bed.export("o.ndjson")
+            let new = try bed.manifest("o.ndjson")
+            try bed.write("o.ndjson.part", bytes: try bed.bytes("o.ndjson"))
+            try bed.write("o.ndjson", bytes: old)
             let journal =
                 #"{"position":{"state":"whole"},"bytes":\#(new.byteCount),"sha256":"\#(new.sha256)","#
-                + #""manifest":\#(try bench.text("o.ndjson.manifest.json")),"replaced":\#(manifest)}"#
-            try bench.write("o.ndjson.partial", bytes: Array(journal.utf8))
-            try FileManager.default.removeItem(atPath: bench.path("o.ndjson.manifest.json"))
-            try await bench.export("o.ndjson") { $0.isResuming = isResuming }
-            #expect(try bench.ids("o.ndjson").count == 6)
-            #expect(try await bench.verify("o.ndjson").isEmpty)
-            let left = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+                + #""manifest":\#(try bed.text("o.ndjson.manifest.json")),"replaced":\#(manifest)}"#
+            try bed.write("o.ndjson.partial", bytes: Array(journal.utf8))
+            try FileManager.default.removeItem(atPath: bed.path("o.ndjson.manifest.json"))
+            try await bed.export("o.ndjson") { $0.isResuming = isResuming }
+            #expect(try bed.ids("o.ndjson").count == 6)
+            #expect(try await bed.verify("o.ndjson").isEmpty)
+            let left = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
             #expect(left.sorted() == ["o.ndjson", "o.ndjson.manifest.json"])
         }
     }

@@ -63,7 +63,7 @@ import Transfer
         let report = ExportReport()
         try await Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: report, logger: BotBench.logger
+            place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger
         ).run()
         let lines = try String(contentsOfFile: directory + "/o", encoding: .utf8).split(separator: "\n")
         let found = try lines.compactMap { try JSONText(String($0)).root["_id"]?.string }
@@ -89,7 +89,7 @@ import Transfer
         settings.retries.retryFor = .milliseconds(500)
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotBench.logger)
+            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotTestBed.logger)
         await #expect(throws: RunError.self) { try await exporter.run() }
         #expect(!FileManager.default.fileExists(atPath: directory + "/o"))
     }

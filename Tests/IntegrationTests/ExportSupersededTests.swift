@@ -45,7 +45,7 @@ import Transfer
         let report = ExportReport()
         let exporter = Exporter(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: report, logger: BotBench.logger)
+            place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger)
         try await exporter.run()
         try await check(directory, report, try ExportManifest.read(directory + "/o.manifest.json"))
     }

@@ -29,12 +29,12 @@ import Transfer
     // MARK: - Full exports
 
     @Test func everyDocumentIsALineAsTheGatewaySendsIt() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(2_300))
-            let report = try await bench.export("o.ndjson") { $0.pageSize = 1_000 }
-            let lines = try bench.lines("o.ndjson")
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(2_300))
+            let report = try await bed.export("o.ndjson") { $0.pageSize = 1_000 }
+            let lines = try bed.lines("o.ndjson")
             #expect(lines.count == 2_300)
-            let stored = try await bench.phone.allDocs(keys: (0..<2_300).map(Self.id))
+            let stored = try await bed.phone.allDocs(keys: (0..<2_300).map(Self.id))
             for (lookup, line) in zip(stored, lines) {
                 guard case .found(_, let text) = lookup else {
                     Issue.record("a document is not there any more")
@@ -43,44 +43,44 @@ import Transfer
                 #expect(String(decoding: text.bytes, as: UTF8.self) == line)
             }
             #expect(report.state.counters.changes == 2_300)
-            let manifest = try bench.manifest("o.ndjson")
+            let manifest = try bed.manifest("o.ndjson")
             #expect(manifest.counts.lines == 2_300)
             #expect(manifest.from == nil)
             #expect(manifest.to != nil)
-            #expect(try await bench.verify("o.ndjson").isEmpty)
-            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson").isEmpty)
+            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
             #expect(
-                try FileManager.default.contentsOfDirectory(atPath: bench.directory).sorted()
+                try FileManager.default.contentsOfDirectory(atPath: bed.directory).sorted()
                     == ["o.ndjson", "o.ndjson.manifest.json"])
         }
     }
 
     @Test func aSelectorNarrowsItDown() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(30))
-            try await bench.export("o.json.gz") { settings in
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(30))
+            try await bed.export("o.json.gz") { settings in
                 settings.format = .json
                 settings.selector = #"{"type":"task-list"}"#
                 settings.filter = try DocumentFilter(#"{"type":"task-list"}"#, name: "--selector")
             }
-            let compressed = try bench.bytes("o.json.gz")
+            let compressed = try bed.bytes("o.json.gz")
             let array = try JSONText(Gzip.decompress(compressed, limit: 1 << 20)).root
             #expect(array.elements.compactMap { $0["_id"]?.string } == (0..<10).map { Self.id($0 * 3).text })
-            #expect(try await bench.verify("o.json.gz", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.json.gz", isAgainst: true).isEmpty)
         }
     }
 
     @Test func aTableHasAColumnForEachMember() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(700))
-            try await bench.export("o.csv") { $0.format = .csv }
-            let records = try bench.text("o.csv").split(separator: "\r\n")
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(700))
+            try await bed.export("o.csv") { $0.format = .csv }
+            let records = try bed.text("o.csv").split(separator: "\r\n")
             #expect(records.count == 701)
             #expect(records[0].contains("n:number") && records[0].contains("at:number"))
             #expect(records[7].contains("12345678901234567890123,"))
-            #expect(try bench.manifest("o.csv").counts.lines == 700)
-            #expect(try await bench.verify("o.csv").isEmpty)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory).count == 2)
+            #expect(try bed.manifest("o.csv").counts.lines == 700)
+            #expect(try await bed.verify("o.csv").isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bed.directory).count == 2)
         }
     }
 
@@ -89,57 +89,57 @@ import Transfer
     /// What lies on the disk at any instant is what a killed run leaves.
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
     func killedAtAnyInstantAndResumedItEndsTheSame(name: String) async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(750))
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(750))
             @Sendable func configure(_ settings: inout ExportSettings) {
                 settings.format = name.hasSuffix(".json") ? .json : .ndjson
                 settings.pageSize = 20
                 settings.saveInterval = .zero
                 settings.isResuming = true
             }
-            let running = Task { try await bench.export(name, configure: configure) }
+            let running = Task { try await bed.export(name, configure: configure) }
             var copies: [String] = []
-            while copies.count < 8, !FileManager.default.fileExists(atPath: bench.path(name)) {
+            while copies.count < 8, !FileManager.default.fileExists(atPath: bed.path(name)) {
                 let copy = "copy\(copies.count)"
-                try FileManager.default.createDirectory(atPath: bench.path(copy), withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(atPath: bed.path(copy), withIntermediateDirectories: true)
                 // The journal is read first: what it counts was written before it, and nothing is written without one.
                 for file in [name + ".partial", name + ".part"] {
-                    guard let data = FileManager.default.contents(atPath: bench.path(file)) else { break }
-                    try data.write(to: URL(fileURLWithPath: bench.path(copy + "/" + file)))
+                    guard let data = FileManager.default.contents(atPath: bed.path(file)) else { break }
+                    try data.write(to: URL(fileURLWithPath: bed.path(copy + "/" + file)))
                 }
                 copies.append(copy)
                 await Task.yield()
             }
             _ = try await running.value
-            let whole = try bench.text(name)
+            let whole = try bed.text(name)
             #expect(whole.split(separator: "\n").count >= 750)
             for copy in copies {
-                try await bench.export(copy + "/" + name, configure: configure)
-                #expect(try bench.text(copy + "/" + name) == whole)
-                #expect(try await bench.verify(copy + "/" + name).isEmpty)
+                try await bed.export(copy + "/" + name, configure: configure)
+                #expect(try bed.text(copy + "/" + name) == whole)
+                #expect(try await bed.verify(copy + "/" + name).isEmpty)
             }
         }
     }
 
     @Test func stoppedAgainAndAgainItCompletes() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(1_200))
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(1_200))
             @Sendable func configure(_ settings: inout ExportSettings) {
                 settings.pageSize = 25
                 settings.isResuming = true
                 settings.attachments = .none
             }
             var stops = 0
-            while !FileManager.default.fileExists(atPath: bench.path("o.ndjson")), stops < 200 {
-                let exporter = try bench.exporter("o.ndjson", configure: configure)
+            while !FileManager.default.fileExists(atPath: bed.path("o.ndjson")), stops < 200 {
+                let exporter = try bed.exporter("o.ndjson", configure: configure)
                 let group = ServiceGroup(
                     configuration: .init(
                         services: [
                             .init(service: exporter.exporter, successTerminationBehavior: .gracefullyShutdownGroup)
-                        ], logger: BotBench.logger))
+                        ], logger: BotTestBed.logger))
                 let running = Task { try await group.run() }
                 while exporter.report.state.counters.changes < 100, !exporter.report.state.isStopped,
-                    !FileManager.default.fileExists(atPath: bench.path("o.ndjson"))
+                    !FileManager.default.fileExists(atPath: bed.path("o.ndjson"))
                 {
                     await Task.yield()
                 }
@@ -148,120 +148,120 @@ import Transfer
                 stops += 1
             }
             #expect(stops > 1)
-            #expect(try bench.ids("o.ndjson") == (0..<1_200).map { Self.id($0).text })
-            #expect(try bench.manifest("o.ndjson").resumed == stops - 1)
-            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try bed.ids("o.ndjson") == (0..<1_200).map { Self.id($0).text })
+            #expect(try bed.manifest("o.ndjson").resumed == stops - 1)
+            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
         }
     }
 
     @Test func anInterruptedExportIsNotResumedWithOtherOptions() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(10))
-            try await bench.export("o.ndjson")
-            let manifest = try bench.text("o.ndjson.manifest.json")
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(10))
+            try await bed.export("o.ndjson")
+            let manifest = try bed.text("o.ndjson.manifest.json")
             let journal = #"{"position":{"id":"t000003"},"bytes":0,"sha256":"","manifest":\#(manifest)}"#
-            try Data(journal.utf8).write(to: URL(fileURLWithPath: bench.path("o.ndjson.partial")))
+            try Data(journal.utf8).write(to: URL(fileURLWithPath: bed.path("o.ndjson.partial")))
             let error = await #expect(throws: TransferError.self) {
-                try await bench.export("o.ndjson") { settings in
+                try await bed.export("o.ndjson") { settings in
                     settings.isResuming = true
                     settings.attachments = .inline
                 }
             }
             #expect(error?.code == .foreign)
-            let elsewhere = journal.replacingOccurrences(of: bench.url.base, with: "http://elsewhere")
+            let elsewhere = journal.replacingOccurrences(of: bed.url.base, with: "http://elsewhere")
                 .replacingOccurrences(of: #""instance":""#, with: #""instance":"0"#)
-            try Data(elsewhere.utf8).write(to: URL(fileURLWithPath: bench.path("o.ndjson.partial")))
+            try Data(elsewhere.utf8).write(to: URL(fileURLWithPath: bed.path("o.ndjson.partial")))
             let other = await #expect(throws: TransferError.self) {
-                try await bench.export("o.ndjson") { $0.isResuming = true }
+                try await bed.export("o.ndjson") { $0.isResuming = true }
             }
             #expect(other?.code == .foreign)
-            try await bench.export("o.ndjson") { settings in
+            try await bed.export("o.ndjson") { settings in
                 settings.attachments = .inline
                 settings.overwrites = true
             }
-            #expect(try bench.lines("o.ndjson").count == 10)
+            #expect(try bed.lines("o.ndjson").count == 10)
         }
     }
 
     // MARK: - Attachments
 
-    private func loadPictures(_ bench: BotBench) async throws -> [[UInt8]] {
+    private func loadPictures(_ bed: BotTestBed) async throws -> [[UInt8]] {
         let pictures = (0..<3).map { number in [UInt8](repeating: UInt8(number), count: 100_001 + number) }
         for number in 0..<9 {
             let data = Base64.text(pictures[number % 3])
             let body =
                 #"{"n":12345678901234567890123,"_attachments":{"a/\u00e9":{"content_type":"image/png","data":"\#(data)"}}}"#
-            try await bench.phone.put(Self.id(number), body: Array(body.utf8))
+            try await bed.phone.put(Self.id(number), body: Array(body.utf8))
         }
         return pictures
     }
 
     @Test func attachmentsComeAsFilesEachOnce() async throws {
-        try await BotBench.with { bench in
-            let pictures = try await loadPictures(bench)
-            try await bench.export("o.ndjson") { $0.attachments = .folder(bench.path("files")) }
-            let files = try FileManager.default.subpathsOfDirectory(atPath: bench.path("files/sha256"))
+        try await BotTestBed.with { bed in
+            let pictures = try await loadPictures(bed)
+            try await bed.export("o.ndjson") { $0.attachments = .folder(bed.path("files")) }
+            let files = try FileManager.default.subpathsOfDirectory(atPath: bed.path("files/sha256"))
             #expect(files.count { $0.contains("/") } == 3)
-            for (number, line) in try bench.lines("o.ndjson").enumerated() {
+            for (number, line) in try bed.lines("o.ndjson").enumerated() {
                 let stub = try #require(JSONText(line).root["_attachments"]?["a/é"])
                 #expect(stub["stub"]?.bool == true)
                 #expect(stub["content_type"]?.string == "image/png")
                 let file = try #require(stub["file"]?.string)
-                #expect(try bench.bytes("files/" + file) == pictures[number % 3])
+                #expect(try bed.bytes("files/" + file) == pictures[number % 3])
                 #expect(file.hasSuffix(Digest.sha256.hex(pictures[number % 3])))
             }
-            #expect(try bench.manifest("o.ndjson").counts.bodies == 9)
-            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try bed.manifest("o.ndjson").counts.bodies == 9)
+            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
 
-            let damaged = bench.path("files/sha256/" + (try #require(files.first { $0.contains("/") })))
+            let damaged = bed.path("files/sha256/" + (try #require(files.first { $0.contains("/") })))
             var bytes = Array(try #require(FileManager.default.contents(atPath: damaged)))
             bytes[5] ^= 1
             try Data(bytes).write(to: URL(fileURLWithPath: damaged))
-            #expect(try await bench.verify("o.ndjson").map(\.kind) == [.attachment])
-            try await bench.export("again.ndjson") { $0.attachments = .folder(bench.path("files")) }
-            #expect(try await bench.verify("again.ndjson").isEmpty)
+            #expect(try await bed.verify("o.ndjson").map(\.kind) == [.attachment])
+            try await bed.export("again.ndjson") { $0.attachments = .folder(bed.path("files")) }
+            #expect(try await bed.verify("again.ndjson").isEmpty)
             try FileManager.default.removeItem(atPath: damaged)
-            #expect(try await bench.verify("o.ndjson").map(\.kind) == [.attachment, .attachment, .attachment])
+            #expect(try await bed.verify("o.ndjson").map(\.kind) == [.attachment, .attachment, .attachment])
         }
     }
 
     @Test(arguments: ["o.ndjson", "o.ndjson.gz"]) func attachmentsComeWithinTheirDocuments(name: String) async throws {
-        try await BotBench.with { bench in
-            let pictures = try await loadPictures(bench)
-            try await bench.export(name) { $0.attachments = .inline }
-            for (number, line) in try bench.text(name).split(separator: "\n").enumerated() {
+        try await BotTestBed.with { bed in
+            let pictures = try await loadPictures(bed)
+            try await bed.export(name) { $0.attachments = .inline }
+            for (number, line) in try bed.text(name).split(separator: "\n").enumerated() {
                 let document = try JSONText(String(line)).root
                 let body = try #require(document["_attachments"]?["a/é"])
                 #expect(body["stub"] == nil)
                 #expect(body["data"].map { Array($0.rawContent) } == Base64.encode(pictures[number % 3]))
                 #expect(document["n"].map { String(decoding: $0.bytes, as: UTF8.self) } == "12345678901234567890123")
             }
-            #expect(try await bench.verify(name, isAgainst: true).isEmpty)
+            #expect(try await bed.verify(name, isAgainst: true).isEmpty)
         }
     }
 
     /// More than are fetched at once, and documents between them that need not wait.
     @Test(arguments: [ExportOptions.Attachments.inline, .folder("files")])
     func whereAttachmentsAreWaitedForTheOrderStays(kind: ExportOptions.Attachments) async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             for number in 0..<70 {
                 let data = String(
                     decoding: Base64.encode([UInt8](repeating: UInt8(number), count: number)), as: UTF8.self)
                 let attachment = #""a":{"content_type":"image/png","data":"\#(data)"}"#
                 let attachments = number % 3 == 0 ? #""_attachments":{\#(attachment)},"# : ""
-                try await bench.phone.put(Self.id(number), body: Array("{\(attachments)\"n\":\(number)}".utf8))
+                try await bed.phone.put(Self.id(number), body: Array("{\(attachments)\"n\":\(number)}".utf8))
             }
             let isFolder = kind != .inline
-            try await bench.export("o.ndjson") {
-                $0.attachments = isFolder ? .folder(bench.path("files")) : kind
+            try await bed.export("o.ndjson") {
+                $0.attachments = isFolder ? .folder(bed.path("files")) : kind
                 $0.pageSize = 50
             }
-            #expect(try bench.ids("o.ndjson") == (0..<70).map { Self.id($0).text })
-            let counts = try bench.manifest("o.ndjson").counts
+            #expect(try bed.ids("o.ndjson") == (0..<70).map { Self.id($0).text })
+            let counts = try bed.manifest("o.ndjson").counts
             #expect(counts.lines == 70)
             #expect(counts.bodies == 24)
-            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
-            let names = try? FileManager.default.contentsOfDirectory(atPath: bench.path("files"))
+            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            let names = try? FileManager.default.contentsOfDirectory(atPath: bed.path("files"))
             #expect(names == (isFolder ? ["sha256"] : nil))
         }
     }
@@ -269,29 +269,29 @@ import Transfer
     // MARK: - Files
 
     @Test func throughALinkItIsTheSameExport() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(5))
-            try FileManager.default.createDirectory(atPath: bench.path("d"), withIntermediateDirectories: false)
-            try Data().write(to: URL(fileURLWithPath: bench.path("d/real")))
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(5))
+            try FileManager.default.createDirectory(atPath: bed.path("d"), withIntermediateDirectories: false)
+            try Data().write(to: URL(fileURLWithPath: bed.path("d/real")))
             try FileManager.default.createSymbolicLink(
-                atPath: bench.path("link"), withDestinationPath: bench.path("d/real"))
-            try await bench.export("link")
-            #expect(try await bench.verify("link", isAgainst: true).isEmpty)
-            try await bench.export("next") { $0.since = .manifest(bench.path("link.manifest.json")) }
-            #expect(try bench.lines("next").isEmpty)
-            #expect(try bench.manifest("next").from == bench.manifest("d/real").to)
+                atPath: bed.path("link"), withDestinationPath: bed.path("d/real"))
+            try await bed.export("link")
+            #expect(try await bed.verify("link", isAgainst: true).isEmpty)
+            try await bed.export("next") { $0.since = .manifest(bed.path("link.manifest.json")) }
+            #expect(try bed.lines("next").isEmpty)
+            #expect(try bed.manifest("next").from == bed.manifest("d/real").to)
         }
     }
 
     @Test(arguments: ["o.json", "o.json.gz", "o.ndjson.gz", "o.csv.gz"])
     func aCutExportIsSaidToBeCut(name: String) async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(40))
-            try await bench.export(name) { settings in
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(40))
+            try await bed.export(name) { settings in
                 settings.format = name.contains("csv") ? .csv : name.contains("ndjson") ? .ndjson : .json
             }
-            try Data(bench.bytes(name).dropLast(9)).write(to: URL(fileURLWithPath: bench.path(name)))
-            let findings = try await bench.verify(name)
+            try Data(bed.bytes(name).dropLast(9)).write(to: URL(fileURLWithPath: bed.path(name)))
+            let findings = try await bed.verify(name)
             let frame = try #require(findings.first { $0.kind == .framing })
             #expect(frame.message?.contains(name.hasSuffix("gz") ? "cut" : "]") == true)
             #expect(findings.contains { $0.kind == .length })
@@ -303,69 +303,69 @@ import Transfer
     // MARK: - Since
 
     @Test func aSequenceThatTheGatewayDoesNotHaveIsRefused() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(5))
-            try await bench.export("o.ndjson")
-            let newest = try #require(try bench.manifest("o.ndjson").to)
-            try await bench.export("none.ndjson") { $0.since = .sequence(newest) }
-            #expect(try bench.lines("none.ndjson").isEmpty)
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(5))
+            try await bed.export("o.ndjson")
+            let newest = try #require(try bed.manifest("o.ndjson").to)
+            try await bed.export("none.ndjson") { $0.since = .sequence(newest) }
+            #expect(try bed.lines("none.ndjson").isEmpty)
             let failure = await #expect(throws: RunError.self) {
-                try await bench.export("p.ndjson") { $0.since = SequenceID("99999999").map { .sequence($0) } }
+                try await bed.export("p.ndjson") { $0.since = SequenceID("99999999").map { .sequence($0) } }
             }
             // CouchDB says so itself.
             #expect(failure?.code == .databaseReset || failure?.code == .sequenceRefused)
-            #expect(!FileManager.default.fileExists(atPath: bench.path("p.ndjson")))
+            #expect(!FileManager.default.fileExists(atPath: bed.path("p.ndjson")))
         }
     }
 
     @Test func whatChangedSinceComesInTheNextExport() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(documents(20))
-            try await bench.export("full.ndjson")
-            var changed = try #require(try await bench.stored(Self.id(4))).bytes
+        try await BotTestBed.with { bed in
+            try await bed.load(documents(20))
+            try await bed.export("full.ndjson")
+            var changed = try #require(try await bed.stored(Self.id(4))).bytes
             changed = try JSONText(changed).setting(JSONPointer("/type"), to: Array(#""done""#.utf8)).bytes
-            try await bench.phone.put(Self.id(4), body: changed)
-            let gone = try #require(try await bench.stored(Self.id(7))?.root["_rev"]?.string)
-            try await bench.phone.put(Self.id(7), body: Array(#"{"_rev":"\#(gone)","_deleted":true}"#.utf8))
-            try await bench.export("next.ndjson") {
-                $0.since = .manifest(bench.path("full.ndjson.manifest.json"))
+            try await bed.phone.put(Self.id(4), body: changed)
+            let gone = try #require(try await bed.stored(Self.id(7))?.root["_rev"]?.string)
+            try await bed.phone.put(Self.id(7), body: Array(#"{"_rev":"\#(gone)","_deleted":true}"#.utf8))
+            try await bed.export("next.ndjson") {
+                $0.since = .manifest(bed.path("full.ndjson.manifest.json"))
             }
-            let lines = try bench.lines("next.ndjson").map { try JSONText($0).root }
+            let lines = try bed.lines("next.ndjson").map { try JSONText($0).root }
             #expect(Set(lines.compactMap { $0["_id"]?.string }) == [Self.id(4).text, Self.id(7).text])
             #expect(lines.first { $0["_id"]?.string == Self.id(7).text }?["_deleted"]?.bool == true)
-            let (full, next) = (try bench.manifest("full.ndjson"), try bench.manifest("next.ndjson"))
+            let (full, next) = (try bed.manifest("full.ndjson"), try bed.manifest("next.ndjson"))
             #expect(next.from == full.to)
             #expect(next.counts.tombstones == 1)
-            #expect(try await bench.verify("next.ndjson", isAgainst: true).isEmpty)
-            try await bench.export("none.ndjson") {
-                $0.since = .manifest(bench.path("next.ndjson.manifest.json"))
+            #expect(try await bed.verify("next.ndjson", isAgainst: true).isEmpty)
+            try await bed.export("none.ndjson") {
+                $0.since = .manifest(bed.path("next.ndjson.manifest.json"))
             }
-            #expect(try bench.lines("none.ndjson").isEmpty)
-            let findings = try await bench.verify("full.ndjson", isAgainst: true)
+            #expect(try bed.lines("none.ndjson").isEmpty)
+            let findings = try await bed.verify("full.ndjson", isAgainst: true)
             #expect(findings.map(\.kind) == [.different, .missing])
             #expect(findings.first?.path == "/type")
         }
     }
 
     @Test func historiesAndTombstonesComeWhenAskedFor() async throws {
-        try await BotBench.with(countsRevisions: true) { bench in
-            try await bench.load(documents(450))
-            let first = try #require(try await bench.stored(Self.id(3))?.root["_rev"]?.string)
-            try await bench.phone.put(Self.id(3), body: Array(#"{"_rev":"\#(first)","_deleted":true}"#.utf8))
-            try await bench.export("o.ndjson") { $0.includesRevisions = true }
-            let lines = try bench.lines("o.ndjson").map { try JSONText($0).root }
+        try await BotTestBed.with(countsRevisions: true) { bed in
+            try await bed.load(documents(450))
+            let first = try #require(try await bed.stored(Self.id(3))?.root["_rev"]?.string)
+            try await bed.phone.put(Self.id(3), body: Array(#"{"_rev":"\#(first)","_deleted":true}"#.utf8))
+            try await bed.export("o.ndjson") { $0.includesRevisions = true }
+            let lines = try bed.lines("o.ndjson").map { try JSONText($0).root }
             // A real server has tombstones of other tests.
             #expect(lines.count { $0["_deleted"] == nil } == 449)
             let gone = try #require(lines.first { $0["_id"]?.string == Self.id(3).text })
             #expect(gone["_deleted"]?.bool == true)
             #expect(gone["_revisions"]?["ids"]?.childCount == 2)
             #expect(first.hasSuffix(gone["_revisions"]?["ids"]?.element(1)?.string ?? "-"))
-            #expect(try await bench.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
         }
     }
 }
 
-extension BotBench {
+extension BotTestBed {
     func path(_ name: String) -> String { directory + "/" + name }
 
     func exporter(

@@ -395,7 +395,7 @@ import Testing
         let retries = EventCounter()
         var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), end: .never, retries: .init(),
-            logger: BotBench.logger, noteRetry: { retries.increment() })
+            logger: BotTestBed.logger, noteRetry: { retries.increment() })
         reader.idleAfter = .zero
         await withThrowingTaskGroup { [reader] tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }

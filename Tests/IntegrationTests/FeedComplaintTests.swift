@@ -31,19 +31,19 @@ import Testing
             // What brings nothing is left after a second instead of the 65 that it gets otherwise.
             settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
         }
-        try await BotBench.withTrouble(settings: settings) { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.following(rules) {
-                try await bench.load(BotBench.tasks(0..<1))
-                try await bench.wait(until: "t0") { $0["done"]?.bool == true }
+        try await BotTestBed.withTrouble(settings: settings) { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.following(rules) {
+                try await bed.load(BotTestBed.tasks(0..<1))
+                try await bed.wait(until: "t0") { $0["done"]?.bool == true }
                 try gateway.misbehave(#"{"on":"_changes",\#(error),"times":1}"#)
                 // Ends the request that was open before.
-                try await bench.load([("other", #"{"_id":"other"}"#)])
+                try await bed.load([("other", #"{"_id":"other"}"#)])
                 while gateway.faultCounts.values.reduce(0, +) == 0 { try await Task.sleep(for: .milliseconds(10)) }
-                try await bench.load(BotBench.tasks(1..<2))
-                try await bench.wait(until: "t1") { $0["done"]?.bool == true }
+                try await bed.load(BotTestBed.tasks(1..<2))
+                try await bed.wait(until: "t1") { $0["done"]?.bool == true }
             }
-            try await bench.expectDoneOnce(0..<2)
+            try await bed.expectDoneOnce(0..<2)
         }
     }
 
@@ -53,30 +53,30 @@ import Testing
     /// All cuts and all sizes: `ChangesParserTests`, `ContinuousFeedTests`.
     @Test("complaint 3: pieces of one byte make no difference")
     func piecesOfOneByteMakeNoDifference() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<20))
+        try await BotTestBed.withTrouble { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<20))
             try gateway.misbehave(#"{"slice":1}"#)
-            #expect(try await bench.runOnce(try bench.rules(BotBench.doneRules)).written == 20)
+            #expect(try await bed.runOnce(try bed.rules(BotTestBed.doneRules)).written == 20)
             #expect(gateway.faultCounts["slice"] ?? 0 > 2)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<20)
+            try await bed.expectDoneOnce(0..<20)
         }
     }
 
     /// couchbase-lite-ios#541, and the first training bot: a row `_user/…` without a document ended the parser.
     @Test("complaint 4: rows without a document move the sequence, and nothing else")
     func rowsOfPrincipalsMoveTheSequence() async throws {
-        try await BotBench.withTrouble(user: ("amy", "letmein")) { bench, _ in
-            var answer = try await bench.phone.changes(ChangesRequest())
+        try await BotTestBed.withTrouble(user: ("amy", "letmein")) { bed, _ in
+            var answer = try await bed.phone.changes(ChangesRequest())
             var kinds: [Change.Kind] = []
             while let batch = try await answer.next() { kinds += batch.map(\.kind) }
             #expect(kinds == [.principal])
-            let rules = try bench.rules(BotBench.doneRules)
-            let counters = try await bench.runOnce(rules)
+            let rules = try bed.rules(BotTestBed.doneRules)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.changes == 1)
             #expect(counters.deadLetters == 0)
-            try await bench.load(BotBench.tasks(0..<3))
-            let next = try await bench.runOnce(rules)
+            try await bed.load(BotTestBed.tasks(0..<3))
+            let next = try await bed.runOnce(rules)
             #expect(next.written == 3)
             #expect(next.changes >= 3)
         }
@@ -86,15 +86,15 @@ import Testing
     /// deletion of the database.
     @Test("complaint 5: a last_seq in mid-stream is no end", arguments: [1, 3, 7])
     func aLastSequenceInMidStreamIsNoEnd(rows: Int) async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<20))
+        try await BotTestBed.withTrouble { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<20))
             try gateway.misbehave(#"{"last_seq_early":\#(rows)}"#)
-            let counters = try await bench.runOnce(try bench.rules(BotBench.doneRules))
+            let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules))
             #expect(counters.written == 20)
             #expect(counters.retries == 0)
             #expect(gateway.faultCounts["last_seq_early"] ?? 0 > 1)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<20)
+            try await bed.expectDoneOnce(0..<20)
         }
     }
 
@@ -139,7 +139,7 @@ import Testing
         // At its end is who gets the page again from where it ends.
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
-            retries: .init(), logger: BotBench.logger, noteRetry: {})
+            retries: .init(), logger: BotTestBed.logger, noteRetry: {})
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count == 2)
     }
@@ -212,7 +212,7 @@ import Testing
         }
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
-            retries: .init(), logger: BotBench.logger, noteRetry: {})
+            retries: .init(), logger: BotTestBed.logger, noteRetry: {})
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count < 20)
     }
@@ -220,14 +220,14 @@ import Testing
     /// The log says that the errors have ended, and that nothing is left to read.
     @Test("complaint 2: the end of trouble is told once, and so is the end of the feed")
     func theEndOfTroubleIsTold() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<3))
+        try await BotTestBed.withTrouble { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<3))
             try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
             let (recovered, caughtUp) = (EventCounter(), EventCounter())
             var retries = RetryPolicy.Settings()
             retries.isDaemon = true
             let reader = FeedReader(
-                gateway: Gateway(bench.url), end: .never, retries: retries,
+                gateway: Gateway(bed.url), end: .never, retries: retries,
                 logger: Logger(label: "test") { _ in
                     MultiplexLogHandler([
                         Witness(words: "reached the gateway again after", seen: recovered),
@@ -240,7 +240,7 @@ import Testing
                 #expect(recovered.count == 1)
                 try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
                 // Ends the longpoll that is open.
-                try await bench.load(BotBench.tasks(3..<4))
+                try await bed.load(BotTestBed.tasks(3..<4))
                 await caughtUp.wait(for: 2)
                 #expect(recovered.count == 2)
                 tasks.cancelAll()
@@ -300,13 +300,13 @@ import Testing
     /// What Sync Gateway itself leaves out is brought in by `changebot fix`: `FixTests`.
     @Test("complaint 8: late and reordered changes are handled, wherever the feed is cut")
     func lateChangesAreHandled() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<60))
+        try await BotTestBed.withTrouble { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<60))
             try gateway.misbehave(#"{"reorder":8},{"on":"_changes","cut":[300,9000],"times":4}"#)
-            #expect(try await bench.runOnce(try bench.rules(BotBench.doneRules)).written == 60)
+            #expect(try await bed.runOnce(try bed.rules(BotTestBed.doneRules)).written == 60)
             #expect(gateway.faultCounts["cut"] ?? 0 > 0)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<60)
+            try await bed.expectDoneOnce(0..<60)
         }
     }
 
@@ -331,18 +331,18 @@ import Testing
     /// couchdb#3885, #3788, #748: the feed goes back to its beginning when shards move.
     @Test("complaint 9: a feed that goes back, or tells things twice, leads to no second write")
     func aFeedThatGoesBackLeadsToNoSecondWrite() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<40))
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<40))
             try gateway.misbehave(#"{"duplicate":0.5},{"rewind":1000,"times":3},{"last_seq_early":15,"times":2}"#)
-            #expect(try await bench.runOnce(rules).written == 40)
+            #expect(try await bed.runOnce(rules).written == 40)
             try gateway.misbehave(#"{"rewind":1000,"times":3},{"duplicate":1}"#)
-            let again = try await bench.runOnce(rules)
+            let again = try await bed.runOnce(rules)
             #expect(again.changes >= 40)
             #expect(again.written == 0)
             #expect(gateway.faultCounts["rewind"] ?? 0 > 0)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<40)
+            try await bed.expectDoneOnce(0..<40)
         }
     }
 

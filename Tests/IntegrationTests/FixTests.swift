@@ -31,20 +31,20 @@ import Testing
     }
 
     @Test func everyDocumentIsFixedOnceAndAThirdPassWritesNothing() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load(documents(2_300))
-            let shown = try await bench.preview(rules)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load(documents(2_300))
+            let shown = try await bed.preview(rules)
             let wrong = (0..<2_300).count { number in number % 3 == 0 || number % 5 == 0 }
             #expect(shown.count == wrong)
-            let done = try await bench.fix(rules)
+            let done = try await bed.fix(rules)
             #expect(done.changes >= 2_300)
             #expect(done.written == shown.count)
             #expect(done.deadLetters == 0)
-            #expect(try await bench.fix(rules).written == 0)
-            #expect(try await bench.fix(rules, state: "another").written == 0)
-            #expect(try await bench.preview(rules, state: "none").isEmpty)
-            let fixed = try #require(try await bench.stored("t000015"))
+            #expect(try await bed.fix(rules).written == 0)
+            #expect(try await bed.fix(rules, state: "another").written == 0)
+            #expect(try await bed.preview(rules, state: "none").isEmpty)
+            let fixed = try #require(try await bed.stored("t000015"))
             #expect(fixed.root["task"]?.string == "tea")
             #expect(fixed.root["at"]?.string == "2026-11-20T10:00:00Z")
             #expect(fixed.root["complete"]?.bool == false)
@@ -53,11 +53,11 @@ import Testing
     }
 
     @Test func aPreviewShowsEachDocumentAndWritesNothing() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load(documents(3))
-            let before = try await bench.stored("t000000")?.root["_rev"]?.string
-            let shown = try await bench.preview(rules)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load(documents(3))
+            let before = try await bed.stored("t000000")?.root["_rev"]?.string
+            let shown = try await bed.preview(rules)
             #expect(shown.count == 1)
             let line = try JSONText(try #require(shown.first)).root
             #expect(line["id"]?.string == "t000000")
@@ -67,53 +67,53 @@ import Testing
                 line["patch"].map { String(decoding: $0.bytes, as: UTF8.self) }
                     == #"[{"op":"replace","path":"/task","value":"tea"},{"op":"add","path":"/complete","value":false},{"op":"add","path":"/at","value":"2026-11-20T10:00:00Z"}]"#
             )
-            #expect(try await bench.stored("t000000")?.root["_rev"]?.string == before)
-            #expect(!FileManager.default.fileExists(atPath: bench.directory + "/fix"))
+            #expect(try await bed.stored("t000000")?.root["_rev"]?.string == before)
+            #expect(!FileManager.default.fileExists(atPath: bed.directory + "/fix"))
         }
     }
 
     @Test func aLimitChangesTheFirstDocumentsOnly() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load(documents(40))
-            #expect(try await bench.fix(rules) { $0.changeLimit = 4 }.written == 4)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load(documents(40))
+            #expect(try await bed.fix(rules) { $0.changeLimit = 4 }.written == 4)
             // 0, 3, 5 and 6 are the first that a rule fires on.
-            #expect(try await bench.stored("t000006")?.root["complete"]?.bool == false)
-            #expect(try await bench.stored("t000009")?.root["complete"] == nil)
-            #expect(try await bench.fix(rules) { $0.changeLimit = 0 }.written == 0)
+            #expect(try await bed.stored("t000006")?.root["complete"]?.bool == false)
+            #expect(try await bed.stored("t000009")?.root["complete"] == nil)
+            #expect(try await bed.fix(rules) { $0.changeLimit = 0 }.written == 0)
         }
     }
 
     @Test func aSelectorAndNamesNarrowItDown() async throws {
-        try await BotBench.with { bench in
-            _ = try bench.rules(Self.rules)
-            try await bench.load(documents(31))
-            let files = try RuleFileSet.load(paths: [bench.directory + "/rules.yaml"])
+        try await BotTestBed.with { bed in
+            _ = try bed.rules(Self.rules)
+            try await bed.load(documents(31))
+            let files = try RuleFileSet.load(paths: [bed.directory + "/rules.yaml"])
             let filter = try DocumentFilter(#"{"_id": {"$gte": "t000030"}}"#, name: "--selector")
-            let one = try await bench.fix(try files.ruleSet(only: ["shout"], filter: filter))
+            let one = try await bed.fix(try files.ruleSet(only: ["shout"], filter: filter))
             #expect(one.written == 1)
             #expect(one.rules == ["shout": 1])
-            #expect(try await bench.stored("t000030")?.root["complete"] == nil)
+            #expect(try await bed.stored("t000030")?.root["complete"] == nil)
             #expect(throws: RuleFilesError.self) { try files.ruleSet(only: ["shuot"]) }
         }
     }
 
     @Test func killedAnywhereAndRunAgainItEndsTheSame() async throws {
-        try await BotBench.with(countsRevisions: true) { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load(documents(1_500))
+        try await BotTestBed.with(countsRevisions: true) { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load(documents(1_500))
             for _ in 0..<4 {
-                let pass = Task { try await bench.fix(rules) { $0.limits.documents = 20 } }
-                let first = try #require(try await bench.phone.databaseInfo().updateSequence)
-                var answer = try await bench.phone.changes(
+                let pass = Task { try await bed.fix(rules) { $0.limits.documents = 20 } }
+                let first = try #require(try await bed.phone.databaseInfo().updateSequence)
+                var answer = try await bed.phone.changes(
                     ChangesRequest(since: first, feed: .longpoll(timeout: .seconds(1))))
                 _ = try await answer.next()
                 pass.cancel()
                 _ = await pass.result
             }
-            try await bench.fix(rules)
-            #expect(try await bench.preview(rules, state: "none").isEmpty)
-            let stored = try await bench.phone.allDocs(keys: documents(1_500).map(\.id))
+            try await bed.fix(rules)
+            #expect(try await bed.preview(rules, state: "none").isEmpty)
+            let stored = try await bed.phone.allDocs(keys: documents(1_500).map(\.id))
             let revisions = stored.map { lookup -> Int? in
                 if case .found(let revision, _) = lookup { revision.generation } else { nil }
             }
@@ -123,27 +123,27 @@ import Testing
     }
 
     @Test func deletedDocumentsLeaveTombstones() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 "version: 1\nrules: [{name: gone, when: {complete: true}, then: [{delete: {}}]}]\n")
-            try await bench.load(documents(10))
-            #expect(try await bench.fix(rules).written == 6)
-            #expect(try await bench.stored("t000001") == nil)
-            #expect(try await bench.stored("t000003") != nil)
-            #expect(try await bench.fix(rules).written == 0)
+            try await bed.load(documents(10))
+            #expect(try await bed.fix(rules).written == 6)
+            #expect(try await bed.stored("t000001") == nil)
+            #expect(try await bed.stored("t000003") != nil)
+            #expect(try await bed.fix(rules).written == 0)
         }
     }
 
     @Test func tooManyErrorsStopThePass() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 "version: 1\nrules: [{name: bad, when: {type: task}, then: [{patch: [{op: remove, path: /none}]}]}]\n")
-            try await bench.load(documents(50))
+            try await bed.load(documents(50))
             let failure = await #expect(throws: RunError.self) {
-                try await bench.fix(rules) { $0.errorLimit = .count(10) }
+                try await bed.fix(rules) { $0.errorLimit = .count(10) }
             }
             #expect(failure?.code == .tooManyErrors)
-            #expect(try await bench.fix(rules, state: "all").deadLetters == 50)
+            #expect(try await bed.fix(rules, state: "all").deadLetters == 50)
         }
     }
 }

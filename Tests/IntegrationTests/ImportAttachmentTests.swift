@@ -14,22 +14,22 @@ import Transfer
     ]
 
     /// Bodies are shared by documents; ids and names are hard.
-    private func load(_ bench: BotBench) async throws {
+    private func load(_ bed: BotTestBed) async throws {
         let lines = ImportRoundTripTests.hardIDs.enumerated().map { number, id in
             let data = [number % 4, (number + 1) % 4].map { Base64.encode(Self.bodies[$0]) }
                 .map { String(decoding: $0, as: UTF8.self) }
             return #"{"_id":"\#(id)","n":1.10,"_attachments":{"#
                 + #""a/\u00e9 +%":{"content_type":"image/png","data":"\#(data[0])"},"b":{"data":"\#(data[1])"}}}"#
         }
-        let state = try await bench.load(lines: lines)
-        #expect(state.counts == ImportCounts(inserted: 26), bench.complaint)
+        let state = try await bed.load(lines: lines)
+        #expect(state.counts == ImportCounts(inserted: 26), bed.complaint)
     }
 
     /// SHA-256 of all attachments, sorted by document and name: gateways list documents in different orders.
-    private func digests(_ bench: BotBench, _ folder: String) async throws -> [String] {
-        try await bench.export(folder + ".ndjson") { $0.attachments = .folder(bench.path(folder)) }
-        #expect(try await bench.verify(folder + ".ndjson").isEmpty)
-        return try bench.lines(folder + ".ndjson").flatMap { line in
+    private func digests(_ bed: BotTestBed, _ folder: String) async throws -> [String] {
+        try await bed.export(folder + ".ndjson") { $0.attachments = .folder(bed.path(folder)) }
+        #expect(try await bed.verify(folder + ".ndjson").isEmpty)
+        return try bed.lines(folder + ".ndjson").flatMap { line in
             let root = try JSONText(line).root
             return root["_attachments"]?.members.map {
                 "\(root["_id"]?.string ?? "") \($0.name.string ?? "") \($0.value["file"]?.string ?? "none")"
@@ -38,12 +38,12 @@ import Transfer
     }
 
     @Test(arguments: [0, 1_000, 80_000, 1 << 20]) func fromAFolderTheyComeWhole(streamedFrom: Int) async throws {
-        try await BotBench.with { origin in
+        try await BotTestBed.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
             #expect(before.count == 52)
             #expect(before.contains { $0.hasSuffix(Digest.sha256.hex(Self.bodies[3])) })
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try target.write("in.ndjson", bytes: try origin.bytes("files.ndjson"))
                 let configure: (inout ImportSettings) -> Void = { settings in
                     settings.attachments = origin.path("files")
@@ -64,11 +64,11 @@ import Transfer
 
     @Test(arguments: zip(["o.ndjson", "o.ndjson", "o.ndjson.gz", "o.ndjson.gz"], [0, 1 << 20, 0, 100_000]))
     func withinTheirDocumentsTheyComeWhole(name: String, streamedFrom: Int) async throws {
-        try await BotBench.with { origin in
+        try await BotTestBed.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
             try await origin.export(name) { $0.attachments = .inline }
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try target.write(name, bytes: try origin.bytes(name))
                 let state = try await target.load(file: name) { $0.streamedFrom = streamedFrom }
                 #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
@@ -84,13 +84,13 @@ import Transfer
 
     @Test(arguments: ImportMode.allCases.filter { $0 != .delete })
     func aStubWithoutItsBytesIsRefused(mode: ImportMode) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let stub = #"{"content_type":"image/png","digest":"sha1-AAAA","length":5,"revpos":1,"stub":true}"#
             let line = #"{"_id":"a","_rev":"1-a","n":1,"_attachments":{"x":\#(stub)}}"#
-            let state = try await bench.load(lines: [line, #"{"_id":"b","_rev":"1-b"}"#]) { $0.mode = mode }
+            let state = try await bed.load(lines: [line, #"{"_id":"b","_rev":"1-b"}"#]) { $0.mode = mode }
             #expect(state.counts == ImportCounts(inserted: 1, rejected: 1))
-            #expect(try bench.rejections().first?.reason.contains("'x'") == true)
-            #expect(Array(try await bench.contents().keys) == ["b"])
+            #expect(try bed.rejections().first?.reason.contains("'x'") == true)
+            #expect(Array(try await bed.contents().keys) == ["b"])
         }
     }
 
@@ -98,7 +98,7 @@ import Transfer
     @Test(arguments: [1_000, 1 << 20]) func aFileThatIsMissingOrDamagedKeepsItsDocumentsOut(
         streamedFrom: Int
     ) async throws {
-        try await BotBench.withEmbedded { origin in
+        try await BotTestBed.withEmbedded { origin in
             try await load(origin)
             _ = try await digests(origin, "files")
             let lines = try origin.lines("files.ndjson")
@@ -108,7 +108,7 @@ import Transfer
             try Data(Self.bodies[3].prefix(70_000)).write(to: URL(fileURLWithPath: file(damaged)))
             try FileManager.default.removeItem(atPath: file(missing))
             let wrong = lines.count { $0.contains(damaged) || $0.contains(missing) }
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 let configure: (inout ImportSettings) -> Void = { settings in
                     settings.attachments = origin.path("files")
                     settings.streamedFrom = streamedFrom
@@ -130,10 +130,10 @@ import Transfer
     }
 
     @Test func withoutTheFolderFilesAreAskedFor() async throws {
-        try await BotBench.withEmbedded { origin in
+        try await BotTestBed.withEmbedded { origin in
             try await load(origin)
             _ = try await digests(origin, "files")
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 let state = try await target.load(lines: try origin.lines("files.ndjson"))
                 #expect(state.counts == ImportCounts(rejected: 26))
                 #expect(try target.rejections().allSatisfy { $0.reason.contains("--attachments DIR") })
@@ -143,16 +143,16 @@ import Transfer
 
     /// An export without attachments goes back to where it came from.
     @Test func aStubOfWhatIsThereKeepsIt() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":{"data":"aGVsbG8="}}}"#])
-            try await bench.export("o.ndjson")
-            var lines = try bench.lines("o.ndjson")
+        try await BotTestBed.with { bed in
+            try await bed.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":{"data":"aGVsbG8="}}}"#])
+            try await bed.export("o.ndjson")
+            var lines = try bed.lines("o.ndjson")
             lines[0] = lines[0].replacingOccurrences(of: #""n":1"#, with: #""n":2"#)
-            let state = try await bench.load(lines: lines) { $0.mode = .upsert }
-            #expect(state.counts == ImportCounts(changed: 1), bench.complaint)
-            #expect(try await bench.phone.attachment("x", of: "a") == Array("hello".utf8))
+            let state = try await bed.load(lines: lines) { $0.mode = .upsert }
+            #expect(state.counts == ImportCounts(changed: 1), bed.complaint)
+            #expect(try await bed.phone.attachment("x", of: "a") == Array("hello".utf8))
             lines[0].replace(/"digest":"(\w+)-/) { #""digest":"\#($0.1)-0"# }
-            #expect(try await bench.load(lines: lines) { $0.mode = .upsert }.counts.rejected == 1)
+            #expect(try await bed.load(lines: lines) { $0.mode = .upsert }.counts.rejected == 1)
         }
     }
 
@@ -161,72 +161,72 @@ import Transfer
     func aFileThatIsNotAtHandMayBeTheAttachmentThatIsThere(
         format: OutputFormat, folder: String?
     ) async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             let picture = #"{"content_type":"image/png","data":"aGVsbG8="}"#
-            try await bench.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":\#(picture)}}"#])
+            try await bed.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":\#(picture)}}"#])
             let name = "o.\(format.rawValue)"
-            try await bench.export(name) { settings in
-                settings.attachments = .folder(bench.path("files"))
+            try await bed.export(name) { settings in
+                settings.attachments = .folder(bed.path("files"))
                 settings.format = format
                 if format == .csv { settings.table.fields = try? CSVFields("_id,n,_attachments") }
             }
             let elsewhere = try folder.map { folder in
-                try FileManager.default.createDirectory(atPath: bench.path(folder), withIntermediateDirectories: true)
-                return bench.path(folder)
+                try FileManager.default.createDirectory(atPath: bed.path(folder), withIntermediateDirectories: true)
+                return bed.path(folder)
             }
             func load(_ text: String, _ mode: ImportMode) async throws -> ImportCounts {
-                try bench.write("edited-" + name, bytes: Array(text.utf8))
-                return try await bench.load(file: "edited-" + name) { settings in
+                try bed.write("edited-" + name, bytes: Array(text.utf8))
+                return try await bed.load(file: "edited-" + name) { settings in
                     settings.mode = mode
                     settings.attachments = elsewhere
                 }.counts
             }
-            let text = String(decoding: try bench.bytes(name), as: UTF8.self)
-            #expect(try await load(text, .upsert) == ImportCounts(unchanged: 1), bench.complaint)
+            let text = String(decoding: try bed.bytes(name), as: UTF8.self)
+            #expect(try await load(text, .upsert) == ImportCounts(unchanged: 1), bed.complaint)
             let edited = text.replacingOccurrences(of: #""n":1"#, with: #""n":2"#)
                 .replacingOccurrences(of: "a,1,", with: "a,2,")
             for mode in [ImportMode.upsert, .merge] {
                 let expected = mode == .upsert ? ImportCounts(changed: 1) : ImportCounts(unchanged: 1)
-                #expect(try await load(edited, mode) == expected, bench.complaint)
-                #expect(try await bench.stored("a")?.root["n"]?.integer == 2)
-                #expect(try await bench.phone.attachment("x", of: "a") == Array("hello".utf8))
+                #expect(try await load(edited, mode) == expected, bed.complaint)
+                #expect(try await bed.stored("a")?.root["n"]?.integer == 2)
+                #expect(try await bed.phone.attachment("x", of: "a") == Array("hello".utf8))
             }
             let other = edited.replacing(/(sha1|md5)-/) { "\($0.1)-0" }
             for mode in [ImportMode.upsert, .merge, .insert] {
                 #expect(try await load(other, mode) == ImportCounts(rejected: 1))
-                #expect(try bench.rejections().first?.reason.contains("--attachments DIR") == true, bench.complaint)
+                #expect(try bed.rejections().first?.reason.contains("--attachments DIR") == true, bed.complaint)
             }
         }
     }
 
     @Test func mergeKeepsAddsReplacesAndRemoves() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(lines: [
+        try await BotTestBed.with { bed in
+            try await bed.load(lines: [
                 #"{"_id":"a","n":1,"_attachments":{"keep":{"data":"aGVsbG8="},"drop":{"data":"eA=="},"new":{"data":"eQ=="}}}"#
             ])
             let patch =
                 #"{"_id":"a","_attachments":{"drop":null,"never":null,"new":{"data":"ej8="},"more":{"data":"/w=="}}}"#
-            let state = try await bench.load(lines: [patch]) { $0.mode = .merge }
-            #expect(state.counts == ImportCounts(changed: 1), bench.complaint)
-            let attachments = try await bench.stored("a")?.root["_attachments"]
+            let state = try await bed.load(lines: [patch]) { $0.mode = .merge }
+            #expect(state.counts == ImportCounts(changed: 1), bed.complaint)
+            let attachments = try await bed.stored("a")?.root["_attachments"]
             #expect(Set(attachments?.members.compactMap(\.name.string) ?? []) == ["keep", "more", "new"])
-            #expect(try await bench.phone.attachment("keep", of: "a") == Array("hello".utf8))
-            #expect(try await bench.phone.attachment("new", of: "a") == Array("z?".utf8))
-            #expect(try await bench.phone.attachment("more", of: "a") == [0xFF])
-            #expect(try await bench.load(lines: [patch]) { $0.mode = .merge }.counts == ImportCounts(unchanged: 1))
+            #expect(try await bed.phone.attachment("keep", of: "a") == Array("hello".utf8))
+            #expect(try await bed.phone.attachment("new", of: "a") == Array("z?".utf8))
+            #expect(try await bed.phone.attachment("more", of: "a") == [0xFF])
+            #expect(try await bed.load(lines: [patch]) { $0.mode = .merge }.counts == ImportCounts(unchanged: 1))
             // All of them.
-            let none = try await bench.load(lines: [#"{"_id":"a","_attachments":null}"#]) { $0.mode = .merge }
-            #expect(none.counts == ImportCounts(changed: 1), bench.complaint)
-            #expect(try await bench.stored("a")?.root["_attachments"] == nil)
+            let none = try await bed.load(lines: [#"{"_id":"a","_attachments":null}"#]) { $0.mode = .merge }
+            #expect(none.counts == ImportCounts(changed: 1), bed.complaint)
+            #expect(try await bed.stored("a")?.root["_attachments"] == nil)
         }
     }
 
     @Test func upsertTakesAwayWhatTheDocumentHasNoMore() async throws {
-        try await BotBench.with { bench in
-            try await bench.load(lines: [#"{"_id":"a","_attachments":{"x":{"data":"aGVsbG8="}}}"#])
-            let state = try await bench.load(lines: [#"{"_id":"a"}"#]) { $0.mode = .upsert }
+        try await BotTestBed.with { bed in
+            try await bed.load(lines: [#"{"_id":"a","_attachments":{"x":{"data":"aGVsbG8="}}}"#])
+            let state = try await bed.load(lines: [#"{"_id":"a"}"#]) { $0.mode = .upsert }
             #expect(state.counts == ImportCounts(changed: 1))
-            #expect(try await bench.contents() == ["a": #"{"_id":"a"}"#])
+            #expect(try await bed.contents() == ["a": #"{"_id":"a"}"#])
         }
     }
 }

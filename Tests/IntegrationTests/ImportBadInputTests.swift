@@ -30,13 +30,13 @@ import Transfer
 
     @Test(arguments: oneBadLine)
     func aBadLineIsKeptAndTheRestImported(line: String, reason: String) async throws {
-        try await BotBench.withEmbedded { bench in
-            let state = try await bench.load(lines: [Self.good[0], line, Self.good[1]])
+        try await BotTestBed.withEmbedded { bed in
+            let state = try await bed.load(lines: [Self.good[0], line, Self.good[1]])
             #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
             #expect(state.counters.rejected == 1 && state.counters.changes == 3)
-            #expect(try await bench.contents().keys.map(\.text).sorted() == ["a", "z"])
-            #expect(try bench.lines("rejects.ndjson") == [line])
-            let rejection = try #require(try bench.rejections().first)
+            #expect(try await bed.contents().keys.map(\.text).sorted() == ["a", "z"])
+            #expect(try bed.lines("rejects.ndjson") == [line])
+            let rejection = try #require(try bed.rejections().first)
             #expect(rejection.line == 2)
             #expect(rejection.id == (try? JSONText(line))?.root["_id"]?.string)
             #expect(rejection.reason.contains(reason), "\(rejection.reason)")
@@ -44,17 +44,17 @@ import Transfer
     }
 
     @Test func correctedDocumentsCanBeImported() async throws {
-        try await BotBench.withEmbedded { bench in
-            try await bench.load(lines: [Self.good[0], #"{"_id":"b","n":01}"#, "{\"_id\":\"c\u{2028}\",\"_sync\":1}"])
-            let rejected = try bench.text("rejects.ndjson")
+        try await BotTestBed.withEmbedded { bed in
+            try await bed.load(lines: [Self.good[0], #"{"_id":"b","n":01}"#, "{\"_id\":\"c\u{2028}\",\"_sync\":1}"])
+            let rejected = try bed.text("rejects.ndjson")
             #expect(rejected.split(separator: "\n").count == 2)
             let corrected = rejected.replacingOccurrences(of: "01", with: "1").replacingOccurrences(
                 of: "_sync", with: "x")
-            try bench.write("corrected.ndjson", bytes: Array(corrected.utf8))
-            let state = try await bench.load(file: "corrected.ndjson")
+            try bed.write("corrected.ndjson", bytes: Array(corrected.utf8))
+            let state = try await bed.load(file: "corrected.ndjson")
             #expect(state.counts == ImportCounts(inserted: 2))
             #expect(
-                try await bench.contents()
+                try await bed.contents()
                     == [
                         "a": Self.good[0], "b": #"{"_id":"b","n":1}"#,
                         "c\u{2028}": #"{"_id":"c\u{2028}","x":1}"#,
@@ -64,12 +64,12 @@ import Transfer
 
     /// Documents of an array may stand on several lines; in the reject file each stands on one.
     @Test func aDocumentOnSeveralLinesIsRejectedOnOne() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.json", bytes: Array("[\n{\"_id\":\"a\"},\n{\n  \"n\": 1\n},\n{\"_id\":\"c\"}]".utf8))
-            let state = try await bench.load(file: "in.json")
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.json", bytes: Array("[\n{\"_id\":\"a\"},\n{\n  \"n\": 1\n},\n{\"_id\":\"c\"}]".utf8))
+            let state = try await bed.load(file: "in.json")
             #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
-            #expect(try bench.rejections().map(\.line) == [3])
-            let lines = try bench.lines("rejects.ndjson")
+            #expect(try bed.rejections().map(\.line) == [3])
+            let lines = try bed.lines("rejects.ndjson")
             #expect(lines.count == 1)
             #expect(try lines.map { content(of: try JSONText($0).root) } == [#"{"n":1}"#])
         }
@@ -77,37 +77,37 @@ import Transfer
 
     @Test(arguments: [(1, 1), (40_000, 100)])
     func whatATruncatedArchiveStillHoldsIsImported(cut: Int, least: Int) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             var random = SystemRandomNumberGenerator()
             let lines = (0..<2_000).map { #"{"_id":"\#($0)","x":"\#(random.next())\#(random.next())"}"# + "\n" }
             let compressed = Gzip.compress(Array(lines.joined().utf8))
-            try bench.write("in.ndjson.gz", bytes: Array(compressed.dropLast(cut)))
-            let (importer, report) = try bench.importer("in.ndjson.gz")
+            try bed.write("in.ndjson.gz", bytes: Array(compressed.dropLast(cut)))
+            let (importer, report) = try bed.importer("in.ndjson.gz")
             let error = await #expect(throws: TransferError.self) { try await importer.run() }
             #expect(error?.code == .invalid)
             #expect(error?.description.contains("in.ndjson.gz") == true)
             #expect(report.state.counts.inserted >= least)
-            #expect(try await bench.contents().count == report.state.counts.inserted)
+            #expect(try await bed.contents().count == report.state.counts.inserted)
             // The complete file is imported with an upsert.
-            try bench.write("in.ndjson.gz", bytes: compressed)
-            #expect(try await bench.load(file: "in.ndjson.gz") { $0.mode = .upsert }.counts.settled == 2_000)
-            #expect(try await bench.contents().count == 2_000)
+            try bed.write("in.ndjson.gz", bytes: compressed)
+            #expect(try await bed.load(file: "in.ndjson.gz") { $0.mode = .upsert }.counts.settled == 2_000)
+            #expect(try await bed.contents().count == 2_000)
         }
     }
 
     @Test func anInputThatIsNotThereIsMissing() async throws {
-        try await BotBench.withEmbedded { bench in
-            let error = await #expect(throws: TransferError.self) { try await bench.load(file: "nowhere.ndjson") }
+        try await BotTestBed.withEmbedded { bed in
+            let error = await #expect(throws: TransferError.self) { try await bed.load(file: "nowhere.ndjson") }
             #expect(error?.code == .missing)
             #expect(error?.description.contains("nowhere.ndjson") == true)
         }
     }
 
     @Test func anEmptyInputIsNoTrouble() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             for name in ["in.ndjson", "in.csv", "in.json"] {
-                try bench.write(name, bytes: [])
-                #expect(try await bench.load(file: name).counts == ImportCounts(), "\(name)")
+                try bed.write(name, bytes: [])
+                #expect(try await bed.load(file: name).counts == ImportCounts(), "\(name)")
             }
         }
     }
@@ -116,10 +116,10 @@ import Transfer
 
     @Test(arguments: [("0", false), ("2", false), ("3", true), ("29%", false), ("30%", true), ("100%", true)])
     func tooManyErrorsEndTheImport(limit: String, isBorne: Bool) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let lines = (0..<10).map { $0 % 4 == 1 ? #"{"n":\#($0)}"# : #"{"_id":"d\#($0)"}"# }
-            try bench.write("in.ndjson", lines)
-            let (importer, report) = try bench.importer("in.ndjson") { $0.errorLimit = ErrorLimit(limit) }
+            try bed.write("in.ndjson", lines)
+            let (importer, report) = try bed.importer("in.ndjson") { $0.errorLimit = ErrorLimit(limit) }
             if isBorne {
                 try await importer.run()
             } else {
@@ -138,19 +138,19 @@ import Transfer
     }
 
     @Test func aShareOfErrorsEndsALongImportBeforeItsEnd() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let lines = (0..<5_000).map { $0 < 1_000 && $0 % 2 == 0 ? #"{"n":1}"# : #"{"_id":"d\#($0)"}"# }
             let failure = await #expect(throws: RunError.self) {
-                try await bench.load(lines: lines) { settings in
+                try await bed.load(lines: lines) { settings in
                     settings.errorLimit = .percent(20)
                     settings.batchDocuments = 50
                     settings.requests = 1
                 }
             }
             #expect(failure?.code == .tooManyErrors)
-            let imported = try await bench.contents()
+            let imported = try await bed.contents()
             #expect(imported.count < 1_000)
-            let (rejected, reasons) = (try bench.lines("rejects.ndjson"), try bench.rejections())
+            let (rejected, reasons) = (try bed.lines("rejects.ndjson"), try bed.rejections())
             #expect(rejected.count == reasons.count)
         }
     }

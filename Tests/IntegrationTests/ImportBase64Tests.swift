@@ -23,9 +23,9 @@ import Transfer
         base64.replacingOccurrences(of: "/", with: #"\/"#), lines(#"\n"#), lines(#"\r\n"#) + #"\r\n"#, lines(" "),
     ]
 
-    private func expectContent(_ bench: BotBench, of ids: [String]) async throws {
+    private func expectContent(_ bed: BotTestBed, of ids: [String]) async throws {
         for id in ids {
-            let answer = try await bench.phone.openAttachment("a", of: DocumentID(id), revision: nil)
+            let answer = try await bed.phone.openAttachment("a", of: DocumentID(id), revision: nil)
             var body = try #require(answer)
             var found: [UInt8] = []
             while let bytes = try await body.next() { found += bytes }
@@ -35,7 +35,7 @@ import Transfer
 
     @Test(arguments: [0, 1 << 20], [ImportMode.insert, .upsert, .merge])
     func escapesAndLineBreaksAreNoPartOfIt(streamedFrom: Int, mode: ImportMode) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let lines = Self.spellings.enumerated().map { number, data in
                 #"{"_id":"d\#(number)","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
             }
@@ -43,19 +43,19 @@ import Transfer
                 settings.streamedFrom = streamedFrom
                 settings.mode = mode
             }
-            let state = try await bench.load(lines: lines, configure: configure)
-            #expect(state.counts == ImportCounts(inserted: lines.count), bench.complaint)
-            try await expectContent(bench, of: lines.indices.map { "d\($0)" })
+            let state = try await bed.load(lines: lines, configure: configure)
+            #expect(state.counts == ImportCounts(inserted: lines.count), bed.complaint)
+            try await expectContent(bed, of: lines.indices.map { "d\($0)" })
             guard mode != .insert else { return }
-            let again = try await bench.load(lines: lines, configure: configure)
-            #expect(again.counts == ImportCounts(unchanged: lines.count), bench.complaint)
+            let again = try await bed.load(lines: lines, configure: configure)
+            #expect(again.counts == ImportCounts(unchanged: lines.count), bed.complaint)
         }
     }
 
     /// One column of JSON, or, as tables used to be, one for each member.
     @Test(arguments: ["_id,_attachments:json", "_id,_attachments.a.content_type,_attachments.a.data"])
     func soItIsInTables(header: String) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let rows = Self.spellings.enumerated().map { number, data in
                 let json = #"{"a":{"content_type":"image/png","data":"\#(data)"}}"#
                 guard header.hasSuffix(":json") else {
@@ -64,10 +64,10 @@ import Transfer
                 }
                 return "d\(number),\"\(json.replacingOccurrences(of: "\"", with: "\"\""))\""
             }
-            try bench.write("in.csv", [header] + rows)
-            let state = try await bench.load(file: "in.csv")
-            #expect(state.counts == ImportCounts(inserted: rows.count), bench.complaint)
-            try await expectContent(bench, of: rows.indices.map { "d\($0)" })
+            try bed.write("in.csv", [header] + rows)
+            let state = try await bed.load(file: "in.csv")
+            #expect(state.counts == ImportCounts(inserted: rows.count), bed.complaint)
+            try await expectContent(bed, of: rows.indices.map { "d\($0)" })
         }
     }
 
@@ -76,13 +76,13 @@ import Transfer
         (#"QUJ\u00e9"#, "not base64"), (#"data:image/png;base64,QUJD"#, "not base64"),
     ])
     func whatIsNoBase64IsRefusedAndNotUploaded(data: String, reason: String) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             for streamedFrom in [0, 1 << 20] {
                 let line = #"{"_id":"d","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
-                let state = try await bench.load(lines: [line]) { $0.streamedFrom = streamedFrom }
+                let state = try await bed.load(lines: [line]) { $0.streamedFrom = streamedFrom }
                 #expect(state.counts == ImportCounts(rejected: 1))
-                #expect(try bench.rejections().first?.reason.contains(reason) == true, bench.complaint)
-                #expect(try await bench.stored("d") == nil)
+                #expect(try bed.rejections().first?.reason.contains(reason) == true, bed.complaint)
+                #expect(try await bed.stored("d") == nil)
             }
         }
     }

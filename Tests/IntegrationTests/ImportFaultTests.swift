@@ -23,26 +23,26 @@ import Transfer
 
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
     func whatIsNewIsWrittenOnce(trouble: String, mode: ImportMode) async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(trouble)
-            let state = try await bench.load(lines: Self.lines) { settings in
+            let state = try await bed.load(lines: Self.lines) { settings in
                 settings.mode = mode
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
             #expect(state.counts.changed == 0)
             #expect(state.counters.retries > 0 || trouble.contains("refuse_documents"))
-            try await bench.expectEachOnce(400)
+            try await bed.expectEachOnce(400)
         }
     }
 
     /// What was written before the reset is gone: the import claimed that it was there.
     @Test func aResetInTheMiddleIsNoticed() async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","after":8,"times":1}"#)
-            try bench.write("in.ndjson", Self.lines)
-            let (importer, _) = try bench.importer("in.ndjson") { $0.batchDocuments = 25 }
+            try bed.write("in.ndjson", Self.lines)
+            let (importer, _) = try bed.importer("in.ndjson") { $0.batchDocuments = 25 }
             let failure = await #expect(throws: TransferError.self) { try await importer.run() }
             #expect(failure?.code == .foreign && failure?.description.contains("the database was reset") == true)
         }
@@ -50,15 +50,15 @@ import Transfer
 
     /// The manifest gave the documents of one database the sequence of another: the next export missed documents.
     @Test func aResetInTheMiddleOfAnExportIsNoticed() async throws {
-        try await BotBench.withTrouble { bench, embedded in
-            try await bench.load((0..<40).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)"}"#) })
+        try await BotTestBed.withTrouble { bed, embedded in
+            try await bed.load((0..<40).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)"}"#) })
             try embedded.misbehave(#"{"reset":true,"on":"_all_docs","after":2,"times":1}"#)
             var settings = ExportSettings()
             settings.pageSize = 10
-            let path = bench.directory + "/out.ndjson"
+            let path = bed.directory + "/out.ndjson"
             let exporter = Exporter(
-                gateway: Gateway(bench.url, settings: bench.settings), settings: settings,
-                place: ExportPlace(path), report: ExportReport(), logger: BotBench.logger)
+                gateway: Gateway(bed.url, settings: bed.settings), settings: settings,
+                place: ExportPlace(path), report: ExportReport(), logger: BotTestBed.logger)
             let failure = await #expect(throws: TransferError.self) { try await exporter.run() }
             #expect(failure?.code == .foreign && failure?.description.contains("the database was reset") == true)
             #expect(!FileManager.default.fileExists(atPath: path))
@@ -68,10 +68,10 @@ import Transfer
     /// As on a full disk: the import gives up, and can be resumed.
     @Test(arguments: [429, 502, 503, 504, 507], [ImportMode.upsert, .restore])
     func documentsThatAreRefusedForNowAreNotRejectedForGood(status: Int, mode: ImportMode) async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(#"{"refuse_documents":{"share":1,"status":\#(status)}}"#)
-            try bench.write("in.ndjson", (0..<40).map { #"{"_id":"d\#($0)","_rev":"1-abc"}"# })
-            let (importer, report) = try bench.importer("in.ndjson") { settings in
+            try bed.write("in.ndjson", (0..<40).map { #"{"_id":"d\#($0)","_rev":"1-abc"}"# })
+            let (importer, report) = try bed.importer("in.ndjson") { settings in
                 settings.mode = mode
                 settings.retries.retryFor = .milliseconds(20)
             }
@@ -79,44 +79,44 @@ import Transfer
             #expect(failure?.code == .gaveUp)
             #expect(report.state.counts.rejected == 0)
             embedded.behave()
-            let state = try await bench.load(file: "in.ndjson") { settings in
+            let state = try await bed.load(file: "in.ndjson") { settings in
                 settings.mode = mode
                 settings.isResuming = true
             }
-            #expect(state.counts == ImportCounts(inserted: 40), bench.complaint)
+            #expect(state.counts == ImportCounts(inserted: 40), bed.complaint)
         }
     }
 
     @Test(arguments: troubles.prefix(4)) func mergesAreDoneOnce(trouble: String) async throws {
-        try await BotBench.withTrouble { bench, embedded in
-            try await bench.load(lines: Self.lines)
+        try await BotTestBed.withTrouble { bed, embedded in
+            try await bed.load(lines: Self.lines)
             try embedded.misbehave(trouble)
             let patches = (0..<400).map { #"{"_id":"d\#($0)","n":null,"m":\#($0)}"# }
-            let state = try await bench.load(lines: patches) { settings in
+            let state = try await bed.load(lines: patches) { settings in
                 settings.mode = .merge
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
-            try await bench.expectEachOnce(400, generation: 2)
-            #expect(try await bench.contents()["d7"] == #"{"_id":"d7","m":7}"#)
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
+            try await bed.expectEachOnce(400, generation: 2)
+            #expect(try await bed.contents()["d7"] == #"{"_id":"d7","m":7}"#)
         }
     }
 
     @Test(arguments: troubles.prefix(4).map { $0.replacingOccurrences(of: "_all_docs", with: "_revs_diff") })
     func restoresAreDoneOnce(trouble: String) async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(trouble)
             let lines = (0..<400).map {
                 #"{"_id":"d\#($0)","_rev":"3-c","_revisions":{"start":3,"ids":["c","b","a"]}}"#
             }
-            let state = try await bench.load(lines: lines) { settings in
+            let state = try await bed.load(lines: lines) { settings in
                 settings.mode = .restore
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts == ImportCounts(inserted: 400), bench.complaint)
-            try await bench.expectEachOnce(400, generation: 3)
+            #expect(state.counts == ImportCounts(inserted: 400), bed.complaint)
+            try await bed.expectEachOnce(400, generation: 3)
         }
     }
 
@@ -127,45 +127,45 @@ import Transfer
         #"{"status":{"code":503,"retry_after":0},"on":"document","every":3,"times":3}"#,
     ])
     func streamedAttachmentsComeWhole(trouble: String) async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             let data = (0..<90_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) }
             let text = Base64.text(data)
             let lines = (0..<12).map {
                 #"{"_id":"d\#($0)","_attachments":{"x":{"content_type":"image/png","data":"\#(text)"}}}"#
             }
-            try await bench.load(lines: lines)
-            try await bench.export("o.ndjson") { $0.attachments = .folder(bench.path("files")) }
-            try await bench.load(file: "o.ndjson") { $0.mode = .delete }
+            try await bed.load(lines: lines)
+            try await bed.export("o.ndjson") { $0.attachments = .folder(bed.path("files")) }
+            try await bed.load(file: "o.ndjson") { $0.mode = .delete }
             try embedded.misbehave(trouble)
-            let state = try await bench.load(file: "o.ndjson") { settings in
-                settings.attachments = bench.path("files")
+            let state = try await bed.load(file: "o.ndjson") { settings in
+                settings.attachments = bed.path("files")
                 settings.streamedFrom = 1_000
             }
             embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 12, bench.complaint)
+            #expect(state.counts.rejected == 0 && state.counts.settled == 12, bed.complaint)
             for number in 0..<12 {
-                #expect(try await bench.phone.attachment("x", of: DocumentID("d\(number)")) == data)
-                #expect(try await bench.revision(of: DocumentID("d\(number)"))?.hasPrefix("3-") == true)
+                #expect(try await bed.phone.attachment("x", of: DocumentID("d\(number)")) == data)
+                #expect(try await bed.revision(of: DocumentID("d\(number)"))?.hasPrefix("3-") == true)
             }
         }
     }
 
     @Test func aGatewayThatStaysAwayEndsTheImportAndTheNextGoesOn() async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(#"{"status":503,"on":"_bulk_docs","after":5}"#)
             let failure = await #expect(throws: RunError.self) {
-                try await bench.load(lines: Self.lines) { settings in
+                try await bed.load(lines: Self.lines) { settings in
                     settings.batchDocuments = 25
                     settings.retries.retryFor = .milliseconds(200)
                 }
             }
             #expect(failure?.code == .gaveUp)
-            #expect(FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
+            #expect(FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
             embedded.behave()
-            let state = try await bench.load(file: "in.ndjson") { $0.isResuming = true }
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
-            #expect(!FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
-            try await bench.expectEachOnce(400)
+            let state = try await bed.load(file: "in.ndjson") { $0.isResuming = true }
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
+            #expect(!FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
+            try await bed.expectEachOnce(400)
         }
     }
 }

@@ -13,12 +13,12 @@ import Transfer
     }
 
     /// An export in a folder of its own, `there`, beside its attachments in `there/files`.
-    private func withExport(lines: [String] = lines, _ body: (BotBench) async throws -> Void) async throws {
-        try await BotBench.withEmbedded { origin in
+    private func withExport(lines: [String] = lines, _ body: (BotTestBed) async throws -> Void) async throws {
+        try await BotTestBed.withEmbedded { origin in
             try await origin.load(lines: lines)
             try FileManager.default.createDirectory(atPath: origin.path("there"), withIntermediateDirectories: true)
             try await origin.export("there/o.ndjson") { $0.attachments = .folder(origin.path("there/files")) }
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try FileManager.default.moveItem(atPath: origin.path("there"), toPath: target.path("there"))
                 try await body(target)
             }

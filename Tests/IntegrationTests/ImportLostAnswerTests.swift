@@ -17,70 +17,70 @@ import Transfer
 
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
     func whatIsNewIsWrittenOnceAndNoConflict(trouble: String, mode: ImportMode) async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(trouble)
-            let state = try await bench.load(lines: Self.lines) { settings in
+            let state = try await bed.load(lines: Self.lines) { settings in
                 settings.mode = mode
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bench.complaint)
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
             #expect(state.counters.retries == 3)
-            try await bench.expectEachOnce(400)
+            try await bed.expectEachOnce(400)
         }
     }
 
     /// What was there as it should be is unchanged, whether the request came in or not, and what was made is not.
     @Test(arguments: troubles, [ImportMode.upsert, .merge])
     func countsAreRightAlsoAfterLostAnswers(trouble: String, mode: ImportMode) async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             let (there, other) = (Self.lines[..<100], (100..<200).map { #"{"_id":"d\#($0)","n":0}"# })
-            try await bench.load(lines: there + other)
+            try await bed.load(lines: there + other)
             try embedded.misbehave(trouble)
-            let state = try await bench.load(lines: Self.lines) { settings in
+            let state = try await bed.load(lines: Self.lines) { settings in
                 settings.mode = mode
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts == ImportCounts(inserted: 200, changed: 100, unchanged: 100), bench.complaint)
+            #expect(state.counts == ImportCounts(inserted: 200, changed: 100, unchanged: 100), bed.complaint)
         }
     }
 
     @Test(arguments: troubles) func deletionsAreCountedAsSuchAlsoAfterLostAnswers(trouble: String) async throws {
-        try await BotBench.withTrouble { bench, embedded in
-            try await bench.load(lines: Array(Self.lines[..<300]))
+        try await BotTestBed.withTrouble { bed, embedded in
+            try await bed.load(lines: Array(Self.lines[..<300]))
             try embedded.misbehave(trouble)
-            let state = try await bench.load(lines: Self.lines) { settings in
+            let state = try await bed.load(lines: Self.lines) { settings in
                 settings.mode = .delete
                 settings.batchDocuments = 25
             }
             embedded.behave()
-            #expect(state.counts == ImportCounts(changed: 300, deleted: 300, unchanged: 100), bench.complaint)
+            #expect(state.counts == ImportCounts(changed: 300, deleted: 300, unchanged: 100), bed.complaint)
         }
     }
 
     /// Also where it is equal.
     @Test(arguments: troubles) func whatWasThereBeforeIsNotInserted(trouble: String) async throws {
-        try await BotBench.withTrouble { bench, embedded in
-            try await bench.load(lines: Array(Self.lines[..<100]))
+        try await BotTestBed.withTrouble { bed, embedded in
+            try await bed.load(lines: Array(Self.lines[..<100]))
             try embedded.misbehave(trouble)
-            let state = try await bench.load(lines: Self.lines) { $0.batchDocuments = 25 }
+            let state = try await bed.load(lines: Self.lines) { $0.batchDocuments = 25 }
             embedded.behave()
-            #expect(state.counts == ImportCounts(inserted: 300, rejected: 100), bench.complaint)
+            #expect(state.counts == ImportCounts(inserted: 300, rejected: 100), bed.complaint)
         }
     }
 
     /// An answer that was lost does not make a document that was there before one's own.
     @Test func whatWasThereBeforeIsRejectedAlsoAfterLostAnswers() async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             let others = (0..<400).filter { $0 % 5 == 0 }
-            try await bench.load(lines: others.map { #"{"_id":"d\#($0)","other":true}"# })
+            try await bed.load(lines: others.map { #"{"_id":"d\#($0)","other":true}"# })
             try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":2,"times":5}"#)
-            let state = try await bench.load(lines: Self.lines) { $0.batchDocuments = 25 }
+            let state = try await bed.load(lines: Self.lines) { $0.batchDocuments = 25 }
             embedded.behave()
             #expect(state.counts.rejected == 80 && state.counts.settled == 400)
-            #expect(try bench.rejections().map(\.id) == others.map { "d\($0)" })
-            try await bench.expectEachOnce(400)
+            #expect(try bed.rejections().map(\.id) == others.map { "d\($0)" })
+            try await bed.expectEachOnce(400)
         }
     }
 }

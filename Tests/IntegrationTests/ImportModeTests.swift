@@ -11,53 +11,53 @@ import Transfer
         #"{"_id":"equal","n":1.10,"at":12345678901234567890}"#, #"{"_id":"other","n":1,"old":true}"#,
     ]
 
-    private func withStored(_ body: (BotBench) async throws -> Void) async throws {
-        try await BotBench.with(countsRevisions: true) { bench in
-            let state = try await bench.load(lines: Self.stored)
+    private func withStored(_ body: (BotTestBed) async throws -> Void) async throws {
+        try await BotTestBed.with(countsRevisions: true) { bed in
+            let state = try await bed.load(lines: Self.stored)
             #expect(state.counts == ImportCounts(inserted: 2))
-            try await body(bench)
+            try await body(bed)
         }
     }
 
     @Test func insertTakesOnlyWhatIsNew() async throws {
-        try await withStored { bench in
-            let before = try await bench.contents()
+        try await withStored { bed in
+            let before = try await bed.contents()
             let lines = [#"{"_id":"new","n":2}"#, Self.stored[0], #"{ "_id":"other", "n":2 }"#]
-            let state = try await bench.load(lines: lines)
+            let state = try await bed.load(lines: lines)
             #expect(state.counts == ImportCounts(inserted: 1, rejected: 2))
             #expect(state.counters.rejected == 2)
-            #expect(try bench.lines("rejects.ndjson") == Array(lines[1...]))
-            let rejections = try bench.rejections()
+            #expect(try bed.lines("rejects.ndjson") == Array(lines[1...]))
+            let rejections = try bed.rejections()
             #expect(rejections.map(\.line) == [2, 3])
             #expect(rejections.map(\.id) == ["equal", "other"])
             #expect(rejections.allSatisfy { $0.reason.contains("a document with this _id exists") })
-            var after = try await bench.contents()
+            var after = try await bed.contents()
             #expect(after.removeValue(forKey: "new") == #"{"_id":"new","n":2}"#)
             #expect(after == before)
         }
     }
 
     @Test func upsertWritesWhatIsNewOrOtherAndLeavesTheRestAlone() async throws {
-        try await withStored { bench in
-            let before = try await bench.revision(of: "equal")
+        try await withStored { bed in
+            let before = try await bed.revision(of: "equal")
             let lines = [#"{"_id":"new","n":2}"#, #"{"at":12345678901234567890,"_id":"equal","n":1.10}"#]
-            let state = try await bench.load(lines: lines + [#"{"_id":"other","n":2}"#]) { $0.mode = .upsert }
+            let state = try await bed.load(lines: lines + [#"{"_id":"other","n":2}"#]) { $0.mode = .upsert }
             #expect(state.counts == ImportCounts(inserted: 1, changed: 1, unchanged: 1))
-            #expect(try await bench.revision(of: "equal") == before)
-            let contents = try await bench.contents()
+            #expect(try await bed.revision(of: "equal") == before)
+            let contents = try await bed.contents()
             #expect(contents["other"] == #"{"_id":"other","n":2}"#)
             #expect(contents["new"] == #"{"_id":"new","n":2}"#)
-            #expect(try await bench.revision(of: "other")?.hasPrefix("2-") == true)
+            #expect(try await bed.revision(of: "other")?.hasPrefix("2-") == true)
         }
     }
 
     /// A number that is written otherwise is another number: gateways keep what they get.
     @Test(arguments: ["1.1", "1.100", "11e-1"]) func anotherSpellingOfANumberIsAChange(number: String) async throws {
-        try await withStored { bench in
+        try await withStored { bed in
             let line = #"{"_id":"equal","n":\#(number),"at":12345678901234567890}"#
-            let state = try await bench.load(lines: [line]) { $0.mode = .upsert }
+            let state = try await bed.load(lines: [line]) { $0.mode = .upsert }
             #expect(state.counts.changed + state.counts.unchanged == 1)
-            let revision = try await bench.revision(of: "equal")
+            let revision = try await bed.revision(of: "equal")
             #expect(revision?.hasPrefix(state.counts.changed == 1 ? "2-" : "1-") == true)
         }
     }
@@ -68,74 +68,74 @@ import Transfer
         (#"{"_rev":"9-x","_cv":"1@x","n":1}"#, #"{"_id":"other","n":1,"old":true}"#),
     ])
     func mergePatchesWhatIsThere(patch: String, merged: String) async throws {
-        try await withStored { bench in
+        try await withStored { bed in
             let line = #"{"_id":"other","# + patch.dropFirst()
-            let state = try await bench.load(lines: [line]) { $0.mode = .merge }
-            #expect(try await bench.contents()["other"] == merged)
+            let state = try await bed.load(lines: [line]) { $0.mode = .merge }
+            #expect(try await bed.contents()["other"] == merged)
             let isSame = merged == Self.stored[1]
             #expect(state.counts == (isSame ? ImportCounts(unchanged: 1) : ImportCounts(changed: 1)))
         }
     }
 
     @Test func mergeOntoNothingIsTheDocumentWithoutNulls() async throws {
-        try await BotBench.with { bench in
-            let state = try await bench.load(lines: [#"{"_id":"new","a":null,"b":{"c":null,"d":[null]}}"#]) {
+        try await BotTestBed.with { bed in
+            let state = try await bed.load(lines: [#"{"_id":"new","a":null,"b":{"c":null,"d":[null]}}"#]) {
                 $0.mode = .merge
             }
             #expect(state.counts == ImportCounts(inserted: 1))
-            #expect(try await bench.contents() == ["new": #"{"_id":"new","b":{"d":[null]}}"#])
+            #expect(try await bed.contents() == ["new": #"{"_id":"new","b":{"d":[null]}}"#])
         }
     }
 
     @Test func deleteDeletesWhatIsThere() async throws {
-        try await withStored { bench in
+        try await withStored { bed in
             let lines = [#"{"_id":"other","whatever":1}"#, #"{"_id":"never-there"}"#]
-            let state = try await bench.load(lines: lines) { $0.mode = .delete }
+            let state = try await bed.load(lines: lines) { $0.mode = .delete }
             #expect(state.counts == ImportCounts(changed: 1, deleted: 1, unchanged: 1))
-            #expect(Array(try await bench.contents().keys) == ["equal"])
-            let again = try await bench.load(lines: lines) { $0.mode = .delete }
+            #expect(Array(try await bed.contents().keys) == ["equal"])
+            let again = try await bed.load(lines: lines) { $0.mode = .delete }
             #expect(again.counts == ImportCounts(unchanged: 2))
-            let new = try await bench.load(lines: [#"{"_id":"other","back":true}"#])
+            let new = try await bed.load(lines: [#"{"_id":"other","back":true}"#])
             #expect(new.counts == ImportCounts(inserted: 1))
         }
     }
 
     @Test func aTombstoneIsInsertedNowhereAndDeletesInAnUpsert() async throws {
-        try await withStored { bench in
+        try await withStored { bed in
             let lines = [#"{"_id":"other","_deleted":true}"#, #"{"_id":"never-there","_deleted":true}"#]
-            let refused = try await bench.load(lines: lines)
+            let refused = try await bed.load(lines: lines)
             #expect(refused.counts == ImportCounts(rejected: 2))
-            _ = try await bench.load(lines: lines) { $0.mode = .upsert }
-            #expect(Array(try await bench.contents().keys) == ["equal"])
+            _ = try await bed.load(lines: lines) { $0.mode = .upsert }
+            #expect(Array(try await bed.contents().keys) == ["equal"])
         }
     }
 
     /// Writes of one document don't overtake each other, in whatever batches they are.
     @Test(arguments: [1, 2, 500]) func theLastOfSeveralVersionsStays(batch: Int) async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             let lines = (0..<30).map { #"{"_id":"d\#($0 % 3)","n":\#($0)}"# }
-            let state = try await bench.load(lines: lines) { settings in
+            let state = try await bed.load(lines: lines) { settings in
                 settings.mode = .upsert
                 settings.batchDocuments = batch
             }
             #expect(state.counts == ImportCounts(inserted: 3, changed: 27))
             #expect(
-                try await bench.contents()
+                try await bed.contents()
                     == ["d0": #"{"_id":"d0","n":27}"#, "d1": #"{"_id":"d1","n":28}"#, "d2": #"{"_id":"d2","n":29}"#])
-            let inserted = try await bench.load(lines: [#"{"_id":"e","n":1}"#, #"{"_id":"e","n":2}"#])
+            let inserted = try await bed.load(lines: [#"{"_id":"e","n":1}"#, #"{"_id":"e","n":2}"#])
             #expect(inserted.counts == ImportCounts(inserted: 1, rejected: 1))
-            #expect(try await bench.contents()["e"] == #"{"_id":"e","n":1}"#)
+            #expect(try await bed.contents()["e"] == #"{"_id":"e","n":1}"#)
         }
     }
 
     @Test func whatVersionADocumentWasElsewhereDoesNotMatter() async throws {
-        try await withStored { bench in
+        try await withStored { bed in
             let version = #""_rev":"7-abc","_cv":"18@x","_revisions":{"start":7,"ids":["abc"]}"#
             let lines = [#"{"_id":"new",\#(version),"n":1}"#, #"{"_id":"other",\#(version),"n":2}"#]
-            let state = try await bench.load(lines: lines) { $0.mode = .upsert }
+            let state = try await bed.load(lines: lines) { $0.mode = .upsert }
             #expect(state.counts == ImportCounts(inserted: 1, changed: 1))
-            #expect(try await bench.revision(of: "new")?.hasPrefix("1-") == true)
-            #expect(try await bench.contents()["other"] == #"{"_id":"other","n":2}"#)
+            #expect(try await bed.revision(of: "new")?.hasPrefix("1-") == true)
+            #expect(try await bed.contents()["other"] == #"{"_id":"other","n":2}"#)
         }
     }
 }

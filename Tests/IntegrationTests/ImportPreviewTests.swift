@@ -22,17 +22,17 @@ import Transfer
 
     /// Nothing but the input is there afterwards, and nothing was written.
     private func expectNothingDone(
-        _ bench: BotBench, _ before: [DocumentID: String], _ more: String...
+        _ bed: BotTestBed, _ before: [DocumentID: String], _ more: String...
     ) async throws {
-        #expect(try await bench.contents() == before)
-        let names = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+        #expect(try await bed.contents() == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
         #expect(Set(names).isSubset(of: ["in.ndjson", "contents.ndjson", "contents.ndjson.manifest.json"] + more))
     }
 
-    private func withStored(_ body: (BotBench, _ before: [DocumentID: String]) async throws -> Void) async throws {
-        try await BotBench.withEmbedded { bench in
-            try await bench.load(lines: Self.stored)
-            try await body(bench, try await bench.contents())
+    private func withStored(_ body: (BotTestBed, _ before: [DocumentID: String]) async throws -> Void) async throws {
+        try await BotTestBed.withEmbedded { bed in
+            try await bed.load(lines: Self.stored)
+            try await body(bed, try await bed.contents())
         }
     }
 
@@ -43,46 +43,46 @@ import Transfer
         (.delete, ["leave", "delete", "delete", "refuse", "refuse"]),
     ])
     func itSaysWhatWouldBeDone(mode: ImportMode, expected: [String]) async throws {
-        try await withStored { bench, before in
-            let said = try await bench.preview(lines: Self.incoming) { $0.mode = mode }
+        try await withStored { bed, before in
+            let said = try await bed.preview(lines: Self.incoming) { $0.mode = mode }
             #expect(actions(said) == expected)
             #expect(said.map { $0.root["line"]?.integer } == [1, 2, 3, 4, 5])
             #expect(said.map { $0.root["id"]?.string } == ["new", "equal", "other", nil, nil])
             for line in said where line.root["action"]?.string == "refuse" {
                 #expect(line.root["reason"]?.string?.isEmpty == false)
             }
-            try await expectNothingDone(bench, before)
+            try await expectNothingDone(bed, before)
         }
     }
 
     @Test(arguments: [ImportMode.upsert, .merge])
     func itsPatchLeadsFromTheOldDocumentToTheNew(mode: ImportMode) async throws {
-        try await withStored { bench, _ in
-            let old = try #require(try await bench.stored("other"))
-            let said = try await bench.preview(lines: [Self.incoming[2]]) { $0.mode = mode }
+        try await withStored { bed, _ in
+            let old = try #require(try await bed.stored("other"))
+            let said = try await bed.preview(lines: [Self.incoming[2]]) { $0.mode = mode }
             let patched = try old.applying(try JSONPatch(try #require(said.first?.root["patch"])))
-            try await bench.load(lines: [Self.incoming[2]]) { $0.mode = mode }
-            let new = try #require(try await bench.stored("other"))
+            try await bed.load(lines: [Self.incoming[2]]) { $0.mode = mode }
+            let new = try #require(try await bed.stored("other"))
             #expect(content(of: patched.root) == content(of: new.root))
             #expect(new.root["deep"]?["gone"] == nil || mode == .merge)
-            #expect(try await bench.revision(of: "other")?.hasPrefix("2-") == true)
+            #expect(try await bed.revision(of: "other")?.hasPrefix("2-") == true)
         }
     }
 
     @Test(arguments: [ImportMode.insert, .upsert, .merge])
     func withAMappingItShowsTheDocumentsThatWouldBeWritten(mode: ImportMode) async throws {
-        try await withStored { bench, before in
-            try bench.write(
+        try await withStored { bed, before in
+            try bed.write(
                 "map.yaml",
                 [
                     "version: 1", "kind: mapping", "rules:", "- name: all", "  when: {n: {$exists: true}}", "  then:",
                     "  - put: {id: list, document: {type: list}}", "  - merge: {type: item, extra: null}",
                 ])
-            let mapping = try await Mapping.load(paths: [bench.path("map.yaml")])
+            let mapping = try await Mapping.load(paths: [bed.path("map.yaml")])
             let line =
                 #"{"_id":"new","_rev":"1-abc","extra":0,"n":1.10,"#
                 + #""_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}"#
-            let said = try await bench.preview(lines: [line, "{", #"{"_id":"other","n":1}"#]) { settings in
+            let said = try await bed.preview(lines: [line, "{", #"{"_id":"other","n":1}"#]) { settings in
                 settings.mode = mode
                 settings.mapping = mapping
             }
@@ -96,43 +96,43 @@ import Transfer
             #expect(documents[2] == nil)
             #expect((documents[3] == nil) == (mode == .insert))
             #expect((documents[3]?["deep"] != nil) == (mode == .merge))
-            try await expectNothingDone(bench, before, "map.yaml")
+            try await expectNothingDone(bed, before, "map.yaml")
         }
     }
 
     @Test func itTellsOfAttachments() async throws {
-        try await withStored { bench, before in
+        try await withStored { bed, before in
             let line = #"{"_id":"with","_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="},"#
             let lines = [line + #""y":{"data":"eA=="}}}"#, #"{"_id":"with"}"#, line.dropLast() + "}}"]
             var said: [JSONText] = []
-            for line in lines { said += try await bench.preview(lines: [line]) { $0.mode = .upsert } }
+            for line in lines { said += try await bed.preview(lines: [line]) { $0.mode = .upsert } }
             #expect(actions(said) == ["change", "change", "leave"])
             let operations = said.map { $0.root["patch"]?.element(0) }
             #expect(operations[0]?["op"]?.string == "add" && operations[0]?["path"]?.string == "/_attachments/y")
             #expect(operations[1]?["op"]?.string == "remove" && operations[1]?["path"]?.string == "/_attachments/x")
-            try await expectNothingDone(bench, before)
+            try await expectNothingDone(bed, before)
         }
     }
 
     @Test func ofARestoreItTellsWhichRevisionsAreNew() async throws {
-        try await withStored { bench, before in
-            let revision = try #require(try await bench.revision(of: "equal"))
-            let other = try #require(try await bench.revision(of: "other"))
+        try await withStored { bed, before in
+            let revision = try #require(try await bed.revision(of: "equal"))
+            let other = try #require(try await bed.revision(of: "other"))
             let later = #""_revisions":{"start":2,"ids":["b","\#(other.dropFirst(2))"]}"#
             let lines = [
                 #"{"_id":"equal","_rev":"\#(revision)","n":1.10}"#, #"{"_id":"other","_rev":"2-b",\#(later)}"#,
                 #"{"_id":"new","_rev":"3-c"}"#, #"{"_id":"new"}"#,
             ]
-            let said = try await bench.preview(lines: lines) { $0.mode = .restore }
+            let said = try await bed.preview(lines: lines) { $0.mode = .restore }
             #expect(actions(said) == ["leave", "change", "insert", "refuse"])
-            try await expectNothingDone(bench, before)
+            try await expectNothingDone(bed, before)
         }
     }
 
     @Test func itCountsAsTheImportWould() async throws {
-        try await withStored { bench, _ in
-            let (importer, report) = try bench.importer("in.ndjson") { settings in
-                try bench.write("in.ndjson", Self.incoming)
+        try await withStored { bed, _ in
+            let (importer, report) = try bed.importer("in.ndjson") { settings in
+                try bed.write("in.ndjson", Self.incoming)
                 settings.mode = .upsert
                 settings.preview = { _ in }
             }
@@ -146,9 +146,9 @@ import Transfer
 
     /// Deletions counted as written documents, and in a dry run too.
     @Test(arguments: [false, true]) func deletionsAreCountedAsSuch(isDryRun: Bool) async throws {
-        try await withStored { bench, _ in
-            try bench.write("in.ndjson", Self.incoming)
-            let (importer, report) = try bench.importer("in.ndjson") { settings in
+        try await withStored { bed, _ in
+            try bed.write("in.ndjson", Self.incoming)
+            let (importer, report) = try bed.importer("in.ndjson") { settings in
                 settings.mode = .delete
                 if isDryRun { settings.preview = { _ in } }
             }

@@ -15,22 +15,22 @@ import Transfer
 
     private func load(
         _ server: ScriptedServer, lines: [String] = Self.lines, configure: (inout ImportSettings) -> Void = { _ in },
-        _ body: (BotBench, ImportReport.State) throws -> Void
+        _ body: (BotTestBed, ImportReport.State) throws -> Void
     ) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let bench = BotBench(
+        let bed = BotTestBed(
             url: try GatewayURL(server.server.url("/todo")), settings: GatewaySettings(), directory: directory)
-        let state = try await bench.load(lines: lines, configure: configure)
-        try body(bench, state)
-        await bench.phone.shutdown()
+        let state = try await bed.load(lines: lines, configure: configure)
+        try body(bed, state)
+        await bed.phone.shutdown()
     }
 
-    private func expectOnlyD4Rejected(_ bench: BotBench, _ state: ImportReport.State, _ reason: String) throws {
+    private func expectOnlyD4Rejected(_ bed: BotTestBed, _ state: ImportReport.State, _ reason: String) throws {
         #expect(state.counts == ImportCounts(inserted: 8, rejected: 1))
-        #expect(try bench.lines("rejects.ndjson") == [Self.lines[4]])
-        let rejection = try #require(try bench.rejections().first)
+        #expect(try bed.lines("rejects.ndjson") == [Self.lines[4]])
+        let rejection = try #require(try bed.rejections().first)
         #expect(rejection.line == 5 && rejection.id == "d4")
         #expect(rejection.reason.contains(reason), "\(rejection.reason)")
     }
@@ -98,25 +98,25 @@ import Transfer
             settings.retries.retryFor = .milliseconds(200)
             settings.isResuming = true
         }
-        let first = BotBench(
+        let first = BotTestBed(
             url: try GatewayURL(ended.server.url("/todo")), settings: GatewaySettings(), directory: directory)
         await #expect(throws: RunError.self) { try await first.load(lines: Self.lines, configure: configure) }
         await first.phone.shutdown()
         let node = try Self.nodeThatIsBehind(row)
-        let bench = BotBench(
+        let bed = BotTestBed(
             url: try GatewayURL(node.server.url("/todo")), settings: GatewaySettings(), directory: directory)
         // The same gateway, at another port of this machine.
-        let progress = bench.path("in.ndjson.import-progress")
+        let progress = bed.path("in.ndjson.import-progress")
         let text = try String(contentsOfFile: progress, encoding: .utf8)
-            .replacingOccurrences(of: first.url.description, with: bench.url.description)
+            .replacingOccurrences(of: first.url.description, with: bed.url.description)
         try Data(text.utf8).write(to: URL(fileURLWithPath: progress))
         do {
-            let state = try await bench.load(file: "in.ndjson", configure: configure)
+            let state = try await bed.load(file: "in.ndjson", configure: configure)
             #expect(!isReset && state.counts == ImportCounts(inserted: 9))
         } catch {
             #expect(isReset && (error as? TransferError)?.code == .foreign, "\(error)")
         }
-        await bench.phone.shutdown()
+        await bed.phone.shutdown()
     }
 
     @Test func documentsThatAreGoneAreAReset() async throws {
@@ -219,12 +219,12 @@ import Transfer
             }
             return ScriptedServer.written(request)
         }
-        try await load(server) { bench, state in
+        try await load(server) { bed, state in
             guard largest == 1 else {
                 #expect(state.counts == ImportCounts(inserted: 9))
                 return
             }
-            try expectOnlyD4Rejected(bench, state, "413")
+            try expectOnlyD4Rejected(bed, state, "413")
         }
         let written = server.requests("/todo/_bulk_docs").filter { ScriptedServer.ids(in: $0).count <= largest }
         #expect(Set(written.flatMap { ScriptedServer.ids(in: $0) }).count == 9)
@@ -259,30 +259,30 @@ import Transfer
     }
 
     @Test func whatAGatewayRefusesByItsRulesIsRejected() async throws {
-        try await BotBench.withTrouble { bench, embedded in
+        try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(
                 #"{"refuse_documents":{"share":0.2,"status":[403,400],"reason":"not here"},"on":"_bulk_docs"}"#)
             let lines = (0..<400).map { #"{"_id":"d\#($0)","_attachments":{"x":{"data":"eA=="}}}"# }
-            let state = try await bench.load(lines: lines) { $0.batchDocuments = 30 }
+            let state = try await bed.load(lines: lines) { $0.batchDocuments = 30 }
             let counts = state.counts
             #expect(counts.rejected > 20 && counts.inserted + counts.rejected == 400)
-            let rejected = try bench.lines("rejects.ndjson")
+            let rejected = try bed.lines("rejects.ndjson")
             #expect(rejected.count == counts.rejected)
-            #expect(try bench.rejections().allSatisfy { $0.reason.contains("not here") })
+            #expect(try bed.rejections().allSatisfy { $0.reason.contains("not here") })
             embedded.behave()
-            let again = try await bench.load(lines: rejected)
+            let again = try await bed.load(lines: rejected)
             #expect(again.counts == ImportCounts(inserted: rejected.count))
-            #expect(try await bench.contents().count == 400)
+            #expect(try await bed.contents().count == 400)
         }
     }
 
     @Test func aUserWhoMayNotWriteIsRefusedAtOnce() async throws {
-        try await BotBench.withTrouble(user: ("amy", "secret")) { bench, _ in
-            var stranger = bench
+        try await BotTestBed.withTrouble(user: ("amy", "secret")) { bed, _ in
+            var stranger = bed
             stranger.settings.credentials = .basic(user: "amy", password: "wrong")
             let failure = await #expect(throws: RunError.self) { try await stranger.load(lines: Self.lines) }
             #expect(failure?.code == .notAllowed)
-            let state = try await bench.load(lines: Self.lines)
+            let state = try await bed.load(lines: Self.lines)
             #expect(state.counts == ImportCounts(inserted: 9))
         }
     }

@@ -8,9 +8,9 @@ import Transfer
 
 /// Rejected documents are corrected where they are, and imported with the same options.
 @Suite(.timeLimit(.minutes(5))) struct ImportRejectFileTests {
-    private func configure(_ bench: BotBench, _ name: String) -> (inout ImportSettings) -> Void {
+    private func configure(_ bed: BotTestBed, _ name: String) -> (inout ImportSettings) -> Void {
         { settings in
-            settings.rejectPath = bench.path(name)
+            settings.rejectPath = bed.path(name)
             // The helper would empty the files.
             settings.isResuming = true
             settings.mode = .upsert
@@ -18,48 +18,48 @@ import Transfer
     }
 
     @Test func theRejectFileIsReplacedByWhatIsRejectedAgain() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ndjson", [#"{"_id":"a"}"#, #"{"n":1}"#, #"{"n":2}"#, "{"])
-            try await bench.load(file: "in.ndjson") { $0.rejectPath = bench.path("bad.ndjson") }
-            #expect(try bench.lines("bad.ndjson").count == 3)
-            try bench.write("bad.ndjson", [#"{"_id":"b","n":1}"#, #"{"n":2}"#, #"{"_id":"c"}"#])
-            let state = try await bench.load(file: "bad.ndjson", configure: configure(bench, "bad.ndjson"))
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ndjson", [#"{"_id":"a"}"#, #"{"n":1}"#, #"{"n":2}"#, "{"])
+            try await bed.load(file: "in.ndjson") { $0.rejectPath = bed.path("bad.ndjson") }
+            #expect(try bed.lines("bad.ndjson").count == 3)
+            try bed.write("bad.ndjson", [#"{"_id":"b","n":1}"#, #"{"n":2}"#, #"{"_id":"c"}"#])
+            let state = try await bed.load(file: "bad.ndjson", configure: configure(bed, "bad.ndjson"))
             #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
-            #expect(try bench.lines("bad.ndjson") == [#"{"n":2}"#])
-            #expect(try bench.rejections("bad.ndjson").map(\.line) == [2])
-            try bench.write("bad.ndjson", [#"{"_id":"d","n":2}"#])
-            let last = try await bench.load(file: "bad.ndjson", configure: configure(bench, "bad.ndjson"))
+            #expect(try bed.lines("bad.ndjson") == [#"{"n":2}"#])
+            #expect(try bed.rejections("bad.ndjson").map(\.line) == [2])
+            try bed.write("bad.ndjson", [#"{"_id":"d","n":2}"#])
+            let last = try await bed.load(file: "bad.ndjson", configure: configure(bed, "bad.ndjson"))
             #expect(last.counts == ImportCounts(inserted: 1))
-            #expect(try bench.bytes("bad.ndjson").isEmpty && bench.bytes("bad.ndjson.reasons").isEmpty)
-            let left = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+            #expect(try bed.bytes("bad.ndjson").isEmpty && bed.bytes("bad.ndjson.reasons").isEmpty)
+            let left = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
             #expect(!left.contains { $0.hasSuffix(".part") || $0.hasSuffix(".import-progress") }, "\(left)")
         }
     }
 
     /// It was cut to nothing.
     @Test func aFileThatHoldsNoReasonsIsNotOverwritten() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ndjson", [#"{"n":1}"#])
-            try bench.write("bad.ndjson.reasons", bytes: Array("my notes".utf8))
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ndjson", [#"{"n":1}"#])
+            try bed.write("bad.ndjson.reasons", bytes: Array("my notes".utf8))
             let error = await #expect(throws: TransferError.self) {
-                try await bench.load(file: "in.ndjson", configure: configure(bench, "bad.ndjson"))
+                try await bed.load(file: "in.ndjson", configure: configure(bed, "bad.ndjson"))
             }
             #expect(error?.code == .cannotCreate && error?.description.contains("--reject") == true)
-            #expect(try bench.text("bad.ndjson.reasons") == "my notes")
-            #expect(!FileManager.default.fileExists(atPath: bench.path("bad.ndjson")))
+            #expect(try bed.text("bad.ndjson.reasons") == "my notes")
+            #expect(!FileManager.default.fileExists(atPath: bed.path("bad.ndjson")))
         }
     }
 
     @Test func theAdviceCanBePastedIntoAShell() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ndjson", [#"{"n":1}"#])
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ndjson", [#"{"n":1}"#])
             var settings = ImportSettings()
-            settings.path = bench.path("in.ndjson")
-            settings.rejectPath = bench.path("it's bad.ndjson")
+            settings.path = bed.path("in.ndjson")
+            settings.rejectPath = bed.path("it's bad.ndjson")
             let report = ImportReport(rejectPath: "it's bad.ndjson")
             try await Importer(
-                gateway: Gateway(bench.url, settings: bench.settings), settings: settings, report: report,
-                logger: BotBench.logger
+                gateway: Gateway(bed.url, settings: bed.settings), settings: settings, report: report,
+                logger: BotTestBed.logger
             ).run()
             #expect(
                 report.shortfall(isLogged: true).contains(#"import 'it'\''s bad.ndjson' with"#),
@@ -69,17 +69,17 @@ import Transfer
 
     /// What could not be imported to its end is not replaced.
     @Test func theRejectFileStaysIfTheImportBreaksOff() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let lines = (0..<50).map { #"{"n":\#($0)}"# }
-            try bench.write("in.ndjson", lines)
-            try await bench.load(file: "in.ndjson") { $0.rejectPath = bench.path("bad.ndjson") }
+            try bed.write("in.ndjson", lines)
+            try await bed.load(file: "in.ndjson") { $0.rejectPath = bed.path("bad.ndjson") }
             await #expect(throws: RunError.self) {
-                try await bench.load(file: "bad.ndjson") { settings in
-                    self.configure(bench, "bad.ndjson")(&settings)
+                try await bed.load(file: "bad.ndjson") { settings in
+                    self.configure(bed, "bad.ndjson")(&settings)
                     settings.errorLimit = .count(3)
                 }
             }
-            #expect(try bench.lines("bad.ndjson") == lines)
+            #expect(try bed.lines("bad.ndjson") == lines)
         }
     }
 
@@ -93,15 +93,15 @@ import Transfer
             "in.csv": "n:number\n1\n", "in.ndjson": "{\"n\":1}\n", "in.json": "[{\"n\":1}]",
             "mongo.json": #"[{"_id":{"$oid":"5d505646cf6d4fe581014ab2"},"_attachments":1}]"#,
         ]
-        try await BotBench.withEmbedded { bench in
-            try bench.write(input, bytes: Array(try #require(texts[input]).utf8))
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write(input, bytes: Array(try #require(texts[input]).utf8))
             var settings = ImportSettings()
-            settings.path = bench.path(input)
-            settings.rejectPath = bench.path(rejects)
+            settings.path = bed.path(input)
+            settings.rejectPath = bed.path(rejects)
             let report = ImportReport(rejectPath: rejects)
             try await Importer(
-                gateway: Gateway(bench.url, settings: bench.settings), settings: settings, report: report,
-                logger: BotBench.logger
+                gateway: Gateway(bed.url, settings: bed.settings), settings: settings, report: report,
+                logger: BotTestBed.logger
             ).run()
             let ending = "import \(rejects) with the same options" + (option.map { " and \($0)" } ?? "")
             #expect(report.shortfall(isLogged: true).hasSuffix(ending), "\(report.shortfall(isLogged: true))")

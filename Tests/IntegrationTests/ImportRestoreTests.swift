@@ -25,17 +25,17 @@ import Transfer
     ]
 
     /// An export's lines, without what every gateway makes for itself.
-    private func revisions(_ bench: BotBench, _ name: String) async throws -> [String] {
-        try await bench.export(name) { settings in
+    private func revisions(_ bed: BotTestBed, _ name: String) async throws -> [String] {
+        try await bed.export(name) { settings in
             settings.includesRevisions = true
             settings.attachments = .inline
         }
-        return try bench.lines(name).map { content(of: try JSONText($0).root, keepsRevision: true) }
+        return try bed.lines(name).map { content(of: try JSONText($0).root, keepsRevision: true) }
             .sorted()
     }
 
     @Test func whatAnExportHoldsIsThereAgainWithItsHistory() async throws {
-        try await BotBench.withEmbedded { origin in
+        try await BotTestBed.withEmbedded { origin in
             let body = Array(#"{"_attachments":{"x":{"data":"aGVsbG8="}},"n":12345678901234567890}"#.utf8)
             var newest = try await origin.phone.put("twice", body: body)
             newest = try await origin.phone.put("twice", body: Array(#"{"_rev":"\#(newest.text)","n":2}"#.utf8))
@@ -45,7 +45,7 @@ import Transfer
             try await origin.phone.put("with", body: body)
             let before = try await revisions(origin, "o.ndjson")
             #expect(before.count == 63)
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try target.write("o.ndjson", bytes: try origin.bytes("o.ndjson"))
                 let state = try await target.load(file: "o.ndjson") { $0.mode = .restore }
                 #expect(state.counts == ImportCounts(inserted: 63, deleted: 1))
@@ -59,37 +59,37 @@ import Transfer
     }
 
     @Test func tombstonesAndAttachmentsAreRestoredAsTheyAre() async throws {
-        try await BotBench.withEmbedded { bench in
-            let state = try await bench.load(lines: Self.leaves) { $0.mode = .restore }
+        try await BotTestBed.withEmbedded { bed in
+            let state = try await bed.load(lines: Self.leaves) { $0.mode = .restore }
             #expect(state.counts == ImportCounts(inserted: 3, deleted: 1))
-            #expect(try await bench.revision(of: "a") == Self.revision(2, "b"))
-            let gone = try #require(try await revisions(bench, "o.ndjson").first { $0.contains("gone") })
+            #expect(try await bed.revision(of: "a") == Self.revision(2, "b"))
+            let gone = try #require(try await revisions(bed, "o.ndjson").first { $0.contains("gone") })
             #expect(try JSONText(gone).root.isEquivalent(to: try JSONText(Self.leaves[1]).root))
-            #expect(try await bench.phone.attachment("x", of: "p") == Array("hello".utf8))
+            #expect(try await bed.phone.attachment("x", of: "p") == Array("hello".utf8))
         }
     }
 
     /// Only the revisions that are missing are stored; those that follow the gateway's own change the document.
     @Test func laterRevisionsFollowThoseThatAreThere() async throws {
-        try await BotBench.withEmbedded { bench in
-            try await bench.load(lines: Self.leaves) { $0.mode = .restore }
+        try await BotTestBed.withEmbedded { bed in
+            try await bed.load(lines: Self.leaves) { $0.mode = .restore }
             let later = [Self.leaves[1], Self.leaf("a", "cba", #""n":2"#), Self.leaf("b", "a", #""n":3"#)]
-            let state = try await bench.load(lines: later) { $0.mode = .restore }
+            let state = try await bed.load(lines: later) { $0.mode = .restore }
             #expect(state.counts == ImportCounts(inserted: 1, changed: 1, unchanged: 1))
-            #expect(try await bench.revision(of: "a") == Self.revision(3, "c"))
+            #expect(try await bed.revision(of: "a") == Self.revision(3, "c"))
         }
     }
 
     @Test func conflictingLeavesAreAllRestoredWhereTheyMayBe() async throws {
         let conflict = [Self.leaf("a", "ba", #""side":"b""#), Self.leaf("a", "ca", #""side":"c""#)]
-        try await BotBench.withEmbedded {
+        try await BotTestBed.withEmbedded {
             $0.allowsConflicts = true
         } _: { origin in
             let state = try await origin.load(lines: conflict) { $0.mode = .restore }
             #expect(state.counts.rejected == 0)
             let before = try await revisions(origin, "o.ndjson")
             #expect(before.count == 2)
-            try await BotBench.withEmbedded {
+            try await BotTestBed.withEmbedded {
                 $0.allowsConflicts = true
             } _: { target in
                 try target.write("o.ndjson", bytes: try origin.bytes("o.ndjson"))
@@ -100,21 +100,21 @@ import Transfer
     }
 
     @Test func aGatewayThatKeepsOneLeafRefusesTheSecond() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let conflict = [Self.leaf("a", "ba", #""side":"b""#), Self.leaf("a", "ca", #""side":"c""#)]
-            let state = try await bench.load(lines: conflict) { $0.mode = .restore }
+            let state = try await bed.load(lines: conflict) { $0.mode = .restore }
             #expect(state.counts == ImportCounts(inserted: 1, rejected: 1))
-            #expect(try bench.lines("rejects.ndjson") == [conflict[1]])
-            #expect(try bench.rejections().first?.reason.contains("one leaf") == true)
+            #expect(try bed.lines("rejects.ndjson") == [conflict[1]])
+            #expect(try bed.rejections().first?.reason.contains("one leaf") == true)
         }
     }
 
     @Test(arguments: [#"{"_id":"a","n":1}"#, #"{"_id":"a","_rev":"x"}"#, #"{"_id":"a","_rev":7}"#])
     func withoutARevisionNothingCanBeRestored(line: String) async throws {
-        try await BotBench.withEmbedded { bench in
-            let state = try await bench.load(lines: [line]) { $0.mode = .restore }
+        try await BotTestBed.withEmbedded { bed in
+            let state = try await bed.load(lines: [line]) { $0.mode = .restore }
             #expect(state.counts == ImportCounts(rejected: 1))
-            #expect(try bench.rejections().first?.reason.contains("_rev") == true)
+            #expect(try bed.rejections().first?.reason.contains("_rev") == true)
         }
     }
 }

@@ -27,12 +27,12 @@ import Transfer
         settings.batchDocuments = 20
     }
 
-    private func expectWhole(_ bench: BotBench, _ count: Int, rejects: String = "rejects.ndjson") async throws {
+    private func expectWhole(_ bed: BotTestBed, _ count: Int, rejects: String = "rejects.ndjson") async throws {
         let lines = Self.lines(count)
-        #expect(try bench.lines(rejects) == lines.filter { !$0.contains("_id") })
-        #expect(try bench.rejections(rejects).map(\.line) == (0..<count).filter { $0 % 50 == 7 }.map { $0 + 1 })
+        #expect(try bed.lines(rejects) == lines.filter { !$0.contains("_id") })
+        #expect(try bed.rejections(rejects).map(\.line) == (0..<count).filter { $0 % 50 == 7 }.map { $0 + 1 })
         let good = lines.filter { $0.contains("_id") }
-        for (line, lookup) in zip(good, try await bench.phone.allDocs(keys: good.map { Self.id($0) })) {
+        for (line, lookup) in zip(good, try await bed.phone.allDocs(keys: good.map { Self.id($0) })) {
             guard case .found(let revision, let document) = lookup else {
                 Issue.record("not there: \(line)")
                 continue
@@ -47,17 +47,17 @@ import Transfer
     }
 
     @Test func stoppedAgainAndAgainItCompletes() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ndjson", Self.lines(1_500))
-            let progress = bench.path("in.ndjson.import-progress")
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ndjson", Self.lines(1_500))
+            let progress = bed.path("in.ndjson.import-progress")
             var stops = 0
             var isDone = false
             while !isDone, stops < 300 {
-                let (importer, report) = try bench.importer("in.ndjson", configure: Self.configure)
+                let (importer, report) = try bed.importer("in.ndjson", configure: Self.configure)
                 let group = ServiceGroup(
                     configuration: .init(
                         services: [.init(service: importer, successTerminationBehavior: .gracefullyShutdownGroup)],
-                        logger: BotBench.logger))
+                        logger: BotTestBed.logger))
                 let isOver = Locked(false)
                 let running = Task {
                     defer { isOver.withLock { $0 = true } }
@@ -74,7 +74,7 @@ import Transfer
                 if isDone { #expect(report.state.counts == ImportCounts(inserted: 1_470, rejected: 30)) }
             }
             #expect(stops > 3)
-            try await expectWhole(bench, 1_500)
+            try await expectWhole(bed, 1_500)
         }
     }
 
@@ -86,21 +86,21 @@ import Transfer
     /// What lies on the disk at any instant is what a killed run leaves. The gateway may be further.
     @Test(arguments: [nil, ImportSettings.Schema.todo])
     func killedAtAnyInstantAndResumedItEndsTheSame(schema: ImportSettings.Schema?) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let list = #","taskList":{"id":"a.l","owner":"a"},"task":"x"}"#
             let lines = Self.lines(400).map { schema == nil ? $0 : $0.replacingOccurrences(of: "}", with: list) }
-            try bench.write("in.ndjson", lines)
+            try bed.write("in.ndjson", lines)
             @Sendable func configure(_ settings: inout ImportSettings) {
                 Self.configure(&settings)
                 settings.schema = schema
             }
-            let running = Task { try await bench.load(file: "in.ndjson", configure: configure) }
+            let running = Task { try await bed.load(file: "in.ndjson", configure: configure) }
             let files = ["in.ndjson.import-progress", "rejects.ndjson", "rejects.ndjson.reasons"]
             var copies: [String] = []
             while copies.count < 8 {
-                let copy = bench.path("copy\(copies.count)")
+                let copy = bed.path("copy\(copies.count)")
                 // The progress is read first: what it counts was written before it.
-                let contents = files.map { FileManager.default.contents(atPath: bench.path($0)) }
+                let contents = files.map { FileManager.default.contents(atPath: bed.path($0)) }
                 guard contents[0] != nil else {
                     if copies.isEmpty { await Task.yield() } else { break }
                     continue
@@ -113,9 +113,9 @@ import Transfer
                 await Task.yield()
             }
             #expect(try await running.value.counts == ImportCounts(inserted: 392, rejected: 8))
-            let (rejects, reasons) = (try bench.bytes(files[1]), try bench.bytes(files[2]))
+            let (rejects, reasons) = (try bed.bytes(files[1]), try bed.bytes(files[2]))
             for copy in copies {
-                let state = try await bench.load(file: "in.ndjson") { settings in
+                let state = try await bed.load(file: "in.ndjson") { settings in
                     configure(&settings)
                     settings.progressPath = copy + "/" + files[0]
                     settings.rejectPath = copy + "/" + files[1]
@@ -124,7 +124,7 @@ import Transfer
                 #expect(FileManager.default.contents(atPath: copy + "/" + files[1]) == Data(rejects))
                 #expect(FileManager.default.contents(atPath: copy + "/" + files[2]) == Data(reasons))
             }
-            if schema == nil { try await expectWhole(bench, 400) }
+            if schema == nil { try await expectWhole(bed, 400) }
         }
     }
 
@@ -132,25 +132,25 @@ import Transfer
 
     /// Leaves the progress of an import that was ended by its errors.
     private func interrupt(
-        _ bench: BotBench, configure: (inout ImportSettings) -> Void = { _ in }
+        _ bed: BotTestBed, configure: (inout ImportSettings) -> Void = { _ in }
     ) async throws {
-        try bench.write("in.ndjson", Self.lines(60))
+        try bed.write("in.ndjson", Self.lines(60))
         await #expect(throws: RunError.self) {
-            try await bench.load(file: "in.ndjson") { settings in
+            try await bed.load(file: "in.ndjson") { settings in
                 configure(&settings)
                 settings.errorLimit = .count(0)
                 settings.batchDocuments = 5
                 settings.requests = 1
             }
         }
-        #expect(FileManager.default.fileExists(atPath: bench.path("in.ndjson.import-progress")))
+        #expect(FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
     }
 
     private func objection(
-        _ bench: BotBench, configure: (inout ImportSettings) throws -> Void = { _ in }
+        _ bed: BotTestBed, configure: (inout ImportSettings) throws -> Void = { _ in }
     ) async throws -> String? {
         let error = await #expect(throws: TransferError.self) {
-            try await bench.load(file: "in.ndjson") { settings in
+            try await bed.load(file: "in.ndjson") { settings in
                 settings.isResuming = true
                 try configure(&settings)
             }
@@ -160,98 +160,98 @@ import Transfer
     }
 
     @Test func anImportWithOtherSettingsIsNotResumed() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let rules = "version: 1\nkind: mapping\nrules: [{ name: a, when: {}, then: [{ merge: { a: 1 } }] }]\n"
-            try bench.write("map.yaml", bytes: Array(rules.utf8))
-            let mapping = try await Mapping.load(paths: [bench.path("map.yaml")])
-            try await interrupt(bench)
-            let mode = try await objection(bench) { $0.mode = .upsert }
+            try bed.write("map.yaml", bytes: Array(rules.utf8))
+            let mapping = try await Mapping.load(paths: [bed.path("map.yaml")])
+            try await interrupt(bed)
+            let mode = try await objection(bed) { $0.mode = .upsert }
             #expect(mode?.contains("--mode was insert") == true, "\(mode ?? "")")
-            let map = try await objection(bench) { $0.mapping = mapping }
+            let map = try await objection(bed) { $0.mapping = mapping }
             #expect(map?.contains("--map") == true, "\(map ?? "")")
-            let schema = try await objection(bench) { $0.schema = .todo }
+            let schema = try await objection(bed) { $0.schema = .todo }
             #expect(schema?.contains("--schema") == true, "\(schema ?? "")")
-            let state = try await bench.load(file: "in.ndjson") { $0.isResuming = true }
+            let state = try await bed.load(file: "in.ndjson") { $0.isResuming = true }
             #expect(state.counts.rejected == 2 && state.counts.settled == 60)
-            try await expectWhole(bench, 60)
+            try await expectWhole(bed, 60)
         }
     }
 
     @Test func anImportOfAnotherFileOrIntoAnotherKeyspaceIsNotResumed() async throws {
-        try await BotBench.withEmbedded { bench in
-            try await interrupt(bench)
-            try await BotBench.withEmbedded { other in
-                let elsewhere = BotBench(url: other.url, settings: other.settings, directory: bench.directory)
+        try await BotTestBed.withEmbedded { bed in
+            try await interrupt(bed)
+            try await BotTestBed.withEmbedded { other in
+                let elsewhere = BotTestBed(url: other.url, settings: other.settings, directory: bed.directory)
                 let objection = try await objection(elsewhere)
-                #expect(objection?.contains(bench.url.description) == true, "\(objection ?? "")")
+                #expect(objection?.contains(bed.url.description) == true, "\(objection ?? "")")
                 await elsewhere.phone.shutdown()
                 let contents = try await other.contents()
                 #expect(contents.isEmpty)
             }
             let lines = Self.lines(60)
             for changed in [lines + [#"{"_id":"more"}"#], lines.map { $0.replacingOccurrences(of: "x", with: "y") }] {
-                try bench.write("in.ndjson", changed)
-                #expect(try await objection(bench)?.contains("the input has changed") == true)
+                try bed.write("in.ndjson", changed)
+                #expect(try await objection(bed)?.contains("the input has changed") == true)
             }
         }
     }
 
     @Test(arguments: ["", #"{"changebot":"import-progress","version":2}"#])
     func aFileWithoutProgressIsNotResumed(text: String) async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ndjson", Self.lines(3))
-            try bench.write("in.ndjson.import-progress", bytes: Array(text.utf8))
-            #expect(try await objection(bench)?.contains("without --resume") == true)
-            #expect(try await bench.load(file: "in.ndjson").counts == ImportCounts(inserted: 3))
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ndjson", Self.lines(3))
+            try bed.write("in.ndjson.import-progress", bytes: Array(text.utf8))
+            #expect(try await objection(bed)?.contains("without --resume") == true)
+            #expect(try await bed.load(file: "in.ndjson").counts == ImportCounts(inserted: 3))
         }
     }
 
     /// It was overwritten, and removed at the end.
     @Test(arguments: ["{}", "nonsense", #"{"changebot":"export"}"#, "2 MB"], [false, true])
     func aFileThatNoImportHasLeftIsNotOverwritten(text: String, isResuming: Bool) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let text = text == "2 MB" ? String(repeating: "my notes\n", count: 250_000) : text
-            try bench.write("in.ndjson", Self.lines(3))
-            for name in ["notes", "notes.lock"] { try bench.write(name, bytes: Array(text.utf8)) }
+            try bed.write("in.ndjson", Self.lines(3))
+            for name in ["notes", "notes.lock"] { try bed.write(name, bytes: Array(text.utf8)) }
             let error = await #expect(throws: TransferError.self) {
-                try await bench.load(file: "in.ndjson") { settings in
-                    settings.progressPath = bench.path("notes")
+                try await bed.load(file: "in.ndjson") { settings in
+                    settings.progressPath = bed.path("notes")
                     settings.isResuming = isResuming
                 }
             }
             #expect(error?.code == .occupied && error?.description.contains("--progress-file") == true)
-            #expect(try bench.text("notes") == text && bench.text("notes.lock") == text)
-            #expect(try await bench.contents().isEmpty)
+            #expect(try bed.text("notes") == text && bed.text("notes.lock") == text)
+            #expect(try await bed.contents().isEmpty)
         }
     }
 
     @Test func aFileOfTheNameOfTheLockStays() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ndjson", Self.lines(3))
-            try bench.write("p.lock", bytes: Array("my notes".utf8))
-            try await bench.load(file: "in.ndjson") { $0.progressPath = bench.path("p") }
-            #expect(try bench.text("p.lock") == "my notes")
-            try await bench.load(file: "in.ndjson") { settings in
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ndjson", Self.lines(3))
+            try bed.write("p.lock", bytes: Array("my notes".utf8))
+            try await bed.load(file: "in.ndjson") { $0.progressPath = bed.path("p") }
+            #expect(try bed.text("p.lock") == "my notes")
+            try await bed.load(file: "in.ndjson") { settings in
                 settings.mode = .upsert
-                settings.progressPath = bench.path("q")
+                settings.progressPath = bed.path("q")
             }
-            #expect(!FileManager.default.fileExists(atPath: bench.path("q.lock")))
+            #expect(!FileManager.default.fileExists(atPath: bed.path("q.lock")))
         }
     }
 
     @Test func anInputReadWithOtherOptionsIsNotResumed() async throws {
-        try await BotBench.withEmbedded { bench in
-            try await interrupt(bench)
-            let format = try await objection(bench) { $0.format = .csv }
+        try await BotTestBed.withEmbedded { bed in
+            try await interrupt(bed)
+            let format = try await objection(bed) { $0.format = .csv }
             #expect(format?.contains("it had no --format") == true, "\(format ?? "")")
-            let delimiter = try await objection(bench) { $0.delimiter = try #require(CSVDelimiter(";")) }
+            let delimiter = try await objection(bed) { $0.delimiter = try #require(CSVDelimiter(";")) }
             #expect(delimiter?.contains("--delimiter") == true, "\(delimiter ?? "")")
             // As earlier versions have left it.
-            let progress = try JSONText(bench.bytes("in.ndjson.import-progress"))
+            let progress = try JSONText(bed.bytes("in.ndjson.import-progress"))
             var old = progress
             for name in ["format", "delimiter", "deleted"] { old = try old.removing(JSONPointer(tokens: [name])) }
-            try bench.write("in.ndjson.import-progress", bytes: old.bytes)
-            let state = try await bench.load(file: "in.ndjson") { settings in
+            try bed.write("in.ndjson.import-progress", bytes: old.bytes)
+            let state = try await bed.load(file: "in.ndjson") { settings in
                 settings.isResuming = true
                 settings.format = .ndjson
             }
@@ -260,19 +260,19 @@ import Transfer
     }
 
     @Test func anImportWithoutItsRejectFilesIsNotResumed() async throws {
-        try await BotBench.withEmbedded { bench in
-            try await interrupt(bench)
-            try FileManager.default.removeItem(atPath: bench.path("rejects.ndjson"))
-            #expect(try await objection(bench)?.contains("rejects.ndjson") == true)
+        try await BotTestBed.withEmbedded { bed in
+            try await interrupt(bed)
+            try FileManager.default.removeItem(atPath: bed.path("rejects.ndjson"))
+            #expect(try await objection(bed)?.contains("rejects.ndjson") == true)
         }
     }
 
     @Test func withoutResumeItBeginsAnew() async throws {
-        try await BotBench.withEmbedded { bench in
-            try await interrupt(bench)
-            let there = try await bench.contents().count
+        try await BotTestBed.withEmbedded { bed in
+            try await interrupt(bed)
+            let there = try await bed.contents().count
             #expect(there > 0)
-            let state = try await bench.load(file: "in.ndjson")
+            let state = try await bed.load(file: "in.ndjson")
             #expect(state.counts == ImportCounts(inserted: 58 - there, rejected: there + 2))
         }
     }

@@ -32,7 +32,7 @@ import Transfer
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"]) func whatIsHardComesBackAsItWas(
         name: String
     ) async throws {
-        try await BotBench.with { origin in
+        try await BotTestBed.with { origin in
             let state = try await origin.load(lines: Self.hardDocuments)
             #expect(state.counts == ImportCounts(inserted: Self.hardDocuments.count), origin.complaint)
             let before = try await origin.contents()
@@ -44,7 +44,7 @@ import Transfer
                 }
             }
             try await origin.export(name) { $0.format = name.hasSuffix("json") && name != "o.ndjson" ? .json : .ndjson }
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try target.write(name, bytes: try origin.bytes(name))
                 let state = try await target.load(file: name)
                 #expect(state.counts == ImportCounts(inserted: Self.hardDocuments.count))
@@ -59,11 +59,11 @@ import Transfer
             #"{"_id":"2","n":12345678901234567890,"b":false,"s":"true","o":{"p":-0},"l":[],"m":null}"#,
             #"{"_id":"3","n":"1","s":"","o":{},"a.b":1,"c:number":"x"}"#, #"{"_id":"4"}"#,
         ]
-        try await BotBench.with { origin in
+        try await BotTestBed.with { origin in
             try await origin.load(lines: lines)
             let before = try await origin.contents()
             try await origin.export("o.csv") { $0.format = .csv }
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try target.write("o.csv", bytes: try origin.bytes("o.csv"))
                 let state = try await target.load(file: "o.csv")
                 #expect(state.counts == ImportCounts(inserted: 4), target.complaint)
@@ -79,7 +79,7 @@ import Transfer
     }
 
     @Test func whatManyDocumentsAreIsTheSameOnceTheyAreElsewhere() async throws {
-        try await BotBench.withEmbedded { origin in
+        try await BotTestBed.withEmbedded { origin in
             let lines = (0..<3_000).map {
                 #"{"_id":"t\#($0)","n":\#($0).0,"t":"\#(String(repeating: "x", count: $0))"}"#
             }
@@ -89,7 +89,7 @@ import Transfer
             #expect(state.expected == 3_000)
             let before = try await origin.contents()
             #expect(before.count == 3_000)
-            try await BotBench.withEmbedded { target in
+            try await BotTestBed.withEmbedded { target in
                 try target.write("c.ndjson.gz", bytes: Gzip.compress(try origin.bytes("contents.ndjson")))
                 try await target.load(file: "c.ndjson.gz") { $0.batchDocuments = 7 }
                 #expect(try await target.contents() == before)

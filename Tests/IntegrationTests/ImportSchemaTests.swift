@@ -26,28 +26,28 @@ import Transfer
     private static let moderator = #"{"_id":"moderator.amy","type":"moderator","username":"amy"}"#
 
     /// The types of all documents in the order in which they were written, each once for those that follow each other.
-    private func typesInOrderOfWriting(_ bench: BotBench) async throws -> [String] {
+    private func typesInOrderOfWriting(_ bed: BotTestBed) async throws -> [String] {
         var types: [String] = []
-        for id in try await bench.idsInOrderOfWriting() {
-            let type = try await bench.stored(DocumentID(id))?.root["type"]?.string ?? "none"
+        for id in try await bed.idsInOrderOfWriting() {
+            let type = try await bed.stored(DocumentID(id))?.root["type"]?.string ?? "none"
             if type != types.last { types.append(type) }
         }
         return types
     }
 
     @Test(arguments: [3, 500]) func listsComeBeforeTasksBeforeTheirUsers(batch: Int) async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             var lines = (0..<20).flatMap { number in
                 [Self.user("ben", "o\(number)"), Self.task(number, "o\(number)"), Self.list("o\(number)")]
             }
             lines.append(Self.moderator)
-            let state = try await bench.load(lines: lines) { settings in
+            let state = try await bed.load(lines: lines) { settings in
                 settings.schema = .todo
                 settings.batchDocuments = batch
             }
-            #expect(state.counts == ImportCounts(inserted: 61), bench.complaint)
+            #expect(state.counts == ImportCounts(inserted: 61), bed.complaint)
             #expect(state.counters.changes == 61)
-            let types = try await typesInOrderOfWriting(bench)
+            let types = try await typesInOrderOfWriting(bed)
             #expect(types == ["moderator", "task-list", "task", "task-list.user"])
         }
     }
@@ -65,30 +65,30 @@ import Transfer
     }
 
     @Test func invalidDocumentsAreReportedWithTheirLineAndTheRestIsWritten() async throws {
-        try await BotBench.withEmbedded { bench in
-            let state = try await bench.load(lines: mixed) { $0.schema = .todo }
-            #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bench.complaint)
-            let rejections = try bench.rejections()
+        try await BotTestBed.withEmbedded { bed in
+            let state = try await bed.load(lines: mixed) { $0.schema = .todo }
+            #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bed.complaint)
+            let rejections = try bed.rejections()
             #expect(rejections.map(\.line) == Self.wrong.map(\.0))
             for (rejection, expected) in zip(rejections, Self.wrong) {
                 #expect(rejection.reason.contains(expected.2), "\(rejection.reason)")
             }
-            #expect(try bench.lines("rejects.ndjson") == Self.wrong.map(\.1))
+            #expect(try bed.lines("rejects.ndjson") == Self.wrong.map(\.1))
         }
     }
 
     @Test func whatIsWrongIsKnownBeforeAnythingIsWritten() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let lines = mixed
             let failure = await #expect(throws: RunError.self) {
-                try await bench.load(lines: lines) { settings in
+                try await bed.load(lines: lines) { settings in
                     settings.schema = .todo
                     settings.errorLimit = .count(2)
                     settings.batchDocuments = 1
                 }
             }
             #expect(failure?.code == .tooManyErrors)
-            let (contents, rejected) = (try await bench.contents(), try bench.lines("rejects.ndjson"))
+            let (contents, rejected) = (try await bed.contents(), try bed.lines("rejects.ndjson"))
             #expect(contents.isEmpty)
             #expect(rejected == Self.wrong.map(\.1))
         }
@@ -98,87 +98,91 @@ import Transfer
         let configure: (inout EmbeddedGateway.Configuration) -> Void = {
             $0.collections = ["_default._default", "_default.tasks", "_default.lists"]
         }
-        try await BotBench.withEmbedded(configure, keyspace: "todo._default.tasks") { bench in
+        try await BotTestBed.withEmbedded(configure, keyspace: "todo._default.tasks") { bed in
             let list = #""taskList":{"id":"amy.l","owner":"amy"}"#
             let lines = [
                 #"{"_id":"a","task":"x",\#(list)}"#, #"{"_id":"b","type":"task","task":"x",\#(list)}"#,
                 #"{"_id":"c","type":"task-list","task":"x",\#(list)}"#, #"{"_id":"amy.l","name":"L","owner":"amy"}"#,
             ]
-            let state = try await bench.load(lines: lines) { $0.schema = .todo }
-            #expect(state.counts == ImportCounts(inserted: 2, rejected: 2), bench.complaint)
-            #expect(try bench.rejections().map(\.line) == [3, 4])
-            #expect(try await bench.contents().keys.map(\.text).sorted() == ["a", "b"])
+            let state = try await bed.load(lines: lines) { $0.schema = .todo }
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 2), bed.complaint)
+            #expect(try bed.rejections().map(\.line) == [3, 4])
+            #expect(try await bed.contents().keys.map(\.text).sorted() == ["a", "b"])
         }
     }
 
     // MARK: - Data of other apps
 
     private static func mapping(_ name: String, slurps: [String: [UInt8]] = [:]) async throws -> Mapping {
-        let rules = URL(fileURLWithPath: BotBench.shippedRules).deletingLastPathComponent()
+        let rules = URL(fileURLWithPath: BotTestBed.shippedRules).deletingLastPathComponent()
         return try await Mapping.load(paths: [rules.appendingPathComponent("maps/\(name).yaml").path], slurps: slurps)
     }
 
     /// What is there passes as todo data when it is imported elsewhere.
-    private func expectTodoData(_ bench: BotBench, _ count: Int) async throws {
-        try await bench.export("todo.ndjson")
-        let lines = try bench.lines("todo.ndjson")
+    private func expectTodoData(_ bed: BotTestBed, _ count: Int) async throws {
+        try await bed.export("todo.ndjson")
+        let lines = try bed.lines("todo.ndjson")
         #expect(lines.count == count)
-        try await BotBench.withEmbedded { other in
+        try await BotTestBed.withEmbedded { other in
             let state = try await other.load(lines: lines) { $0.schema = .todo }
             #expect(state.counts == ImportCounts(inserted: count), other.complaint)
         }
     }
 
     @Test(arguments: [false, true]) func theTaskTrackerLandsAsTodoData(tasksFirst: Bool) async throws {
-        let (users, tasks) = (BotBench.asset("realm-users.ejson.ndjson"), BotBench.asset("realm-tasks.ejson.ndjson"))
+        let (users, tasks) = (
+            BotTestBed.asset("realm-users.ejson.ndjson"), BotTestBed.asset("realm-tasks.ejson.ndjson")
+        )
         let list = users.split(separator: UInt8(ascii: "\n")).joined(separator: [UInt8(ascii: ",")])
         let mapping = try await Self.mapping(
             "realm-task", slurps: ["users": [UInt8(ascii: "[")] + list + [UInt8(ascii: "]")]])
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ejson", bytes: tasksFirst ? tasks + users : users + tasks)
-            let state = try await bench.load(file: "in.ejson") { settings in
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ejson", bytes: tasksFirst ? tasks + users : users + tasks)
+            let state = try await bed.load(file: "in.ejson") { settings in
                 settings.format = .ejson
                 settings.schema = .todo
                 settings.mapping = mapping
                 settings.batchDocuments = 2
             }
-            #expect(state.counts == ImportCounts(inserted: 16), bench.complaint)
-            let types = try await typesInOrderOfWriting(bench)
+            #expect(state.counts == ImportCounts(inserted: 16), bed.complaint)
+            let types = try await typesInOrderOfWriting(bed)
             #expect(types == ["task-list", "task", "task-list.user"])
-            let amysList = try await bench.stored("amy@example.com.5f8a1aa7e4b0d1a2c3e4f501")
+            let amysList = try await bed.stored("amy@example.com.5f8a1aa7e4b0d1a2c3e4f501")
             #expect(amysList?.root["name"]?.string == "My Project")
-            try await expectTodoData(bench, 16)
+            try await expectTodoData(bed, 16)
         }
     }
 
     /// Where each kind has a collection of its own, the selector takes what belongs there out of what the mapping makes.
     @Test(arguments: [("task-list", 3), ("task", 10), ("task-list.user", 3), ("moderator", 0)])
     func aSelectorTakesOneKindOfWhatAMappingMakes(type: String, count: Int) async throws {
-        let (users, tasks) = (BotBench.asset("realm-users.ejson.ndjson"), BotBench.asset("realm-tasks.ejson.ndjson"))
+        let (users, tasks) = (
+            BotTestBed.asset("realm-users.ejson.ndjson"), BotTestBed.asset("realm-tasks.ejson.ndjson")
+        )
         let list = users.split(separator: UInt8(ascii: "\n")).joined(separator: [UInt8(ascii: ",")])
         let mapping = try await Self.mapping(
             "realm-task", slurps: ["users": [UInt8(ascii: "[")] + list + [UInt8(ascii: "]")]])
         let filter = try DocumentFilter(#"{"type":"\#(type)"}"#, name: "--selector")
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ejson", bytes: users + tasks)
-            let state = try await bench.load(file: "in.ejson") { settings in
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ejson", bytes: users + tasks)
+            let state = try await bed.load(file: "in.ejson") { settings in
                 settings.format = .ejson
                 settings.schema = .todo
                 settings.mapping = mapping
                 settings.filter = filter
             }
-            #expect(state.counts == ImportCounts(inserted: count), bench.complaint)
+            #expect(state.counts == ImportCounts(inserted: count), bed.complaint)
             #expect(state.counters.changes == 13)
-            #expect(try await bench.idsInOrderOfWriting().count == count)
-            let types = try await typesInOrderOfWriting(bench)
+            #expect(try await bed.idsInOrderOfWriting().count == count)
+            let types = try await typesInOrderOfWriting(bed)
             #expect(types == (count == 0 ? [] : [type]))
         }
     }
 
     @Test(arguments: [1, 500]) func itemsOfAtlasLandAsTodoData(batch: Int) async throws {
         let mapping = try await Self.mapping("atlas-item")
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.ejson", bytes: BotBench.asset("atlas-items.ejson.ndjson"))
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.ejson", bytes: BotTestBed.asset("atlas-items.ejson.ndjson"))
             let configure: (inout ImportSettings) -> Void = { settings in
                 settings.format = .ejson
                 settings.schema = .todo
@@ -186,11 +190,11 @@ import Transfer
                 settings.batchDocuments = batch
             }
             // Each item makes its owner's list: the first one is written, and no conflict comes of the others.
-            let state = try await bench.load(file: "in.ejson", configure: configure)
-            #expect(state.counts.inserted == 15 && state.counts.rejected == 0, bench.complaint)
-            let types = try await typesInOrderOfWriting(bench)
+            let state = try await bed.load(file: "in.ejson", configure: configure)
+            #expect(state.counts.inserted == 15 && state.counts.rejected == 0, bed.complaint)
+            let types = try await typesInOrderOfWriting(bed)
             #expect(types == ["task-list", "task"])
-            try await expectTodoData(bench, 15)
+            try await expectTodoData(bed, 15)
         }
     }
 }

@@ -16,43 +16,43 @@ import Transfer
 
     private static var lines: [String] { table.split(separator: "\n").map(String.init) }
 
-    private func withRejects(_ body: (BotBench) async throws -> Void) async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.csv", bytes: Array(Self.table.utf8))
-            let state = try await bench.load(file: "in.csv") { $0.rejectPath = bench.path("rejects.csv") }
+    private func withRejects(_ body: (BotTestBed) async throws -> Void) async throws {
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.csv", bytes: Array(Self.table.utf8))
+            let state = try await bed.load(file: "in.csv") { $0.rejectPath = bed.path("rejects.csv") }
             #expect(state.counts == ImportCounts(inserted: 2, rejected: 2))
-            try await body(bench)
+            try await body(bed)
         }
     }
 
     @Test func rowsWithWrongCellsAreRejectedAndTheOthersImported() async throws {
-        try await withRejects { bench in
-            let rejections = try bench.rejections("rejects.csv")
+        try await withRejects { bed in
+            let rejections = try bed.rejections("rejects.csv")
             #expect(rejections.map(\.line) == [3, 4])
             #expect(rejections[0].reason.contains("column 'n'") && rejections[1].reason.contains("2 cells"))
             #expect(
-                try await bench.contents()
+                try await bed.contents()
                     == ["a": #"{"_id":"a","b":true,"n":1,"s":"x"}"#, "d": #"{"_id":"d","b":false,"n":4}"#])
         }
     }
 
     @Test func rejectedRowsAreATable() async throws {
-        try await withRejects { bench in
-            #expect(try bench.lines("rejects.csv") == [Self.lines[0], Self.lines[2], Self.lines[3]])
-            try bench.write("again.csv", bytes: try bench.bytes("rejects.csv"))
-            let again = try await bench.load(file: "again.csv") { $0.rejectPath = bench.path("rejects.csv") }
+        try await withRejects { bed in
+            #expect(try bed.lines("rejects.csv") == [Self.lines[0], Self.lines[2], Self.lines[3]])
+            try bed.write("again.csv", bytes: try bed.bytes("rejects.csv"))
+            let again = try await bed.load(file: "again.csv") { $0.rejectPath = bed.path("rejects.csv") }
             #expect(again.counts == ImportCounts(rejected: 2))
-            #expect(try bench.bytes("rejects.csv") == bench.bytes("again.csv"))
+            #expect(try bed.bytes("rejects.csv") == bed.bytes("again.csv"))
         }
     }
 
     @Test func correctedRowsCanBeImported() async throws {
-        try await withRejects { bench in
-            let corrected = try bench.text("rejects.csv").replacingOccurrences(of: "one", with: "2")
+        try await withRejects { bed in
+            let corrected = try bed.text("rejects.csv").replacingOccurrences(of: "one", with: "2")
                 .replacingOccurrences(of: "c,3", with: "c,3,,")
-            try bench.write("corrected.csv", bytes: Array(corrected.utf8))
-            #expect(try await bench.load(file: "corrected.csv").counts == ImportCounts(inserted: 2))
-            let contents = try await bench.contents()
+            try bed.write("corrected.csv", bytes: Array(corrected.utf8))
+            #expect(try await bed.load(file: "corrected.csv").counts == ImportCounts(inserted: 2))
+            let contents = try await bed.contents()
             #expect(contents["b"] == #"{"_id":"b","b":true,"n":2,"s":"say \"hi\", Zo\u{00EB}"}"#)
             #expect(contents["c"] == #"{"_id":"c","n":3}"#)
         }
@@ -60,16 +60,16 @@ import Transfer
 
     /// What a gateway, or the import itself, refuses of a table is a row of it, too: also one of several lines.
     @Test func rowsThatMakeDocumentsAreRejectedAsRows() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let rows = ["_id,n:number,s", "x,1,", "_x,1.10,\"two\r\nlines\"", "x,2,"]
-            try bench.write("in.csv", bytes: Array(rows.joined(separator: "\r\n").utf8))
-            let state = try await bench.load(file: "in.csv")
+            try bed.write("in.csv", bytes: Array(rows.joined(separator: "\r\n").utf8))
+            let state = try await bed.load(file: "in.csv")
             #expect(state.counts == ImportCounts(inserted: 1, rejected: 2))
-            let corrected = try bench.text("rejects.ndjson").replacingOccurrences(of: "_x", with: "y")
+            let corrected = try bed.text("rejects.ndjson").replacingOccurrences(of: "_x", with: "y")
                 .replacingOccurrences(of: "x,2", with: "z,2")
-            try bench.write("corrected.csv", bytes: Array(corrected.utf8))
-            #expect(try await bench.load(file: "corrected.csv").counts == ImportCounts(inserted: 2))
-            let contents = try await bench.contents()
+            try bed.write("corrected.csv", bytes: Array(corrected.utf8))
+            #expect(try await bed.load(file: "corrected.csv").counts == ImportCounts(inserted: 2))
+            let contents = try await bed.contents()
             #expect(contents["y"] == #"{"_id":"y","n":1.10,"s":"two\r\nlines"}"#)
             #expect(contents["z"] == #"{"_id":"z","n":2}"#)
         }
@@ -77,18 +77,18 @@ import Transfer
 
     /// Extended JSON stays what it was: its types would be lost otherwise.
     @Test func extendedJSONIsRejectedAsItCame() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let line = #"{"_id":{"$numberInt":"7"},"at":{"$date":"2026-11-20T10:00:00Z"}}"#
-            let state = try await bench.load(lines: [line]) { $0.format = .ejson }
+            let state = try await bed.load(lines: [line]) { $0.format = .ejson }
             #expect(state.counts == ImportCounts(rejected: 1))
-            #expect(try bench.lines("rejects.ndjson") == [line])
+            #expect(try bed.lines("rejects.ndjson") == [line])
         }
     }
 
     @Test func aHeaderThatIsNoneEndsTheImport() async throws {
-        try await BotBench.withEmbedded { bench in
-            try bench.write("in.csv", bytes: Array("_id,n:integer\r\na,1\r\n".utf8))
-            let error = await #expect(throws: TransferError.self) { try await bench.load(file: "in.csv") }
+        try await BotTestBed.withEmbedded { bed in
+            try bed.write("in.csv", bytes: Array("_id,n:integer\r\na,1\r\n".utf8))
+            let error = await #expect(throws: TransferError.self) { try await bed.load(file: "in.csv") }
             #expect(error?.code == .invalid)
             #expect(error?.description.contains("'n:integer'") == true)
         }

@@ -41,39 +41,39 @@ import Testing
     /// everything was handled once more.
     @Test("complaint 11: a state that was emptied loses and repeats nothing", arguments: [true, false])
     func aStateThatWasEmptiedLosesNothing(isEmpty: Bool) async throws {
-        try await BotBench.withTrouble { bench, _ in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<10))
-            for _ in 0..<2 { try await bench.runOnce(rules) }
-            for name in try FileManager.default.contentsOfDirectory(atPath: bench.directory + "/state") {
-                let path = bench.directory + "/state/" + name
+        try await BotTestBed.withTrouble { bed, _ in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<10))
+            for _ in 0..<2 { try await bed.runOnce(rules) }
+            for name in try FileManager.default.contentsOfDirectory(atPath: bed.directory + "/state") {
+                let path = bed.directory + "/state/" + name
                 if isEmpty {
                     try Data().write(to: URL(fileURLWithPath: path))
                 } else {
                     try FileManager.default.removeItem(atPath: path)
                 }
             }
-            try await bench.load(BotBench.tasks(10..<12))
-            #expect(try await bench.runOnce(rules).written == 2)
-            try await bench.expectDoneOnce(0..<12)
+            try await bed.load(BotTestBed.tasks(10..<12))
+            #expect(try await bed.runOnce(rules).written == 2)
+            try await bed.expectDoneOnce(0..<12)
         }
     }
 
     /// cht-core#3668, #6533: one rule was broken, the others ran on, and it missed its changes.
     @Test("complaint 15: all rules are valid or none runs")
     func allRulesAreValidOrNoneRuns() async throws {
-        try await BotBench.withTrouble { bench, _ in
-            try await bench.load(BotBench.tasks(0..<3))
-            _ = try bench.rules(BotBench.doneRules)
-            let broken = bench.directory + "/second.yaml"
+        try await BotTestBed.withTrouble { bed, _ in
+            try await bed.load(BotTestBed.tasks(0..<3))
+            _ = try bed.rules(BotTestBed.doneRules)
+            let broken = bed.directory + "/second.yaml"
             let text = "version: 1\nrules:\n  - name: second\n    when: { type: { $regx: x } }\n    then: []\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: broken))
-            #expect(throws: (any Error).self) { try RuleSet.load(paths: [bench.directory + "/rules.yaml", broken]) }
+            #expect(throws: (any Error).self) { try RuleSet.load(paths: [bed.directory + "/rules.yaml", broken]) }
             // Repaired it sees what it has missed: with other rules there is no copy of a checkpoint to go on from.
             try Data(text.replacingOccurrences(of: "{ $regx: x }", with: "task").utf8)
                 .write(to: URL(fileURLWithPath: broken))
-            let repaired = try RuleSet.load(paths: [bench.directory + "/rules.yaml", broken])
-            let counters = try await bench.runOnce(repaired)
+            let repaired = try RuleSet.load(paths: [bed.directory + "/rules.yaml", broken])
+            let counters = try await bed.runOnce(repaired)
             #expect(counters.rules == ["done": 3, "second": 3])
         }
     }
@@ -86,18 +86,18 @@ import Testing
     func aSessionThatExpiresIsBegunAnew() async throws {
         var settings = GatewaySettings()
         settings.usesSession = true
-        try await BotBench.withTrouble(user: ("amy", "letmein"), settings: settings) { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<20))
+        try await BotTestBed.withTrouble(user: ("amy", "letmein"), settings: settings) { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<20))
             let kinds = #"["_changes","_bulk_docs","_all_docs","_local","database"]"#
             try gateway.misbehave(#"{"on":\#(kinds),"session_expired":true,"every":3}"#)
-            let counters = try await bench.runOnce(try bench.rules(BotBench.doneRules)) {
+            let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules)) {
                 $0.delivery.limits.documents = 5
             }
             #expect(counters.written == 20)
             #expect(counters.deadLetters == 0)
             #expect(gateway.faultCounts["session_expired"] ?? 0 > 1)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<20)
+            try await bed.expectDoneOnce(0..<20)
         }
     }
 
@@ -105,36 +105,36 @@ import Testing
     /// requests on which nothing moves.
     @Test("complaint 24: a proxy that ends idle requests ends nothing else", arguments: [408, 502, 504, 524])
     func aProxyThatEndsIdleRequestsEndsNothingElse(status: Int) async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
             let page = #"{"code":\#(status),"body":"<html>Gateway Timeout</html>"}"#
             try gateway.misbehave(#"{"feed":"longpoll","on":"_changes","status":\#(page),"times":2}"#)
-            try await bench.following(rules) {
+            try await bed.following(rules) {
                 while gateway.faultCounts["status"] != 2 { try await Task.sleep(for: .milliseconds(10)) }
-                try await bench.load(BotBench.tasks(0..<3))
-                for task in BotBench.tasks(0..<3) {
-                    try await bench.wait(until: task.id) { $0["done"]?.bool == true }
+                try await bed.load(BotTestBed.tasks(0..<3))
+                for task in BotTestBed.tasks(0..<3) {
+                    try await bed.wait(until: task.id) { $0["done"]?.bool == true }
                 }
             }
-            try await bench.expectDoneOnce(0..<3)
+            try await bed.expectDoneOnce(0..<3)
         }
     }
 
     /// Behind the old checkpoint of a database that was deleted and made again nothing would ever come.
     @Test("a database that is made anew under a running bot is handled from its beginning", arguments: [0, 3])
     func aDatabaseThatIsMadeAnewIsHandled(more: Int) async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<20))
-            try await bench.following(rules, configure: { $0.lookInterval = .milliseconds(50) }) {
-                try await bench.wait(until: "t19") { $0["done"]?.bool == true }
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<20))
+            try await bed.following(rules, configure: { $0.checkInterval = .milliseconds(50) }) {
+                try await bed.wait(until: "t19") { $0["done"]?.bool == true }
                 try await gateway.reset()
                 // One of them is a document that the old database had.
-                try await bench.load(BotBench.tasks(19..<20 + more))
-                try await bench.wait(until: DocumentID("t\(19 + more)")) { $0["done"]?.bool == true }
+                try await bed.load(BotTestBed.tasks(19..<20 + more))
+                try await bed.wait(until: DocumentID("t\(19 + more)")) { $0["done"]?.bool == true }
             }
-            try await bench.expectDoneOnce(19..<20 + more)
-            let ledger = try bench.ledger(rules)
+            try await bed.expectDoneOnce(19..<20 + more)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             #expect(try ledger.checkpointHistory().contains { $0.reason?.contains("reset") == true })
         }
@@ -143,14 +143,14 @@ import Testing
     /// Nobody may take the mark of a database for that of another: the reset comes while the bot is away.
     @Test("a database that is made anew while the bot is away is handled from its beginning")
     func aDatabaseThatIsMadeAnewMeanwhileIsHandled() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<20))
-            try await bench.runOnce(rules)
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<20))
+            try await bed.runOnce(rules)
             try await gateway.reset()
-            try await bench.load(BotBench.tasks(0..<5))
-            #expect(try await bench.runOnce(rules).written == 5)
-            try await bench.expectDoneOnce(0..<5)
+            try await bed.load(BotTestBed.tasks(0..<5))
+            #expect(try await bed.runOnce(rules).written == 5)
+            try await bed.expectDoneOnce(0..<5)
         }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ProgramFaultTests {
     /// A job waited for such a machine without end.
     @Test func programsThatCannotBeRunEndAJobAndCostNoDocument() async throws {
-        try await BotBench.withEmbedded { bench in
+        try await BotTestBed.withEmbedded { bed in
             let text = """
                 version: 1
                 rules:
@@ -17,14 +17,14 @@ import Testing
                     then:
                       - merge: { jq: '{done: true}' }
                 """
-            let rules = try bench.rules(text)
+            let rules = try bed.rules(text)
             try #require(rules.jq).shutdown()
-            try await bench.load(BotBench.tasks(0..<3))
+            try await bed.load(BotTestBed.tasks(0..<3))
             let failure = await #expect(throws: RunError.self) {
-                try await bench.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(200) }
+                try await bed.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(200) }
             }
             #expect(failure?.code == .gaveUp)
-            let counters = try await bench.runOnce(try bench.rules(text))
+            let counters = try await bed.runOnce(try bed.rules(text))
             #expect(counters.written == 3 && counters.deadLetters == 0)
         }
     }

@@ -11,8 +11,8 @@ import Testing
     /// The put was remembered as an own revision: the change that it met was never decided.
     @Test(arguments: ["run", "fix"])
     func aChangeThatMeetsAPutIsDecided(command: String) async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -23,20 +23,20 @@ import Testing
                     when: { type: list }
                     then: [{ put: { id: { jq: .task }, document: { inList: { jq: ._id } }, if_exists: merge } }]
                 """)
-            try await bench.load([
+            try await bed.load([
                 task("t1", "tea"), ("l1", #"{"_id":"l1","type":"list","task":"t1"}"#),
             ])
-            let counters = command == "run" ? try await bench.runOnce(rules) : try await bench.fix(rules)
+            let counters = command == "run" ? try await bed.runOnce(rules) : try await bed.fix(rules)
             #expect(counters.deadLetters == 0)
-            let stored = try #require(try await bench.stored("t1"))
+            let stored = try #require(try await bed.stored("t1"))
             #expect(stored.root["seen"]?.bool == true)
             #expect(stored.root["inList"]?.string == "l1")
         }
     }
 
     @Test func documentsThatPutEachOtherGetTheirOwnEffectsToo() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -47,15 +47,15 @@ import Testing
                       - put: { id: { jq: .other }, document: { by: { jq: ._id } }, if_exists: merge }
                 """)
             let count = 400
-            try await bench.load(
+            try await bed.load(
                 (0..<count).map { number in
                     let other = number.isMultiple(of: 2) ? number + 1 : number - 1
                     return (
                         DocumentID("p\(number)"), #"{"_id":"p\#(number)","type":"pair","other":"p\#(other)"}"#
                     )
                 })
-            #expect(try await bench.runOnce(rules).deadLetters == 0)
-            let lookups = try await bench.phone.allDocs(keys: (0..<count).map { DocumentID("p\($0)") })
+            #expect(try await bed.runOnce(rules).deadLetters == 0)
+            let lookups = try await bed.phone.allDocs(keys: (0..<count).map { DocumentID("p\($0)") })
             for case .found(_, let document) in lookups {
                 #expect(document.root["marked"]?.bool == true)
                 #expect(document.root["by"]?.string == document.root["other"]?.string)
@@ -67,8 +67,8 @@ import Testing
     /// An invoice that one rule puts gets its number from the next one, in the same run.
     @Test(arguments: ["run", "fix"])
     func whatARulePutsIsDecidedInTheSameRun(command: String) async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -79,16 +79,16 @@ import Testing
                     when: { type: invoice, number: { $exists: false } }
                     then: [{ merge: { number: { jq: '"N-" + .of' } } }]
                 """)
-            try await bench.load((0..<30).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
-            let shown = try await bench.preview(rules, state: "none")
+            try await bed.load((0..<30).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
+            let shown = try await bed.preview(rules, state: "none")
             #expect(shown.count == 60)
-            let counters = command == "run" ? try await bench.runOnce(rules) : try await bench.fix(rules)
+            let counters = command == "run" ? try await bed.runOnce(rules) : try await bed.fix(rules)
             #expect(counters.written == 60)
             for number in 0..<30 {
-                let invoice = try await bench.stored(DocumentID("invoice.o\(number)"))
+                let invoice = try await bed.stored(DocumentID("invoice.o\(number)"))
                 #expect(invoice?.root["number"]?.string == "N-o\(number)")
             }
-            #expect(try await bench.fix(rules, state: "another").written == 0)
+            #expect(try await bed.fix(rules, state: "another").written == 0)
         }
     }
 
@@ -104,18 +104,18 @@ import Testing
 
     /// A queued row was decided from its old content after a newer one had been put: the summary stayed outdated.
     @Test func aSummaryIsNeverOlderThanItsCause() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 Self.summaries.replacingOccurrences(of: "if: .stamped", with: "when: { type: doc }\n    if: .stamped"))
             let count = 60
             let ids = (0..<count).map { DocumentID("d\($0)") }
-            try await bench.load(ids.map { ($0, #"{"_id":"\#($0)","type":"doc","edit":0}"#) })
-            try await bench.following(rules) {
+            try await bed.load(ids.map { ($0, #"{"_id":"\#($0)","type":"doc","edit":0}"#) })
+            try await bed.following(rules) {
                 for edit in 1...6 {
-                    for (id, lookup) in zip(ids, try await bench.phone.allDocs(keys: ids)) {
+                    for (id, lookup) in zip(ids, try await bed.phone.allDocs(keys: ids)) {
                         guard case .found(let revision, _) = lookup else { continue }
                         // Whoever is later reads again: the bot writes these documents, too.
-                        _ = try await bench.phone.bulkDocs([
+                        _ = try await bed.phone.bulkDocs([
                             BulkDocument(
                                 id: id,
                                 segments: [
@@ -126,10 +126,10 @@ import Testing
                     }
                 }
             }
-            try await bench.runOnce(rules)
+            try await bed.runOnce(rules)
             for id in ids {
-                let document = try #require(try await bench.stored(id))
-                let summary = try #require(try await bench.stored(DocumentID("summary.\(id)")))
+                let document = try #require(try await bed.stored(id))
+                let summary = try #require(try await bed.stored(DocumentID("summary.\(id)")))
                 #expect(summary.root["edit"]?.integer == document.root["edit"]?.integer, "\(id)")
             }
         }
@@ -137,9 +137,9 @@ import Testing
 
     /// Two bots that set each other off wrote 793 revisions in ten seconds.
     @Test func twoBotsThatTriggerEachOtherSlowDown() async throws {
-        try await BotBench.with { bench in
+        try await BotTestBed.with { bed in
             func rule(_ from: String, _ to: String) throws -> RuleSet {
-                try bench.rules(
+                try bed.rules(
                     """
                     version: 1
                     rules:
@@ -151,14 +151,14 @@ import Testing
             let rules = [try rule("ping", "pong"), try rule("pong", "ping")]
             var bots: [(bot: Bot, report: RunReport, ledger: Ledger)] = []
             for (number, ruleSet) in rules.enumerated() {
-                bots.append(try bench.bot(ruleSet, state: "machine\(number)", once: false) { $0.name = "bot\(number)" })
+                bots.append(try bed.bot(ruleSet, state: "machine\(number)", once: false) { $0.name = "bot\(number)" })
             }
             defer { for bot in bots { bot.ledger.close() } }
             try await withThrowingTaskGroup { group in
                 for bot in bots { group.addTask { [bot = bot.bot] in try await bot.run() } }
-                try await bench.load([("ping", #"{"_id":"ping","type":"ping","n":0}"#)])
+                try await bed.load([("ping", #"{"_id":"ping","type":"ping","n":0}"#)])
                 // Once both buckets are empty they go on at one write every two seconds.
-                try await bench.wait(until: "ping") { ($0["n"]?.integer ?? 0) >= 61 }
+                try await bed.wait(until: "ping") { ($0["n"]?.integer ?? 0) >= 61 }
                 group.cancelAll()
                 while let result = await group.nextResult() { _ = result }
             }
@@ -169,8 +169,8 @@ import Testing
 
     /// What is undone each time ends, also if it is another document that is put.
     @Test func aPutThatIsUndoneEachTimeEnds() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -180,27 +180,27 @@ import Testing
                 """)
             var written = 0
             for _ in 0..<25 {
-                try await bench.load([("door", try await body("door", #""type":"door""#, bench))])
-                try await bench.load([("sign", try await body("sign", #""open":false"#, bench))])
-                written += try await bench.runOnce(rules).written
+                try await bed.load([("door", try await body("door", #""type":"door""#, bed))])
+                try await bed.load([("sign", try await body("sign", #""open":false"#, bed))])
+                written += try await bed.runOnce(rules).written
             }
             #expect(written == 19)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             let deadLetter = try #require(try ledger.deadLetters().first)
             ledger.close()
             #expect(deadLetter.rule == "open")
             #expect(deadLetter.reason.contains("another bot or an app undoes what the rules do"))
             // It heals when the content changes, and then the dead letter is gone.
-            try await bench.load([("door", try await body("door", #""type":"door","painted":true"#, bench))])
-            #expect(try await bench.runOnce(rules).written == 1)
-            let healed = try bench.ledger(rules)
+            try await bed.load([("door", try await body("door", #""type":"door","painted":true"#, bed))])
+            #expect(try await bed.runOnce(rules).written == 1)
+            let healed = try bed.ledger(rules)
             defer { healed.close() }
             #expect(try healed.deadLetterCount() == 0)
         }
     }
 
-    private func body(_ id: DocumentID, _ members: String, _ bench: BotBench) async throws -> String {
-        let revision = try await bench.stored(id)?.root["_rev"]?.string.map { #","_rev":"\#($0)""# } ?? ""
+    private func body(_ id: DocumentID, _ members: String, _ bed: BotTestBed) async throws -> String {
+        let revision = try await bed.stored(id)?.root["_rev"]?.string.map { #","_rev":"\#($0)""# } ?? ""
         return #"{"_id":"\#(id)"\#(revision),\#(members)}"#
     }
 }

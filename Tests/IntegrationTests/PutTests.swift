@@ -29,41 +29,41 @@ import Testing
     }
 
     @Test func aDerivedDocumentIsWrittenOnce() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(summaries())
-            try await bench.load([list("amy.a", "A"), list("amy.b", "B")])
-            #expect(try await bench.runOnce(rules).written == 4)
-            let summary = try #require(try await bench.stored("summary.amy.a"))
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(summaries())
+            try await bed.load([list("amy.a", "A"), list("amy.b", "B")])
+            #expect(try await bed.runOnce(rules).written == 4)
+            let summary = try #require(try await bed.stored("summary.amy.a"))
             #expect(summary.root["name"]?.string == "A")
             #expect(summary.root["_rev"]?.string?.hasPrefix("1-") == true)
-            #expect(try await bench.runOnce(rules, state: "another").written == 0)
+            #expect(try await bed.runOnce(rules, state: "another").written == 0)
         }
     }
 
     @Test(arguments: [("keep", "A"), ("replace", "New"), ("merge", "New")])
     func whatIsThereIsKeptReplacedOrMerged(existing: String, name: String) async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(summaries("if_exists: \(existing)"))
-            try await bench.load([
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(summaries("if_exists: \(existing)"))
+            try await bed.load([
                 list("amy.a", "New"),
                 (
                     "summary.amy.a",
                     #"{"_id":"summary.amy.a","type":"summary","name":"A","extra":1.10,"_attachments":{"n":{"content_type":"text/plain","data":"aGk="}}}"#
                 ),
             ])
-            #expect(try await bench.runOnce(rules).written == (existing == "keep" ? 1 : 2))
-            let summary = try #require(try await bench.stored("summary.amy.a"))
+            #expect(try await bed.runOnce(rules).written == (existing == "keep" ? 1 : 2))
+            let summary = try #require(try await bed.stored("summary.amy.a"))
             #expect(summary.root["name"]?.string == name)
             #expect((summary.root["extra"] == nil) == (existing == "replace"))
-            #expect(try await bench.phone.attachment("n", of: "summary.amy.a") == Array("hi".utf8))
-            #expect(try await bench.runOnce(rules, state: "another").written == 0)
+            #expect(try await bed.phone.attachment("n", of: "summary.amy.a") == Array("hi".utf8))
+            #expect(try await bed.runOnce(rules, state: "another").written == 0)
         }
     }
 
     /// Writers of one run beat each other to it until some gave up.
     @Test func whatManyDocumentsLeadToIsWrittenInTurn() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -73,20 +73,20 @@ import Testing
                       - merge: { seen: true }
                       - put: { id: last, document: { task: { jq: ._id } }, if_exists: merge }
                 """)
-            try await bench.load((0..<300).map { task("t\($0)", "tea") })
-            let counters = try await bench.runOnce(rules) { $0.delivery.limits.documents = 20 }
+            try await bed.load((0..<300).map { task("t\($0)", "tea") })
+            let counters = try await bed.runOnce(rules) { $0.delivery.limits.documents = 20 }
             #expect(counters.deadLetters == 0)
             #expect(counters.conflicts == 0)
             // One write does it for all tasks of a batch.
             #expect(300 < counters.written && counters.written < 400)
-            #expect(try await bench.stored("last")?.root["task"]?.string?.hasPrefix("t") == true)
+            #expect(try await bed.stored("last")?.root["task"]?.string?.hasPrefix("t") == true)
         }
     }
 
     /// An id may be made of what a document says: the bot's own mark would be written over.
     @Test func localDocumentsAreNotWritten() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -94,11 +94,11 @@ import Testing
                     when: { type: task }
                     then: [{ put: { id: { jq: .task }, document: { a: 1 }, if_exists: replace } }]
                 """)
-            try await bench.load([task("t1", "_local/changebot.changebot"), task("t2", "fine")])
-            let counters = try await bench.runOnce(rules)
+            try await bed.load([task("t1", "_local/changebot.changebot"), task("t2", "fine")])
+            let counters = try await bed.runOnce(rules)
             #expect(counters.written == 1)
             #expect(counters.deadLetters == 1)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             let reason = try ledger.deadLetters().first?.reason
             #expect(reason?.contains("_local/changebot.changebot") == true)
@@ -106,20 +106,20 @@ import Testing
     }
 
     @Test func aDeletedDocumentIsMadeAgain() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(summaries())
-            try await bench.load([list("amy.a", "A"), ("summary.amy.a", #"{"_id":"summary.amy.a"}"#)])
-            let revision = try #require(try await bench.stored("summary.amy.a")?.root["_rev"]?.string)
-            try await bench.phone.put("summary.amy.a", body: Array(#"{"_deleted":true,"_rev":"\#(revision)"}"#.utf8))
-            #expect(try await bench.runOnce(rules).written == 2)
-            #expect(try await bench.stored("summary.amy.a")?.root["name"]?.string == "A")
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(summaries())
+            try await bed.load([list("amy.a", "A"), ("summary.amy.a", #"{"_id":"summary.amy.a"}"#)])
+            let revision = try #require(try await bed.stored("summary.amy.a")?.root["_rev"]?.string)
+            try await bed.phone.put("summary.amy.a", body: Array(#"{"_deleted":true,"_rev":"\#(revision)"}"#.utf8))
+            #expect(try await bed.runOnce(rules).written == 2)
+            #expect(try await bed.stored("summary.amy.a")?.root["name"]?.string == "A")
         }
     }
 
     /// Each document leads to another, for ever. What a rule put is a document like any other, up to ten times.
     @Test func aChainOfPutsEnds() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -127,13 +127,13 @@ import Testing
                     when: {}
                     then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
                 """)
-            try await bench.load([task("t1", "apple"), task("t2", "tea")])
-            #expect(try await bench.runOnce(rules).written == 20)
-            #expect(try await bench.runOnce(rules).written == 0)
+            try await bed.load([task("t1", "apple"), task("t2", "tea")])
+            #expect(try await bed.runOnce(rules).written == 20)
+            #expect(try await bed.runOnce(rules).written == 0)
             let tenth = DocumentID(String(repeating: "z", count: 10) + "t1")
-            #expect(try await bench.stored(tenth) != nil)
-            #expect(try await bench.stored(DocumentID("z" + tenth.text)) == nil)
-            let ledger = try bench.ledger(rules)
+            #expect(try await bed.stored(tenth) != nil)
+            #expect(try await bed.stored(DocumentID("z" + tenth.text)) == nil)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             let deadLetters = try ledger.deadLetters()
             #expect(deadLetters.count == 2)
@@ -143,8 +143,8 @@ import Testing
 
     /// The feed may show what was put before it is on disk which rules led to it.
     @Test func aChainOfPutsEndsOnALiveFeed() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -153,20 +153,20 @@ import Testing
                     then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
                 """)
             let tenth = String(repeating: "z", count: 10)
-            try await bench.following(rules) {
+            try await bed.following(rules) {
                 for number in 0..<5 {
-                    try await bench.load([task("t\(number)", "tea")])
-                    try await bench.wait(until: DocumentID("\(tenth)t\(number)")) { _ in true }
+                    try await bed.load([task("t\(number)", "tea")])
+                    try await bed.wait(until: DocumentID("\(tenth)t\(number)")) { _ in true }
                 }
             }
-            try await bench.runOnce(rules)
-            for number in 0..<5 { #expect(try await bench.stored(DocumentID("z\(tenth)t\(number)")) == nil) }
+            try await bed.runOnce(rules)
+            for number in 0..<5 { #expect(try await bed.stored(DocumentID("z\(tenth)t\(number)")) == nil) }
         }
     }
 
     @Test func aLimitCountsWhatIsWrittenOnly() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -174,16 +174,16 @@ import Testing
                     when: { type: task-list }
                     then: [{ put: { id: { jq: '"card." + ._id' }, document: { of: { jq: ._id } } } }]
                 """)
-            try await bench.load((1...4).map { list("l\($0)", "L") })
-            for _ in 1...2 { #expect(try await bench.fix(rules) { $0.changeLimit = 2 }.written == 2) }
-            #expect(try await bench.stored("card.l4") != nil)
-            #expect(try await bench.fix(rules) { $0.changeLimit = 2 }.written == 0)
+            try await bed.load((1...4).map { list("l\($0)", "L") })
+            for _ in 1...2 { #expect(try await bed.fix(rules) { $0.changeLimit = 2 }.written == 2) }
+            #expect(try await bed.stored("card.l4") != nil)
+            #expect(try await bed.fix(rules) { $0.changeLimit = 2 }.written == 0)
         }
     }
 
     @Test func documentsOfOneBatchMayShareAnother() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -195,9 +195,9 @@ import Testing
                           if_exists: merge
                           document: { jq: '{seen: {(._id): true}}' }
                 """)
-            try await bench.load((0..<40).map { task("t\($0)", "tea") })
-            try await bench.runOnce(rules) { $0.delivery.writers = 3 }
-            #expect(try await bench.stored("all")?.root["seen"]?.childCount == 40)
+            try await bed.load((0..<40).map { task("t\($0)", "tea") })
+            try await bed.runOnce(rules) { $0.delivery.writers = 3 }
+            #expect(try await bed.stored("all")?.root["seen"]?.childCount == 40)
         }
     }
 
@@ -239,9 +239,9 @@ import Testing
     }
 
     @Test func aKeyspaceThatIsNoneIsBadConfiguration() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(summaries("keyspace: a..b"))
-            let failure = await #expect(throws: RunError.self) { try await bench.runOnce(rules) }
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(summaries("keyspace: a..b"))
+            let failure = await #expect(throws: RunError.self) { try await bed.runOnce(rules) }
             #expect(failure?.code == .badConfiguration)
         }
     }

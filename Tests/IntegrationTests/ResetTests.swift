@@ -21,16 +21,16 @@ import Testing
         (DocumentID(id), #"{"_id":"\#(id)","type":"task"}"#)
     }
 
-    private func mark(_ bench: BotBench) async throws -> String? {
-        try await bench.phone.localDocument("changebot.changebot").map { String(decoding: $0.body, as: UTF8.self) }
+    private func mark(_ bed: BotTestBed) async throws -> String? {
+        try await bed.phone.localDocument("changebot.changebot").map { String(decoding: $0.body, as: UTF8.self) }
     }
 
     /// As a database looks that was reset or restored: it does not have the bot's mark.
-    private func remark(_ bench: BotBench) async throws {
+    private func remark(_ bed: BotTestBed) async throws {
         while true {
-            let mark = try await bench.phone.localDocument("changebot.changebot")
+            let mark = try await bed.phone.localDocument("changebot.changebot")
             do {
-                try await bench.phone.saveLocalDocument(
+                try await bed.phone.saveLocalDocument(
                     "changebot.changebot", body: Array(#"{"identity":"another"}"#.utf8), revision: mark?.revision)
                 return
             } catch  where error.code == .conflict {
@@ -40,13 +40,13 @@ import Testing
     }
 
     @Test func aRunLeavesItsMarkAndItsCheckpoint() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load([Self.task("t1")])
-            try await bench.runOnce(rules)
-            let ledger = try bench.ledger(rules)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1")])
+            try await bed.runOnce(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
-            let mark = try #require(try await mark(bench))
+            let mark = try #require(try await mark(bed))
             let identity = try #require(try ledger.databaseIdentity())
             #expect(identity.utf8.count == 32)
             #expect(mark.contains(identity))
@@ -56,48 +56,48 @@ import Testing
     }
 
     @Test func aNewStateGoesOnAtTheCopyOfTheCheckpoint() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load((0..<20).map { Self.task("t\($0)") })
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load((0..<20).map { Self.task("t\($0)") })
             // The second looks at what the first has written.
-            for _ in 0..<2 { try await bench.runOnce(rules, state: "old") }
-            try await bench.load([Self.task("new")])
-            let counters = try await bench.runOnce(rules, state: "new")
+            for _ in 0..<2 { try await bed.runOnce(rules, state: "old") }
+            try await bed.load([Self.task("new")])
+            let counters = try await bed.runOnce(rules, state: "new")
             #expect(counters.written == 1)
             #expect(counters.changes < 20)
         }
     }
 
     @Test func aCopyOfOtherRulesDoesNotCount() async throws {
-        try await BotBench.with { bench in
-            try await bench.load([Self.task("t1")])
-            try await bench.runOnce(try bench.rules(Self.rules), state: "old")
-            let others = try bench.rules(Self.rules.replacingOccurrences(of: "done", with: "finished"))
-            #expect(try await bench.runOnce(others, state: "new").written == 1)
+        try await BotTestBed.with { bed in
+            try await bed.load([Self.task("t1")])
+            try await bed.runOnce(try bed.rules(Self.rules), state: "old")
+            let others = try bed.rules(Self.rules.replacingOccurrences(of: "done", with: "finished"))
+            #expect(try await bed.runOnce(others, state: "new").written == 1)
         }
     }
 
     @Test func anExplicitStartCountsMoreThanTheCopy() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load([Self.task("t1")])
-            try await bench.runOnce(rules, state: "old")
-            let counters = try await bench.runOnce(rules, state: "new") { $0.since = .beginning }
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1")])
+            try await bed.runOnce(rules, state: "old")
+            let counters = try await bed.runOnce(rules, state: "new") { $0.since = .beginning }
             #expect(counters.changes >= 1)
         }
     }
 
     @Test func aResetIsNoticedAtTheStart() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load((0..<5).map { Self.task("t\($0)") })
-            for _ in 0..<2 { try await bench.runOnce(rules) }
-            #expect(try await bench.runOnce(rules).changes == 0)
-            try await remark(bench)
-            let counters = try await bench.runOnce(rules)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load((0..<5).map { Self.task("t\($0)") })
+            for _ in 0..<2 { try await bed.runOnce(rules) }
+            #expect(try await bed.runOnce(rules).changes == 0)
+            try await remark(bed)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.changes >= 5)
             #expect(counters.written == 0)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             #expect(try ledger.databaseIdentity() == "another")
             #expect(try ledger.checkpointHistory().contains { $0.reason?.contains("reset") == true })
@@ -106,59 +106,59 @@ import Testing
 
     /// A backup has the mark as well, as it was when it was made.
     @Test func aRestoredDatabaseIsNoticedByTheAgeOfItsMark() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load([Self.task("t1")])
-            try await bench.runOnce(rules)
-            let backup = try #require(try await bench.phone.localDocument("changebot.changebot"))
-            let ledger = try bench.ledger(rules)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1")])
+            try await bed.runOnce(rules)
+            let backup = try #require(try await bed.phone.localDocument("changebot.changebot"))
+            let ledger = try bed.ledger(rules)
             // Marks were written since that the backup knows nothing of.
             try await ledger.noteMark(generation: (backup.writes ?? 0) + 3)
             ledger.close()
-            let counters = try await bench.runOnce(rules)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.changes >= 1)
-            let after = try bench.ledger(rules)
+            let after = try bed.ledger(rules)
             defer { after.close() }
             #expect(try after.checkpointHistory().contains { $0.reason?.contains("restored") == true })
         }
     }
 
     @Test func aResetStopsARunThatIsToldSo() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load([Self.task("t1")])
-            try await bench.runOnce(rules)
-            try await remark(bench)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1")])
+            try await bed.runOnce(rules)
+            try await remark(bed)
             let failure = await #expect(throws: RunError.self) {
-                try await bench.runOnce(rules) { $0.onReset = .stop }
+                try await bed.runOnce(rules) { $0.onReset = .stop }
             }
             #expect(failure?.code == .databaseReset)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             #expect(try ledger.checkpoint()?.sequence != .start)
         }
     }
 
     @Test func aResetIsNoticedWhileTheFeedIsFollowed() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.rules)
-            try await bench.load([Self.task("t1")])
-            try await bench.following(rules, configure: { $0.lookInterval = .milliseconds(50) }) {
-                try await bench.wait(until: "t1") { $0["done"]?.bool == true }
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1")])
+            try await bed.following(rules, configure: { $0.checkInterval = .milliseconds(50) }) {
+                try await bed.wait(until: "t1") { $0["done"]?.bool == true }
                 // Behind the old checkpoint nothing would ever be looked at again but for the new mark.
                 while true {
-                    let mark = try await self.mark(bench)
+                    let mark = try await self.mark(bed)
                     if mark?.contains("another") != true {
                         // CouchDB takes a local document whatever revision it names: the bot may have put its own mark
                         // over this one.
-                        try await self.remark(bench)
+                        try await self.remark(bed)
                     } else if mark?.contains("checkpoint") == true {
                         break
                     }
-                    try await bench.load([Self.task("t-\(UUID().uuidString)")])
+                    try await bed.load([Self.task("t-\(UUID().uuidString)")])
                 }
             }
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             #expect(try ledger.databaseIdentity() == "another")
         }

@@ -126,7 +126,7 @@ final class ScriptedServer: Sendable {
         let report = RunReport()
         let fixer = Fixer(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger, settings: settings,
-            report: report, logger: BotBench.logger)
+            report: report, logger: BotTestBed.logger)
         try await fixer.run()
         return await report.counters()
     }
@@ -136,7 +136,7 @@ final class ScriptedServer: Sendable {
         let ruleSet = try ruleSet(directory)
         return ServiceGroup(
             services: [try bot(ruleSet, try ledger(directory, ruleSet), RunReport(), once: false)],
-            logger: BotBench.logger)
+            logger: BotTestBed.logger)
     }
 
     func checkpoint(_ directory: String) throws -> SequenceID? {
@@ -169,7 +169,7 @@ final class ScriptedServer: Sendable {
         settings.delivery.writers = 1
         return Bot(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger,
-            settings: settings, report: report, logger: BotBench.logger)
+            settings: settings, report: report, logger: BotTestBed.logger)
     }
 
     /// A feed with these rows and a proper end.

@@ -21,22 +21,22 @@ import Testing
 
     /// A cart that got a line every few seconds lost its total after the fifth.
     @Test func aBusyDocumentIsNeverDeadLettered() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(Self.total)
-            try await bench.load([("cart", #"{"_id":"cart","type":"cart","lines":[1]}"#)])
-            let counters = try await bench.following(rules) {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.total)
+            try await bed.load([("cart", #"{"_id":"cart","type":"cart","lines":[1]}"#)])
+            let counters = try await bed.following(rules) {
                 for line in 1...24 {
-                    try await bench.wait(until: "cart") { $0["total"]?.integer == line }
-                    let revision = try #require(try await bench.stored("cart")?.root["_rev"]?.string)
+                    try await bed.wait(until: "cart") { $0["total"]?.integer == line }
+                    let revision = try #require(try await bed.stored("cart")?.root["_rev"]?.string)
                     let lines = Array(repeating: "1", count: line + 1).joined(separator: ",")
-                    try await bench.load([
+                    try await bed.load([
                         (
                             "cart",
                             #"{"_id":"cart","_rev":"\#(revision)","type":"cart","lines":[\#(lines)],"total":\#(line)}"#
                         )
                     ])
                 }
-                try await bench.wait(until: "cart") { $0["total"]?.integer == 25 }
+                try await bed.wait(until: "cart") { $0["total"]?.integer == 25 }
             }
             #expect(counters.deadLetters == 0)
             #expect(counters.written == 25)
@@ -44,8 +44,8 @@ import Testing
     }
 
     @Test func aRuleThatIsSkippedDoesNotTakeTheOthersWithIt() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -57,25 +57,25 @@ import Testing
                     when: { type: task }
                     then: [{ merge: { good: true } }]
                 """)
-            try await bench.load([task("t1", "tea"), task("t2", "milk")])
-            let counters = try await bench.runOnce(rules)
+            try await bed.load([task("t1", "tea"), task("t2", "milk")])
+            let counters = try await bed.runOnce(rules)
             #expect(counters.written == 2)
             #expect(counters.deadLetters == 1)
-            #expect(try await bench.stored("t1")?.root["good"]?.bool == true)
-            #expect(try await bench.stored("t1")?.root["upper"] == nil)
+            #expect(try await bed.stored("t1")?.root["good"]?.bool == true)
+            #expect(try await bed.stored("t1")?.root["upper"] == nil)
             // Its own write does not drop the dead letter, nor does it come twice.
-            #expect(try await bench.runOnce(rules).deadLetters == 0)
-            try await expectDeadLetters(["bad"], of: rules, bench)
+            #expect(try await bed.runOnce(rules).deadLetters == 0)
+            try await expectDeadLetters(["bad"], of: rules, bed)
             // The document is corrected.
-            let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
-            try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)","type":"task","task":"milk"}"#)])
-            #expect(try await bench.runOnce(rules).written == 1)
-            try await expectDeadLetters([], of: rules, bench)
+            let revision = try #require(try await bed.stored("t1")?.root["_rev"]?.string)
+            try await bed.load([("t1", #"{"_id":"t1","_rev":"\#(revision)","type":"task","task":"milk"}"#)])
+            #expect(try await bed.runOnce(rules).written == 1)
+            try await expectDeadLetters([], of: rules, bed)
         }
     }
 
-    private func expectDeadLetters(_ expected: [String], of rules: RuleSet, _ bench: BotBench) async throws {
-        let ledger = try bench.ledger(rules)
+    private func expectDeadLetters(_ expected: [String], of rules: RuleSet, _ bed: BotTestBed) async throws {
+        let ledger = try bed.ledger(rules)
         defer { ledger.close() }
         #expect(try ledger.deadLetters().map(\.rule) == expected)
     }
@@ -83,8 +83,8 @@ import Testing
     /// A dead letter stayed for good, whatever became of its document.
     @Test(arguments: [#""type":"task","list":"a""#, #""type":"other""#, #""_deleted":true"#])
     func aDeadLetterIsDroppedWhenItsDocumentIsResolved(members: String) async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -92,18 +92,18 @@ import Testing
                     when: { type: task }
                     then: [{ patch: [{ op: copy, from: /list, path: /was }] }]
                 """)
-            try await bench.load([("t1", #"{"_id":"t1","type":"task"}"#)])
-            #expect(try await bench.runOnce(rules).deadLetters == 1)
-            let revision = try #require(try await bench.stored("t1")?.root["_rev"]?.string)
-            try await bench.load([("t1", #"{"_id":"t1","_rev":"\#(revision)",\#(members)}"#)])
-            try await bench.runOnce(rules)
-            try await expectDeadLetters([], of: rules, bench)
+            try await bed.load([("t1", #"{"_id":"t1","type":"task"}"#)])
+            #expect(try await bed.runOnce(rules).deadLetters == 1)
+            let revision = try #require(try await bed.stored("t1")?.root["_rev"]?.string)
+            try await bed.load([("t1", #"{"_id":"t1","_rev":"\#(revision)",\#(members)}"#)])
+            try await bed.runOnce(rules)
+            try await expectDeadLetters([], of: rules, bed)
         }
     }
 
     @Test func aLimitOfErrorsIsExactAndNothingUndecidedIsPassed() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -115,10 +115,10 @@ import Testing
                 let list = number.isMultiple(of: 3) ? "" : #","list":"a""#
                 return (DocumentID("t\(number)"), #"{"_id":"t\#(number)","type":"task"\#(list)}"#)
             }
-            try await bench.load(bodies)
+            try await bed.load(bodies)
             var dead = 0
             for limit in [7, 20] {
-                let (bot, report, ledger) = try bench.bot(rules) {
+                let (bot, report, ledger) = try bed.bot(rules) {
                     $0.delivery.errorLimit = .count(limit)
                     $0.delivery.limits.documents = 40
                 }
@@ -129,20 +129,20 @@ import Testing
                 ledger.close()
             }
             #expect(dead >= 21)
-            let last = try await bench.runOnce(rules)
-            let ledger = try bench.ledger(rules)
+            let last = try await bed.runOnce(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             #expect(try ledger.deadLetterCount() == 300)
             #expect(last.deadLetters <= 300)
             for (id, _) in bodies where (Int(id.text.dropFirst()) ?? 0) % 3 != 0 {
-                #expect(try await bench.stored(id)?.root["was"]?.string == "a")
+                #expect(try await bed.stored(id)?.root["was"]?.string == "a")
             }
         }
     }
 
     @Test func aDryRunCountsAsTheRunDoes() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -153,7 +153,7 @@ import Testing
                     when: { type: task, gone: true }
                     then: [{ delete: {} }]
                 """)
-            try await bench.load(
+            try await bed.load(
                 (0..<60).map { number in
                     let gone = number.isMultiple(of: 4) ? #","gone":true"# : ""
                     return (
@@ -162,10 +162,10 @@ import Testing
                     )
                 })
             let shown = Locked(0)
-            let dry = try await bench.fix(rules, state: "dry") {
+            let dry = try await bed.fix(rules, state: "dry") {
                 $0.preview = Preview { _ in shown.withLock { $0 += 1 } }
             }
-            let done = try await bench.fix(rules)
+            let done = try await bed.fix(rules)
             #expect(done.written == 15 + 7)
             #expect(done.deleted == 15)
             #expect(dry.shown == done.written)
@@ -174,10 +174,10 @@ import Testing
     }
 
     @Test func withALimitOnlyWhatIsChangedIsCounted() async throws {
-        try await BotBench.with { bench in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<40))
-            let counters = try await bench.fix(rules) { $0.changeLimit = 4 }
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<40))
+            let counters = try await bed.fix(rules) { $0.changeLimit = 4 }
             #expect(counters.written == 4)
             #expect(counters.matched == 4)
             #expect(counters.rules == ["done": 4])

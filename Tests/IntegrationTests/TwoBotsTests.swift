@@ -30,18 +30,18 @@ import Testing
 
     /// Follows the feed with both for as long as `body` takes. Returns what each did.
     private func following(
-        _ bench: BotBench, _ rules: [RuleSet], _ body: @Sendable @escaping ([RunReport]) async throws -> Void
+        _ bed: BotTestBed, _ rules: [RuleSet], _ body: @Sendable @escaping ([RunReport]) async throws -> Void
     ) async throws -> [RunCounters] {
         var reports: [RunReport] = []
         var ledgers: [Ledger] = []
         var bots: [ServiceGroup] = []
         for (number, ruleSet) in rules.enumerated() {
-            let (bot, report, ledger) = try bench.bot(ruleSet, state: "machine\(number)", once: false) {
+            let (bot, report, ledger) = try bed.bot(ruleSet, state: "machine\(number)", once: false) {
                 $0.name = "bot\(number)"
             }
             reports.append(report)
             ledgers.append(ledger)
-            bots.append(ServiceGroup(services: [bot], logger: BotBench.logger))
+            bots.append(ServiceGroup(services: [bot], logger: BotTestBed.logger))
         }
         defer { for ledger in ledgers { ledger.close() } }
         try await withThrowingTaskGroup { tasks in
@@ -59,40 +59,40 @@ import Testing
     }
 
     @Test func withTheSameRulesTheyDoDocumentsNoHarm() async throws {
-        try await BotBench.with(countsRevisions: true) { bench in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let count = 600
-            let rules = try bench.rules(Self.stamp)
-            let counters = try await following(bench, [rules, rules]) { _ in
+            let rules = try bed.rules(Self.stamp)
+            let counters = try await following(bed, [rules, rules]) { _ in
                 for start in stride(from: 0, to: count, by: 50) {
-                    try await bench.load(
+                    try await bed.load(
                         (start..<start + 50).map {
                             (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task","n":1.10}"#)
                         })
                 }
-                try await bench.wait(until: (0..<count).map { DocumentID("t\($0)") }) { $0["stamped"]?.bool == true }
+                try await bed.wait(until: (0..<count).map { DocumentID("t\($0)") }) { $0["stamped"]?.bool == true }
             }
             // Revisions decided who was first; the other found nothing left to do.
             #expect(counters.reduce(0) { $0 + $1.written } == count)
             #expect(counters.allSatisfy { $0.deadLetters == 0 })
-            let lookups = try await bench.phone.allDocs(keys: (0..<count).map { DocumentID("t\($0)") })
+            let lookups = try await bed.phone.allDocs(keys: (0..<count).map { DocumentID("t\($0)") })
             for case .found(let revision, _) in lookups { #expect(revision.text.hasPrefix("2-")) }
         }
     }
 
     @Test func withRulesThatUndoEachOtherTheyStop() async throws {
-        try await BotBench.with { bench in
-            let rules = [try bench.rules(Self.paint("red", "blue")), try bench.rules(Self.paint("blue", "red"))]
-            let counters = try await following(bench, rules) { reports in
-                try await bench.load([("d", #"{"_id":"d","color":"red"}"#)])
+        try await BotTestBed.with { bed in
+            let rules = [try bed.rules(Self.paint("red", "blue")), try bed.rules(Self.paint("blue", "red"))]
+            let counters = try await following(bed, rules) { reports in
+                try await bed.load([("d", #"{"_id":"d","color":"red"}"#)])
                 var settled = 0
                 while settled == 0 {
                     settled = 0
                     for report in reports { settled += await report.counters().deadLetters }
                     try await Task.sleep(for: .milliseconds(10))
                 }
-                let sequence = try await bench.phone.databaseInfo().updateSequence
+                let sequence = try await bed.phone.databaseInfo().updateSequence
                 // Nobody writes any more: a feed from here on stays empty.
-                var answer = try await bench.phone.changes(
+                var answer = try await bed.phone.changes(
                     ChangesRequest(since: try #require(sequence), feed: .longpoll(timeout: .seconds(1))))
                 #expect(try await answer.next() == nil)
             }

@@ -24,7 +24,7 @@ import Testing
         settings.isOneShot = true
         try await Bot(
             gateway: Gateway(try GatewayURL(url)), ruleSet: ruleSet, state: .chosen(place), settings: settings,
-            report: RunReport(), logger: BotBench.logger
+            report: RunReport(), logger: BotTestBed.logger
         ).run()
     }
 

@@ -14,44 +14,44 @@ import Testing
     /// couchbackup 2.0.0, couchdb-nano: the place in the feed was saved before the work was done.
     @Test("complaint 10: the checkpoint stays before what is not written", arguments: [413, 429, 503])
     func theCheckpointStaysBeforeWhatIsNotWritten(status: Int) async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<10))
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<10))
             // Every answer is lost, then none: the first run gives up with an unknown number of documents written.
             try gateway.misbehave(#"{"on":"_bulk_docs","drop":"after"}"#)
             let failure = await #expect(throws: RunError.self) {
-                try await bench.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(100) }
+                try await bed.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(100) }
             }
             #expect(failure?.code == .gaveUp)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             #expect(try ledger.checkpoint()?.sequence.syncGatewayNumber ?? 0 <= 1)
             ledger.close()
             try gateway.misbehave(#"{"on":"_bulk_docs","status":\#(status),"times":1}"#)
-            let counters = try await bench.runOnce(rules)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 0)
-            try await bench.expectDoneOnce(0..<10)
+            try await bed.expectDoneOnce(0..<10)
         }
     }
 
     /// cht-core#8539, #8566: a hundred changes that fail, and the sequence never advances.
     @Test("complaint 13: a hundred failing changes in a row are set aside, and the feed goes on")
     func aHundredFailingChangesInARowAreDeadLettered() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<100))
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<100))
             try gateway.misbehave(#"{"refuse_documents":1}"#)
-            let counters = try await bench.runOnce(rules)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 100)
             #expect(counters.written == 0)
             gateway.behave()
-            try await bench.load(BotBench.tasks(100..<101))
-            let next = try await bench.runOnce(rules)
+            try await bed.load(BotTestBed.tasks(100..<101))
+            let next = try await bed.runOnce(rules)
             #expect(next.changes == 1)
             #expect(next.written == 1)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             let deadLetters = try ledger.deadLetters()
-            #expect(Set(deadLetters.map(\.id)) == Set(BotBench.tasks(0..<100).map(\.id)))
+            #expect(Set(deadLetters.map(\.id)) == Set(BotTestBed.tasks(0..<100).map(\.id)))
             #expect(deadLetters.allSatisfy { $0.reason.contains("refused on request") && $0.sequence != nil })
         }
     }
@@ -59,8 +59,8 @@ import Testing
     /// cht-core#3275, functions-samples#158, docs-server PR#2882: what the worker wrote made it work again.
     @Test("complaint 14: what the bot wrote does not make it write")
     func whatTheBotWroteDoesNotMakeItWrite() async throws {
-        try await BotBench.withTrouble { bench, _ in
-            let rules = try bench.rules(
+        try await BotTestBed.withTrouble { bed, _ in
+            let rules = try bed.rules(
                 """
                 version: 1
                 rules:
@@ -71,15 +71,15 @@ import Testing
                     when: { type: last, done: { $exists: false } }
                     then: [{ merge: { done: true } }]
                 """)
-            try await bench.following(rules) {
-                try await bench.load([("t", #"{"_id":"t","type":"task"}"#)])
-                try await bench.wait(until: "t") { $0["stamped"] != nil }
+            try await bed.following(rules) {
+                try await bed.load([("t", #"{"_id":"t","type":"task"}"#)])
+                try await bed.wait(until: "t") { $0["stamped"] != nil }
                 // Behind it in the feed: what the bot wrote was looked at by then.
-                try await bench.load([("last", #"{"_id":"last","type":"last"}"#)])
-                try await bench.wait(until: "last") { $0["done"] != nil }
+                try await bed.load([("last", #"{"_id":"last","type":"last"}"#)])
+                try await bed.wait(until: "last") { $0["done"] != nil }
             }
-            #expect(try await bench.runOnce(rules).written == 0)
-            guard case .found(let revision, _) = try await bench.phone.allDocs(keys: ["t"]).first else {
+            #expect(try await bed.runOnce(rules).written == 0)
+            guard case .found(let revision, _) = try await bed.phone.allDocs(keys: ["t"]).first else {
                 Issue.record("not there")
                 return
             }
@@ -91,17 +91,17 @@ import Testing
     /// `_attachments`.
     @Test("complaint 17: attachments stay, also when a conflict made the bot read again")
     func attachmentsStay() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            try await bench.load(BotBench.tasks(0..<10))
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            try await bed.load(BotTestBed.tasks(0..<10))
             try gateway.misbehave(#"{"refuse_documents":{"status":409},"times":1}"#)
-            let counters = try await bench.runOnce(rules)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.conflicts == 10)
             #expect(counters.written == 10)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<10)
-            for task in BotBench.tasks(0..<10) {
-                #expect(try await bench.phone.attachment("note", of: task.id) == Array("hello".utf8))
+            try await bed.expectDoneOnce(0..<10)
+            for task in BotTestBed.tasks(0..<10) {
+                #expect(try await bed.phone.attachment("note", of: task.id) == Array("hello".utf8))
             }
         }
     }
@@ -111,15 +111,15 @@ import Testing
     /// One document that is too large by itself: `BotTests.aDocumentThatTheGatewayRefusesIsSetAside…`.
     @Test("complaint 19: a batch that is too large is halved", arguments: [1, 4])
     func aBatchThatIsTooLargeIsHalved(times: Int) async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<64))
+        try await BotTestBed.withTrouble { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<64))
             try gateway.misbehave(#"{"on":"_bulk_docs","status":413,"times":\#(times)}"#)
-            let counters = try await bench.runOnce(try bench.rules(BotBench.doneRules)) { $0.delivery.writers = 1 }
+            let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules)) { $0.delivery.writers = 1 }
             #expect(counters.written == 64)
             #expect(counters.deadLetters == 0)
             #expect(gateway.faultCounts["status"] == times)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<64)
+            try await bed.expectDoneOnce(0..<64)
         }
     }
 
@@ -127,20 +127,20 @@ import Testing
     /// reads.
     @Test("complaint 20: each document of an answer is accounted for")
     func eachDocumentOfAnAnswerIsAccountedFor() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            let rules = try bench.rules(BotBench.doneRules)
-            let tasks = BotBench.tasks(0..<200)
-            try await bench.load(tasks)
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(BotTestBed.doneRules)
+            let tasks = BotTestBed.tasks(0..<200)
+            try await bed.load(tasks)
             try gateway.misbehave(#"{"refuse_documents":{"share":0.3,"status":[403,413,503]}}"#)
-            let counters = try await bench.runOnce(rules)
+            let counters = try await bed.runOnce(rules)
             gateway.behave()
             #expect(counters.written + counters.deadLetters == 200)
             #expect(counters.deadLetters > 10 && counters.written > 100)
-            let ledger = try bench.ledger(rules)
+            let ledger = try bed.ledger(rules)
             defer { ledger.close() }
             let deadLettered = Set(try ledger.deadLetters().map(\.id))
             #expect(deadLettered.count == counters.deadLetters)
-            for (task, lookup) in zip(tasks, try await bench.phone.allDocs(keys: tasks.map(\.id))) {
+            for (task, lookup) in zip(tasks, try await bed.phone.allDocs(keys: tasks.map(\.id))) {
                 guard case .found(let revision, _) = lookup else { continue }
                 #expect(revision.generation == (deadLettered.contains(task.id) ? 1 : 2), "\(task.id)")
             }
@@ -152,15 +152,15 @@ import Testing
     /// How the rate is found: `AdaptiveRateTests`.
     @Test("complaint 21: a gateway that asks for time gets it, and every document")
     func aGatewayThatAsksForTimeGetsIt() async throws {
-        try await BotBench.withTrouble { bench, gateway in
-            try await bench.load(BotBench.tasks(0..<50))
+        try await BotTestBed.withTrouble { bed, gateway in
+            try await bed.load(BotTestBed.tasks(0..<50))
             let busy = #""status":{"code":429,"retry_after":1}"#
             try gateway.misbehave(#"{"on":"_bulk_docs",\#(busy),"times":1},{"on":"_changes",\#(busy),"times":1}"#)
-            let counters = try await bench.runOnce(try bench.rules(BotBench.doneRules))
+            let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules))
             #expect(counters.written == 50)
             #expect(counters.retries >= 2)
             gateway.behave()
-            try await bench.expectDoneOnce(0..<50)
+            try await bed.expectDoneOnce(0..<50)
         }
     }
 
@@ -175,13 +175,13 @@ import Testing
         ])
     func numbersKeepTheirText(action: String) async throws {
         let numbers = #""n":9223372036854775807,"d":1.00,"e":[1E400,-0,0.1000000000000000055511151231257827],"task":41"#
-        try await BotBench.withTrouble { bench, _ in
-            let rules = try bench.rules(
+        try await BotTestBed.withTrouble { bed, _ in
+            let rules = try bed.rules(
                 "version: 1\nrules:\n  - name: r\n    when: { task: 41, done: { $exists: false } }\n    then: [\(action)]\n"
             )
-            try await bench.load([("t", "{\"_id\":\"t\",\(numbers)}")])
-            #expect(try await bench.runOnce(rules).written == 1)
-            let stored = try #require(try await bench.stored("t"))
+            try await bed.load([("t", "{\"_id\":\"t\",\(numbers)}")])
+            #expect(try await bed.runOnce(rules).written == 1)
+            let stored = try #require(try await bed.stored("t"))
             #expect(String(decoding: stored.bytes, as: UTF8.self).contains(numbers))
         }
     }

@@ -74,7 +74,7 @@ import Testing
         let queue = CandidateQueue()
         let all = candidates(["a", "a", "a"], bytes: 5)
         var unread = all[1]
-        unread.letGoOfContent()
+        unread.dropContent()
         await queue.submit([all[0], unread, all[2]])
         await queue.release([all[0]])
         #expect(await queue.take(limit: 2, byteLimit: 1000).map(\.isUnread) == [false, true])

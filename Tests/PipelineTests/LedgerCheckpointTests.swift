@@ -7,17 +7,17 @@ import Testing
     @Test(arguments: ["5", "\"5\"", "\"2:5\"", "\"1::5\"", "\"7-g1AAAA\"", "\"a\\u0041\""])
     func aCheckpointComesBackAsTheJSONThatItWas(json: String) async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
+            let bed = LedgerTestBed(directory: directory)
             let sequence = try #require(SequenceID(json))
-            try await bench.using { try await $0.saveCheckpoint(sequence) }
-            let checkpoint = try #require(try bench.open().checkpoint())
+            try await bed.using { try await $0.saveCheckpoint(sequence) }
+            let checkpoint = try #require(try bed.open().checkpoint())
             #expect(checkpoint.sequence.description == json)
             #expect(checkpoint.ruleSetHash == "r1")
         }
     }
 
     @Test func aNewStateHasNoCheckpoint() async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             let checkpoint = try ledger.checkpoint()
             #expect(checkpoint == nil)
             #expect(try ledger.isCheckpointReset() == false)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func aCheckpointThatWasTakenAwayIsGoneUntilTheNextOne() async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.saveCheckpoint(sequence(5))
             try await ledger.resetCheckpoint(reason: "reset by hand")
             let checkpoint = try ledger.checkpoint()
@@ -40,8 +40,8 @@ import Testing
 
     @Test func aRunLeavesItsFirstAndItsLastCheckpointAndThoseWithAReason() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try await bench.using { ledger in
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { ledger in
                 for number in 1...200 { try await ledger.saveCheckpoint(sequence(number)) }
                 try await ledger.saveCheckpoint(sequence(3), reason: "set by hand")
                 for number in 4...200 { try await ledger.saveCheckpoint(sequence(number)) }
@@ -57,8 +57,8 @@ import Testing
 
     @Test func aCheckpointSetWithoutRulesKeepsTheRulesOfTheOneBefore() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try await bench.using { try await $0.saveCheckpoint(sequence(1)) }
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { try await $0.saveCheckpoint(sequence(1)) }
             let command = try #require(try Ledger(existing: directory, name: "bot", access: .alone))
             try await command.saveCheckpoint(sequence(2), reason: "set by hand")
             #expect(try command.checkpointHistory().map(\.ruleSetHash) == ["r1", "r1"])

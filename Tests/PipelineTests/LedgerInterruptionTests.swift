@@ -6,8 +6,8 @@ import Testing
 /// Documents over whose decisions the process dies.
 @Suite struct LedgerInterruptionTests {
     /// A run that is killed while it decides about a document: its file stays.
-    private func die(_ bench: LedgerBench, over documents: [(DocumentID, String)]) async throws -> [Bool] {
-        try await bench.using { ledger in
+    private func die(_ bed: LedgerTestBed, over documents: [(DocumentID, String)]) async throws -> [Bool] {
+        try await bed.using { ledger in
             let interruptions = try await ledger.interruptedDecisions()
             for (slot, document) in documents.enumerated() {
                 interruptions.makeNote(slot).begin(document.0, RevisionID(document.1))
@@ -18,13 +18,13 @@ import Testing
 
     @Test func aRevisionDuringWhoseDecisionTheProcessDiedThreeTimesIsDeadLettered() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
+            let bed = LedgerTestBed(directory: directory)
             let id: DocumentID = "é\u{0}x"
             for _ in 0..<3 {
-                let isPoisonous = try await die(bench, over: [("a", "1-a"), (id, "7-b")])
+                let isPoisonous = try await die(bed, over: [("a", "1-a"), (id, "7-b")])
                 #expect(isPoisonous == [false, false])
             }
-            let isPoisonous = try await die(bench, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
+            let isPoisonous = try await die(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
             #expect(isPoisonous == [true, false, true])
         }
     }
@@ -32,25 +32,25 @@ import Testing
     /// It was decided beside the one that kills, each time.
     @Test func aDocumentThatIsDecidedAfterACrashIsNotSuspected() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            for _ in 0..<2 { _ = try await die(bench, over: [("a", "1-a"), ("b", "1-b")]) }
-            try await bench.using { ledger in
+            let bed = LedgerTestBed(directory: directory)
+            for _ in 0..<2 { _ = try await die(bed, over: [("a", "1-a"), ("b", "1-b")]) }
+            try await bed.using { ledger in
                 let interruptions = try await ledger.interruptedDecisions()
                 #expect(interruptions.isSuspect("a") && interruptions.isSuspect("b"))
                 try await ledger.forgetInterruptions(of: ["a"])
                 interruptions.makeNote(0).begin("a", RevisionID("1-a"))
                 interruptions.makeNote(1).begin("b", RevisionID("1-b"))
             }
-            let isPoisonous = try await die(bench, over: [("a", "1-a"), ("b", "1-b")])
+            let isPoisonous = try await die(bed, over: [("a", "1-a"), ("b", "1-b")])
             #expect(isPoisonous == [false, true])
         }
     }
 
     @Test func aRunThatEndsInGoodOrderLeavesNothing() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
+            let bed = LedgerTestBed(directory: directory)
             for _ in 0..<4 {
-                try await bench.using { ledger in
+                try await bed.using { ledger in
                     let interruptions = try await ledger.interruptedDecisions()
                     let note = interruptions.makeNote(0)
                     note.begin("a", RevisionID("1-a"))
@@ -58,17 +58,17 @@ import Testing
                     #expect(!interruptions.isPoisonous("a", RevisionID("1-a")))
                 }
             }
-            try await bench.using { ledger in try await ledger.interruptedDecisions().close() }
-            #expect(DecisionNoteFile.read(bench.databasePath + ".deciding").isEmpty)
+            try await bed.using { ledger in try await ledger.interruptedDecisions().close() }
+            #expect(DecisionNoteFile.read(bed.databasePath + ".deciding").isEmpty)
         }
     }
 
     @Test func whatIsTooLongForASlotIsNotNoted() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
+            let bed = LedgerTestBed(directory: directory)
             let long = DocumentID(String(repeating: "x", count: 5000))
             for _ in 0..<4 {
-                let isPoisonous = try await die(bench, over: [(long, "1-a")])
+                let isPoisonous = try await die(bed, over: [(long, "1-a")])
                 #expect(isPoisonous == [false])
             }
         }

@@ -48,17 +48,17 @@ import Testing
 
     @Test func theFirstFormIsReadOn() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try makeFirstForm(bench.databasePath)
-            try await bench.using { try await expectAll(in: $0) }
-            try await bench.using { try await expectAll(in: $0) }
+            let bed = LedgerTestBed(directory: directory)
+            try makeFirstForm(bed.databasePath)
+            try await bed.using { try await expectAll(in: $0) }
+            try await bed.using { try await expectAll(in: $0) }
         }
     }
 
     @Test func aCommandBesideNoRunBringsTheFileToTodaysForm() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try makeFirstForm(bench.databasePath)
+            let bed = LedgerTestBed(directory: directory)
+            try makeFirstForm(bed.databasePath)
             let ledger = try #require(
                 try Ledger(existing: directory, name: "bot", ruleSetHash: "r1", access: .beside))
             try await expectAll(in: ledger)
@@ -68,26 +68,26 @@ import Testing
 
     @Test func aPreviewReadsTheFirstFormAndLeavesIt() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try makeFirstForm(bench.databasePath)
+            let bed = LedgerTestBed(directory: directory)
+            try makeFirstForm(bed.databasePath)
             for _ in 1...2 {
                 let ledger = try Ledger(
                     previewing: directory, name: "bot", ruleSetHash: "r1")
                 try await expectAll(in: ledger)
             }
-            let file = try DatabaseQueue(path: bench.databasePath)
+            let file = try DatabaseQueue(path: bed.databasePath)
             #expect(try await file.read { try $0.columns(in: "own_revision").count } == 3)
         }
     }
 
     @Test func aFileOfANewerChangebotIsRefused() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try bench.open().close()
-            let file = try DatabaseQueue(path: bench.databasePath)
+            let bed = LedgerTestBed(directory: directory)
+            try bed.open().close()
+            let file = try DatabaseQueue(path: bed.databasePath)
             try await file.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
             try file.close()
-            let error = #expect(throws: StateError.self) { try bench.open() }
+            let error = #expect(throws: StateError.self) { try bed.open() }
             #expect(error?.description.contains("newer changebot") == true)
         }
     }

@@ -10,20 +10,20 @@ import Testing
 @Suite struct LedgerOwnRevisionTests {
     @Test func ownRevisionsAreThoseOfTheSameRules() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try await bench.using { ledger in
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { ledger in
                 try await ledger.recordOwnRevisions([("a", RevisionID("2-x")), ("b", RevisionID("3-y"))])
             }
             let candidates: [(id: DocumentID, revision: RevisionID)] = [
                 ("a", RevisionID("2-x")), ("a", RevisionID("3-y")), ("b", RevisionID("3-y")),
             ]
-            #expect(try await bench.using { try await $0.ownRevisions(among: candidates) } == [0, 2])
-            #expect(try await bench.using(rules: "r2") { try await $0.ownRevisions(among: candidates) } == [])
+            #expect(try await bed.using { try await $0.ownRevisions(among: candidates) } == [0, 2])
+            #expect(try await bed.using(rules: "r2") { try await $0.ownRevisions(among: candidates) } == [])
         }
     }
 
     @Test func idsThatDifferAfterANULAreTwo() async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.recordOwnRevisions([("a\u{0}b", RevisionID("2-x\u{0}1"))])
             let candidates: [(id: DocumentID, revision: RevisionID)] = [
                 ("a\u{0}c", RevisionID("2-x\u{0}1")), ("a", RevisionID("2-x")), ("a\u{0}b", RevisionID("2-x\u{0}2")),
@@ -39,12 +39,12 @@ import Testing
 
     @Test func effectsAreCountedByContentWhateverTheRules() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try await bench.using { ledger in
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { ledger in
                 try await ledger.recordOwnRevisions(
                     [("a", RevisionID("1-x"))], effects: [effect("a", 1), effect("b", 1)])
             }
-            try await bench.using(rules: "r2") { ledger in
+            try await bed.using(rules: "r2") { ledger in
                 try await ledger.recordOwnRevisions([], effects: [effect("a", 1), effect("a", 2)])
                 let effects = [effect("b", 1), effect("c", 1), effect("a", 1), effect("a", 2), effect("b", 2)]
                 #expect(try await ledger.effectCounts(of: effects, window: 600).map(\.all) == [1, 0, 2, 1, 0])
@@ -55,7 +55,7 @@ import Testing
 
     /// An app that switches to and fro undoes nothing.
     @Test func whatCameInBetweenIsCountedApart() async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             for content in [1, 1, 2, 1, 1, 1] as [UInt8] {
                 try await ledger.recordOwnRevisions([], effects: [effect("a", content), effect("b", 1)])
             }
@@ -68,7 +68,7 @@ import Testing
 
     /// A clock that ran ahead made documents be refused until its time had come.
     @Test func whatWasNotedInTheFutureDoesNotCount() async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             let future = Timestamp.secondsNow + 86_400
             try await ledger.write { database in
                 for _ in 0..<30 {
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func theChainOfAPutIsRemembered() async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             let chain = RuleChain(["a", "b → \u{0}c"])
             try await ledger.recordCausedRevisions([.init(id: "d", revision: RevisionID("2-x"), chain: chain)])
             let asked: [(id: DocumentID, revision: RevisionID)] = [

@@ -9,32 +9,32 @@ import Testing
     // MARK: - Who has it
 
     @Test func aSecondRunWithTheSameNameFindsTheStateTakenAndByWhom() async throws {
-        try await LedgerBench.withLedger { bench, ledger in
-            let error = #expect(throws: StateError.self) { try bench.open() }
+        try await LedgerTestBed.withLedger { bed, ledger in
+            let error = #expect(throws: StateError.self) { try bed.open() }
             guard case .locked(let holder) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
             #expect(holder.contains("pid \(getpid())"))
-            #expect(Ledger.holder(directory: bench.directory, name: "bot") == holder)
-            _ = try bench.open(name: "other")
+            #expect(Ledger.holder(directory: bed.directory, name: "bot") == holder)
+            _ = try bed.open(name: "other")
         }
     }
 
     @Test func theLockIsGoneWhenItsHolderCloses() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try bench.open().close()
+            let bed = LedgerTestBed(directory: directory)
+            try bed.open().close()
             #expect(Ledger.holder(directory: directory, name: "bot") == nil)
-            try bench.open().close()
+            try bed.open().close()
         }
     }
 
     // MARK: - Beside a run
 
     @Test func besideARunBothReadAndWrite() async throws {
-        try await LedgerBench.withLedger { bench, run in
-            let beside = try #require(try Ledger(existing: bench.directory, name: "bot", access: .beside))
+        try await LedgerTestBed.withLedger { bed, run in
+            let beside = try #require(try Ledger(existing: bed.directory, name: "bot", access: .beside))
             defer { beside.close() }
             try await run.saveCheckpoint(sequence(7))
             #expect(try beside.checkpoint()?.sequence == sequence(7))
@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test func aloneItIsNotToBeHadBesideARun() async throws {
-        try await LedgerBench.withLedger { bench, run in
+        try await LedgerTestBed.withLedger { bed, run in
             let error = #expect(throws: StateError.self) {
-                _ = try Ledger(existing: bench.directory, name: "bot", access: .alone)
+                _ = try Ledger(existing: bed.directory, name: "bot", access: .alone)
             }
             guard case .locked = error else {
                 Issue.record("\(String(describing: error))")
@@ -69,9 +69,9 @@ import Testing
     }
 
     @Test func aPreviewRemembersNothing() async throws {
-        try await LedgerBench.withLedger { bench, run in
+        try await LedgerTestBed.withLedger { bed, run in
             let preview = try Ledger(
-                previewing: bench.directory, name: "bot", ruleSetHash: "r1")
+                previewing: bed.directory, name: "bot", ruleSetHash: "r1")
             try await preview.saveCheckpoint(sequence(1))
             try await preview.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
             #expect(try await preview.drop([1]) == 0)
@@ -85,15 +85,15 @@ import Testing
 
     @Test func filesAreForTheirOwnerOnly() async throws {
         try await withTemporaryDirectory { parent in
-            let bench = LedgerBench(directory: parent + "/state")
-            let ledger = try bench.open()
+            let bed = LedgerTestBed(directory: parent + "/state")
+            let ledger = try bed.open()
             try await ledger.saveCheckpoint(sequence(1))
-            let files = try FileManager.default.contentsOfDirectory(atPath: bench.directory)
+            let files = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
             #expect(Set(files) == ["bot.lock", "bot.sqlite", "bot.sqlite-shm", "bot.sqlite-wal"])
             for file in files {
-                #expect(try mode(bench.directory + "/" + file) == 0o600, "\(file)")
+                #expect(try mode(bed.directory + "/" + file) == 0o600, "\(file)")
             }
-            #expect(try mode(bench.directory) == 0o700)
+            #expect(try mode(bed.directory) == 0o700)
         }
     }
 
@@ -104,12 +104,12 @@ import Testing
     @Test(arguments: ["bot.sqlite", "bot.lock"])
     func aLinkInPlaceOfAFileIsRefused(file: String) async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
+            let bed = LedgerTestBed(directory: directory)
             let target = directory + "/target"
             try Data("untouched".utf8).write(to: URL(fileURLWithPath: target))
             try FileManager.default.createSymbolicLink(
                 atPath: directory + "/" + file, withDestinationPath: target)
-            #expect(throws: StateError.self) { try bench.open() }
+            #expect(throws: StateError.self) { try bed.open() }
             #expect(FileManager.default.contents(atPath: target) == Data("untouched".utf8))
         }
     }
@@ -124,20 +124,20 @@ import Testing
 
     @Test func aFileThatIsNoStateIsRefusedAndLeftAsItIs() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
+            let bed = LedgerTestBed(directory: directory)
             let content = Data(repeating: 0x41, count: 5000)
-            try content.write(to: URL(fileURLWithPath: bench.databasePath))
-            let error = #expect(throws: StateError.self) { try bench.open() }
+            try content.write(to: URL(fileURLWithPath: bed.databasePath))
+            let error = #expect(throws: StateError.self) { try bed.open() }
             guard case .unreadable = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(FileManager.default.contents(atPath: bench.databasePath) == content)
+            #expect(FileManager.default.contents(atPath: bed.databasePath) == content)
         }
     }
 
     @Test func aFullDiskFailsTheWriteAndLeavesTheOldCheckpoint() async throws {
-        try await LedgerBench.withLedger { bench, ledger in
+        try await LedgerTestBed.withLedger { bed, ledger in
             try await ledger.saveCheckpoint(sequence(1))
             try await ledger.database.writeWithoutTransaction { database in
                 // As many pages as there are; SQLite then says what it says when the disk has no more room.
@@ -159,26 +159,26 @@ import Testing
 
     @Test func theDatabasesNonceIsKept() async throws {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            try await bench.using { ledger in
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { ledger in
                 #expect(try ledger.databaseIdentity() == nil)
                 try await ledger.adoptDatabase(identity: "one")
                 try await ledger.adoptDatabase(identity: "two")
             }
-            let identity = try bench.open().databaseIdentity()
+            let identity = try bed.open().databaseIdentity()
             #expect(identity == "two")
         }
     }
 
     @Test(arguments: ["new", nil])
     func afterAResetOwnRevisionsAreForgottenAndDeadLettersAreNot(identity: String?) async throws {
-        try await LedgerBench.withLedger { bench, ledger in
+        try await LedgerTestBed.withLedger { bed, ledger in
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
             try await ledger.adoptDatabase(identity: "old")
             try await ledger.saveCheckpoint(sequence(9))
             try await ledger.recordOwnRevisions(own)
             try await ledger.keep([DeadLetter(sequence: sequence(4), id: "d", revision: nil, reason: "r")])
-            try await ledger.beginAnew(identity: identity, at: .start, reason: "reset of the database")
+            try await ledger.startOver(identity: identity, at: .start, reason: "reset of the database")
             #expect(try ledger.databaseIdentity() == identity)
             #expect(try await ledger.ownRevisions(among: own) == [])
             #expect(try ledger.checkpoint()?.sequence == .start)
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func forgettingTheDatabaseKeepsTheCheckpoint() async throws {
-        try await LedgerBench.withLedger { bench, ledger in
+        try await LedgerTestBed.withLedger { bed, ledger in
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
             try await ledger.adoptDatabase(identity: "old")
             try await ledger.saveCheckpoint(sequence(9))

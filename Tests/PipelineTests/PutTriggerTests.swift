@@ -17,7 +17,7 @@ import Testing
             (false, "refused", false),
             (true, "1-a", true), (true, "2-b", true), (true, "deleted", false), (true, "missing", false),
         ])
-    func aTriggerThatChangedIsNoticed(isDeleted: Bool, now: String, hasMoved: Bool) throws {
+    func aTriggerThatChangedIsNoticed(isDeleted: Bool, now: String, isOutdated: Bool) throws {
         let lookup: DocumentLookup =
             switch now {
             case "deleted": .deleted(RevisionID("2-b"))
@@ -28,7 +28,7 @@ import Testing
         for isFollowed in [false, true] {
             let trigger = PutTrigger(
                 id: "a", revision: RevisionID("1-a"), isDeleted: isDeleted, isWritten: false, isFollowed: isFollowed)
-            #expect(trigger.hasMoved(lookup) == (hasMoved && !isFollowed))
+            #expect(trigger.isOutdated(lookup) == (isOutdated && !isFollowed))
         }
     }
 }

@@ -97,7 +97,7 @@ import Testing
             _ = try await use(catalogue, at: Self.elsewhere, .marked("a"))
             _ = try await use(catalogue, .marked("a"))
             let reset = try open(catalogue, .unmarked)
-            try await reset.ledger.beginAnew(identity: "b", at: .start, reason: "reset")
+            try await reset.ledger.startOver(identity: "b", at: .start, reason: "reset")
             #expect(try reset.ledger.addresses() == [Self.here])
             reset.ledger.close()
             // What is there now is another database.
@@ -178,7 +178,7 @@ import Testing
             let before = try files(catalogue)
             let preview = try open(catalogue, .marked("a"), for: .preview)
             #expect(try preview.ledger.checkpoint()?.sequence == sequence(3))
-            try await preview.ledger.beginAnew(identity: "b", at: .start, reason: "reset")
+            try await preview.ledger.startOver(identity: "b", at: .start, reason: "reset")
             #expect(try preview.ledger.databaseIdentity() == "a")
             preview.ledger.close()
             #expect(try files(catalogue) == before)

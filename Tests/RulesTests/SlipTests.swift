@@ -77,10 +77,10 @@ import Testing
         ("version: 1\nkind: mapping\notherwise: drop\nrules: []\n", false),
         ("version: 1\nrules: [{name: a, when: {}, then: []}]\n", false),
     ])
-    func aFileWithoutRulesIsTold(text: String, isTold: Bool) throws {
+    func aFileWithoutRulesIsTold(text: String, isLogged: Bool) throws {
         let set = try ruleFileSet(text)
         for found in [set.warnings(), set.slips()] {
-            #expect(found.map(\.code) == (isTold ? [.noRules] : []))
+            #expect(found.map(\.code) == (isLogged ? [.noRules] : []))
             #expect(
                 found.allSatisfy {
                     $0.description.contains(": warning: there are no rules in this file")

@@ -52,7 +52,7 @@ package struct FeedPace: Sendable {
     }
 
     /// Whether the feed has just stalled long enough to be logged.
-    package var isWorthTelling: Bool { stalls == Self.tolerated }
+    package var shouldLog: Bool { stalls == Self.tolerated }
 
     /// Whether a one-shot run should stop waiting.
     package var isHopeless: Bool { stalls >= Self.hopeless }

@@ -39,7 +39,7 @@ package struct FeedReader: Sendable {
     /// The keyspace existed before: a 404 is retried.
     package var knowsKeyspace = false
     /// Whether `caught up` is logged at the end of the feed, also again after an outage.
-    package var tellsCaughtUp = true
+    package var logsCaughtUp = true
     /// A request that fails after this long without traffic counts as ended by a proxy.
     package var idleAfter: Duration = .seconds(5)
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
@@ -197,7 +197,7 @@ package struct FeedReader: Sendable {
     private func noteEnd(of progress: inout Progress) {
         let before = progress.pace.stalls
         progress.pace.endAnswer(at: progress.position)
-        guard progress.pace.stalls != before, progress.pace.isWorthTelling else { return }
+        guard progress.pace.stalls != before, progress.pace.shouldLog else { return }
         logger.warning(
             "the feed makes no progress: it brings the same changes again and again; asking less often",
             metadata: ["since": "\(progress.position)"])
@@ -208,7 +208,7 @@ package struct FeedReader: Sendable {
         retries.outage.end(logger)
         guard !progress.hasCaughtUp else { return }
         progress.hasCaughtUp = true
-        if tellsCaughtUp { logger.info("caught up", metadata: ["since": "\(progress.position)"]) }
+        if logsCaughtUp { logger.info("caught up", metadata: ["since": "\(progress.position)"]) }
     }
 
     private func hasPassedGoal(_ position: SequenceID) -> Bool {

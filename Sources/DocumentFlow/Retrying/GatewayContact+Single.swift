@@ -7,12 +7,12 @@ extension GatewayContact {
     ///
     /// - Parameters:
     ///   - arrivals: How many requests of this kind have succeeded; the caller counts them.
-    ///   - isForGood: Errors that a retry would not change.
+    ///   - isPermanent: Errors that a retry would not change.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunError`, `CancellationError`.
     package func single<Answer: Sendable>(
         _ gateway: Gateway, arrivals: Arrivals, _ message: Logger.Message, _ metadata: Logger.Metadata,
-        unless isForGood: (GatewayError) -> Bool = { _ in false },
+        unless isPermanent: (GatewayError) -> Bool = { _ in false },
         _ question: () async throws -> Answer
     ) async throws -> Result<Answer, GatewayError> {
         var suspect = SuspectRequest(retryFor: settings.retryFor)
@@ -21,7 +21,7 @@ extension GatewayContact {
                 return .success(try await question())
             } catch let error as GatewayError {
                 try endIfHopeless(error)
-                if isForGood(error) { return .failure(error) }
+                if isPermanent(error) { return .failure(error) }
                 // The answer does not tell whether the keyspace fails or only this request.
                 guard try await isThere(gateway) else {
                     suspect.noteOutage()

@@ -7,7 +7,7 @@ package import Logging
 package final class Outage: Sendable {
     private struct State {
         var began: ContinuousClock.Instant?
-        var toldAt: ContinuousClock.Instant?
+        var loggedAt: ContinuousClock.Instant?
     }
 
     /// A long outage is logged again after this time.
@@ -28,10 +28,10 @@ package final class Outage: Sendable {
         guard stopsAll || error.isOfConnection else { return true }
         return state.withLock { state in
             state.began = state.began ?? now
-            if error.isOfConnection, let toldAt = state.toldAt, toldAt.duration(to: now) < Self.reminder {
+            if error.isOfConnection, let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminder {
                 return false
             }
-            state.toldAt = now
+            state.loggedAt = now
             return true
         }
     }
@@ -39,7 +39,7 @@ package final class Outage: Sendable {
     /// A request succeeded: ends the outage and logs how long it was.
     ///
     /// - Parameter span: A shorter outage is not logged.
-    package func end(_ logger: Logger, tellingFrom span: Duration = .zero, now: ContinuousClock.Instant = .now) {
+    package func end(_ logger: Logger, ifLongerThan span: Duration = .zero, now: ContinuousClock.Instant = .now) {
         let began = state.withLock { state in
             let began = state.began
             state = State()

@@ -22,7 +22,7 @@ package struct Retrier: Sendable {
     /// A valid answer arrived: earlier failures no longer count.
     package mutating func succeed() {
         policy.succeed()
-        policy.settings.outage.end(logger, tellingFrom: Outage.shortest)
+        policy.settings.outage.end(logger, ifLongerThan: Outage.shortest)
     }
 
     /// Waits before the request is sent again.

@@ -150,8 +150,8 @@ actor CurlEngine {
     private func finish(_ transfer: CurlTransfer, _ result: Result<Void, HTTPTransportError>) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         curl_multi_remove_handle(multi, transfer.easy)
-        if case .failure(let error) = result, !transfer.head.isComplete { transfer.tellHead(.failure(error)) }
-        transfer.tellHead()
+        if case .failure(let error) = result, !transfer.head.isComplete { transfer.reportHead(.failure(error)) }
+        transfer.reportHead()
         transfer.uploadFlow?.withLock { $0.close() }?.resume(returning: false)
         transfer.handOver(transfer.flow.withLock { $0.finish(result) })
         transfer.report(result)
@@ -167,7 +167,7 @@ actor CurlEngine {
         for transfer in delivering {
             transfer.untouch()
             guard transfers[transfer.id] != nil else { continue }
-            if transfer.head.isComplete { transfer.tellHead() }
+            if transfer.head.isComplete { transfer.reportHead() }
             let (handOver, isPaused) = transfer.flow.withLock { ($0.handOver(), $0.isPaused) }
             let isStarving = transfer.uploadFlow?.withLock(\.isStarving) ?? false
             if let now { transfer.timers.touch(at: now, isPaused: isPaused || isStarving) }
@@ -220,7 +220,7 @@ actor CurlEngine {
 
 extension CurlTransfer {
     /// Wakes the task that waits for the head, unless that has been done.
-    fileprivate func tellHead(_ result: Head? = nil) {
+    fileprivate func reportHead(_ result: Head? = nil) {
         guard let reader = headReader else { return }
         headReader = nil
         let cut = HTTPTransportError(.connectionClosed, "cut off in the middle of the header", of: self)

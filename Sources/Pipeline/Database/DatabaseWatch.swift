@@ -26,7 +26,7 @@ struct DatabaseWatch: Sendable {
     let isReadOnly: Bool
     let logger: Logger
     /// The time between two checks of the mark.
-    var lookInterval: Duration = .seconds(20)
+    var checkInterval: Duration = .seconds(20)
 
     /// Checks the mark, and adds one to a database that no state belongs to yet.
     ///
@@ -41,7 +41,7 @@ struct DatabaseWatch: Sendable {
 
     private func look(isSecond: Bool) async throws -> Finding {
         let check = try check()
-        switch check.result(try await marks.find(), isSecondLook: isSecond) {
+        switch check.result(try await marks.find(), isSecondCheck: isSecond) {
         case .same(let found):
             try await ledger.noteMark(generation: found.generation)
             return .same(found.mark)
@@ -49,7 +49,7 @@ struct DatabaseWatch: Sendable {
             try await ledger.adoptDatabase(identity: found.mark.identity)
             try await ledger.noteMark(generation: found.generation)
             return .same(found.mark)
-        case .leaveMark: return .same(try await leaveMark())
+        case .addMark: return .same(try await addMark())
         case .lookAgain:
             guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
             return try await look(isSecond: true)
@@ -63,7 +63,7 @@ struct DatabaseWatch: Sendable {
 
     private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
 
-    private func leaveMark() async throws -> DatabaseMark {
+    private func addMark() async throws -> DatabaseMark {
         guard !isReadOnly else { return .new() }
         let left = try await marks.leave()
         try await ledger.adoptDatabase(identity: left.mark.identity)
@@ -83,7 +83,7 @@ struct DatabaseWatch: Sendable {
     func run() async throws {
         var schedule = CopySchedule()
         while true {
-            try await Task.sleep(for: lookInterval)
+            try await Task.sleep(for: checkInterval)
             do {
                 switch try await look() {
                 case .reset(let reset): throw reset
@@ -115,7 +115,7 @@ struct DatabaseWatch: Sendable {
         let check = try check()
         guard !isReadOnly, check.known != nil else { return }
         let replaced = try await marks.replace { found in
-            guard case .same(let own) = check.result(found, isSecondLook: false) else { return nil }
+            guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }
             return change(own.mark)
         }
         if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }

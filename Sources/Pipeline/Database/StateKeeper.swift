@@ -23,11 +23,11 @@ struct StateKeeper: Sendable {
         case .chosen(let place):
             var sighting = try await contact.ask(look)
             if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
-                sighting = try await contact.ask(leaveMark)
+                sighting = try await contact.ask(addMark)
             }
             let opened = try place.catalogue.open(
                 address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
-            tell(opened, place)
+            logOpened(opened, place)
             return RunState(ledger: opened.ledger, formerAddress: opened.formerAddress, isOwned: true)
         }
     }
@@ -41,14 +41,14 @@ struct StateKeeper: Sendable {
         }
     }
 
-    private func leaveMark() async throws -> DatabaseSighting {
+    private func addMark() async throws -> DatabaseSighting {
         do throws(GatewayError) { return .marked(try await marks.leave().mark.identity) } catch {
             guard MarkDocument.isRefusal(error) else { throw error }
             return .unknowable
         }
     }
 
-    private func tell(_ opened: StateCatalogue.Opened, _ place: StatePlace) {
+    private func logOpened(_ opened: StateCatalogue.Opened, _ place: StatePlace) {
         if let former = opened.formerAddress {
             logger.notice(
                 "this database is known from another address: continuing where the bot stopped",

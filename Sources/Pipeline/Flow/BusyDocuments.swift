@@ -11,7 +11,7 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
         var tokens: Double
         /// In seconds since the first write of all.
         var at: Double
-        var isTold = false
+        var isLogged = false
     }
 
     private struct Rate {
@@ -58,8 +58,8 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
 
     /// Whether this is the first wait of the document since it became busy.
     mutating func noteWait(_ place: Place) -> Bool {
-        guard let bucket = buckets[place], !bucket.isTold else { return false }
-        buckets[place]?.isTold = true
+        guard let bucket = buckets[place], !bucket.isLogged else { return false }
+        buckets[place]?.isLogged = true
         return true
     }
 
@@ -107,7 +107,7 @@ actor BusyDocuments {
     }
 
     /// Those that have not been logged as busy yet.
-    func untold(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
+    func notYetLogged(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
         places.filter { buckets?.noteWait($0) ?? false }
     }
 }

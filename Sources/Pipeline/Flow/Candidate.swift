@@ -84,7 +84,7 @@ struct Candidate: Sendable {
     /// If one of them must be read first, so must the result: it is not known which content is newer.
     func merged(into newer: Candidate) -> Candidate {
         var merged = newer
-        if isUnread, !newer.isDeleted { merged.letGoOfContent() }
+        if isUnread, !newer.isDeleted { merged.dropContent() }
         merged.absorb(self)
         return merged
     }
@@ -98,7 +98,7 @@ struct Candidate: Sendable {
     }
 
     /// Drops the content: it is read again before it is decided.
-    mutating func letGoOfContent() {
+    mutating func dropContent() {
         mustBeRead = true
         if !isDeleted { document = [] }
     }

@@ -57,7 +57,7 @@ package struct Bot: Service {
                 }
                 state = beginning.state
                 do { return try await follow(beginning, wasThere: wasThere) } catch let reset as DatabaseReset {
-                    state = try await beginAnew(reset, beginning.state)
+                    state = try await startOver(reset, beginning.state)
                 }
                 wasThere = true
             }
@@ -93,7 +93,7 @@ package struct Bot: Service {
                     try await keeper.confirm(state, watch)
                     return try await beginning(info, state, watch, copy: mark)
                 case .reset(let reset):
-                    let next = try await beginAnew(reset, state)
+                    let next = try await startOver(reset, state)
                     if settings.delivery.preview != nil {
                         return Beginning(info: info, start: .start, state: state, watch: watch)
                     }
@@ -115,7 +115,7 @@ package struct Bot: Service {
     private func watch(_ ledger: Ledger) -> DatabaseWatch {
         DatabaseWatch(
             marks: keeper.marks, ledger: ledger, channels: settings.channels?.sorted(),
-            isReadOnly: settings.delivery.preview != nil, logger: logger, lookInterval: settings.lookInterval)
+            isReadOnly: settings.delivery.preview != nil, logger: logger, checkInterval: settings.checkInterval)
     }
 
     private func beginning(
@@ -125,7 +125,7 @@ package struct Bot: Service {
             checkpoint: try state.ledger.checkpoint(), isCheckpointReset: try state.ledger.isCheckpointReset(),
             since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watch.channels)
         var info = info
-        if facts.needsNewest, !info.tellsNewest { info = try await contact.make(needsNewest: true, wasThere: true) }
+        if facts.needsNewest, !info.reportsNewest { info = try await contact.make(needsNewest: true, wasThere: true) }
         let start = facts.start(newest: info.updateSequence)
         start.log(to: logger, stateOptions: settings.delivery.stateOptions)
         return Beginning(info: info, start: start.sequence, state: state, watch: watch)
@@ -134,7 +134,7 @@ package struct Bot: Service {
     /// Forgets the database that was reset.
     ///
     /// - Returns: The state to continue with; nil if it must be looked up.
-    private func beginAnew(_ reset: DatabaseReset, _ state: RunState) async throws -> RunState? {
+    private func startOver(_ reset: DatabaseReset, _ state: RunState) async throws -> RunState? {
         guard settings.onReset == .restart else {
             throw RunError(
                 .databaseReset,
@@ -142,7 +142,7 @@ package struct Bot: Service {
         }
         logger.warning("starting over from the beginning", metadata: ["reason": "\(reset.reason)"])
         return try await keeper.renew(reset, state) { identity in
-            try await state.ledger.beginAnew(identity: identity, at: .start, reason: reset.reason)
+            try await state.ledger.startOver(identity: identity, at: .start, reason: reset.reason)
         }
     }
 

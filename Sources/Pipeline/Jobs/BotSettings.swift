@@ -27,7 +27,7 @@ package struct BotSettings: Sendable {
     /// What to do when the database was reset or restored.
     package var onReset = ResetPolicy.restart
     /// How often the mark in the database is checked.
-    package var lookInterval: Duration = .seconds(20)
+    package var checkInterval: Duration = .seconds(20)
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

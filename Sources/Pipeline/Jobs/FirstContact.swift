@@ -21,7 +21,7 @@ struct FirstContact {
     func make(needsNewest: Bool = false, wasThere: Bool = false) async throws -> DatabaseInfo {
         let look = {
             let info = try await gateway.databaseInfo()
-            if needsNewest, !info.tellsNewest {
+            if needsNewest, !info.reportsNewest {
                 throw GatewayError(
                     .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
             }
@@ -43,5 +43,5 @@ struct FirstContact {
 
 extension DatabaseInfo {
     /// Whether ``updateSequence`` is the newest sequence now.
-    var tellsNewest: Bool { isOnline && updateSequence != nil }
+    var reportsNewest: Bool { isOnline && updateSequence != nil }
 }

@@ -17,7 +17,7 @@ final class DeadLetterLog: Sendable {
     private struct Count: Sendable {
         var shown = 0
         var more = 0
-        var toldAt = ContinuousClock.now
+        var loggedAt = ContinuousClock.now
         var last = ContinuousClock.now
     }
 
@@ -52,7 +52,7 @@ final class DeadLetterLog: Sendable {
     /// Logs the number of further dead letters once a minute, until it is cancelled.
     func keepReporting() async {
         while (try? await Task.sleep(for: Self.interval)) != nil {
-            reportMore { $0.toldAt.duration(to: .now) >= Self.interval }
+            reportMore { $0.loggedAt.duration(to: .now) >= Self.interval }
         }
     }
 
@@ -81,7 +81,7 @@ final class DeadLetterLog: Sendable {
             let due = counts.filter { $0.value.more > 0 && isDue($0.value) }
             for rule in due.keys {
                 counts[rule]?.more = 0
-                counts[rule]?.toldAt = .now
+                counts[rule]?.loggedAt = .now
             }
             return due
         }

@@ -40,7 +40,7 @@ struct OtherDocuments {
         }
         // The own write would show that a document has changed meanwhile. Without one, it must be checked.
         let unwritten = result.wrote.subtracting(result.ended).filter { !triggers[$0].isWritten }
-        try await noteMoved(among: unwritten, triggers, &result)
+        try await noteOutdated(among: unwritten, triggers, &result)
         return result
     }
 
@@ -81,7 +81,7 @@ struct OtherDocuments {
     ) async throws -> [PutTarget] {
         var targets = result.open(targets)
         let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
-        try await noteMoved(among: Self.needed(targets, lookups), triggers, &result)
+        try await noteOutdated(among: Self.needed(targets, lookups), triggers, &result)
         var again: [PutTarget] = []
         var writes: [Write] = []
         for (position, lookup) in zip(targets.indices, lookups) {
@@ -114,12 +114,12 @@ struct OtherDocuments {
     }
 
     /// Finds the plans whose documents have changed since the decision.
-    private mutating func noteMoved(
+    private mutating func noteOutdated(
         among plans: Set<Int>, _ triggers: [PutTrigger], _ result: inout Result
     ) async throws {
         for group in plans.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
             let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
-            for (plan, lookup) in zip(group, lookups) where triggers[plan].hasMoved(lookup) {
+            for (plan, lookup) in zip(group, lookups) where triggers[plan].isOutdated(lookup) {
                 result.moved.insert(plan)
             }
         }

@@ -26,7 +26,7 @@ struct PutTrigger: Sendable {
     }
 
     /// Whether the document is no longer the one that was decided.
-    func hasMoved(_ lookup: DocumentLookup) -> Bool {
+    func isOutdated(_ lookup: DocumentLookup) -> Bool {
         if isFollowed { return false }
         return switch lookup {
         case .found(let found, _): isDeleted || found != revision

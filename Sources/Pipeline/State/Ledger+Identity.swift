@@ -37,7 +37,7 @@ extension Ledger {
     /// The same, and sets the checkpoint to `sequence`, in the same transaction.
     ///
     /// - Parameter reason: For the checkpoint's history.
-    func beginAnew(
+    func startOver(
         identity: String?, at sequence: SequenceID, reason: String
     ) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)

@@ -65,13 +65,13 @@ extension BulkWriter {
         guard !due.isEmpty else { return plans }
         let waiting = plans.filter { due[place($0)] != nil && $0.decision.isChanged }
         await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
-        await tell(of: waiting.map(place))
+        await logBusy(waiting.map(place))
         return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
     }
 
     /// Logs each document once while it is busy.
-    func tell(of places: [DocumentPlace]) async {
-        for place in await shared.busy.untold(places) {
+    func logBusy(_ places: [DocumentPlace]) async {
+        for place in await shared.busy.notYetLogged(places) {
             logger.notice(
                 "a document is written very often; it is now decided less often, each time with its latest content",
                 metadata: ["id": "\(place.id)", "keyspace": "\(place.keyspace ?? "")"])

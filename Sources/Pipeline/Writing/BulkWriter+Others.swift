@@ -32,7 +32,7 @@ extension BulkWriter {
         for (index, plan) in plans.enumerated() {
             if result.moved.contains(index) {
                 var candidate = plan.candidate
-                candidate.letGoOfContent()
+                candidate.dropContent()
                 candidate.moves += 1
                 if candidate.moves.isMultiple(of: Self.movesBeforeInsisting) {
                     postponed.append((.now + Self.waitAfterManyMoves, candidate))

@@ -66,7 +66,7 @@ extension BulkWriter {
     // MARK: - Postponing
 
     /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts are postponed.
-    func withoutContested(_ candidates: [Candidate]) async throws -> [Candidate] {
+    func postponingContested(_ candidates: [Candidate]) async throws -> [Candidate] {
         var contested: [(ContinuousClock.Instant, Candidate)] = []
         var rest: [Candidate] = []
         for candidate in candidates {
@@ -87,7 +87,7 @@ extension BulkWriter {
         let waiting = candidates.map { due, candidate in
             var candidate = candidate
             freed += candidate.releaseBudget()
-            if !candidate.isDeleted { candidate.letGoOfContent() }
+            if !candidate.isDeleted { candidate.dropContent() }
             return (due: due, candidate: candidate)
         }
         await shared.budget.giveBack(bytes: freed, documents: 0)

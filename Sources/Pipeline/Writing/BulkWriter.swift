@@ -160,7 +160,7 @@ package struct BulkWriter: Sendable {
                     case .settled: logWritten(writes[index].candidate, outcome)
                     case .decideAgain(var candidate):
                         // A tombstone that the gateway left undecided is written again unchanged.
-                        if outcome == .conflict || !candidate.isDeleted { candidate.letGoOfContent() }
+                        if outcome == .conflict || !candidate.isDeleted { candidate.dropContent() }
                         again.append(candidate)
                     }
                 }
@@ -168,7 +168,7 @@ package struct BulkWriter: Sendable {
                 try await finish(settled)
             }
         }
-        return try await withoutContested(again)
+        return try await postponingContested(again)
     }
 
     private func logWritten(_ candidate: Candidate, _ outcome: BulkOutcome) {

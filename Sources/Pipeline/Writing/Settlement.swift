@@ -35,7 +35,7 @@ struct Settlement {
     }
 
     /// Dead letters of skipped rules that were counted before the write but are not saved.
-    var deadLettersCountedInVain: Int {
+    var countedButUnsavedDeadLetters: Int {
         decided.reduce(0) { $0 + max(0, $1.countedSkips - $1.skippedRules.count) }
             + (passedOver + deadLettered.map(\.candidate)).reduce(0) { $0 + $1.countedSkips }
     }
@@ -104,6 +104,6 @@ struct Settlement {
         counters.shownDeletions += shownDeletions
         counters.conflicts += conflicts
         counters.rejected += rejected
-        counters.deadLetters -= deadLettersCountedInVain
+        counters.deadLetters -= countedButUnsavedDeadLetters
     }
 }

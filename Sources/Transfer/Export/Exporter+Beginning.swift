@@ -35,7 +35,7 @@ extension Exporter {
             if found.position == .whole, let name = try files.whole(found) {
                 try files.complete(found, from: name)
                 logger.info("the export was complete except for its name")
-                tell(of: found)
+                report(found)
                 return nil
             }
             if let beginning = try resume(files, found) { return beginning }
@@ -43,7 +43,7 @@ extension Exporter {
         }
         try files.existing?.restoreManifest()
         files.removeJournal()
-        if files.canResume || files.isSpooled { _ = try files.output.goBack(to: ExportOutput.SavePoint()) }
+        if files.canResume || files.isSpooled { _ = try files.output.truncate(to: ExportOutput.SavePoint()) }
         report.update { $0.lastSequence = manifest.to }
         let journal = ExportJournal(manifest: manifest)
         // Before the first byte is written, so that after a kill the leftovers can be recognised.
@@ -75,7 +75,7 @@ extension Exporter {
         var journal = found
         var seen = found.manifest.source == .feed ? SeenDocuments() : nil
         var lines = ExportLines(isCompressed: place.isCompressed && !files.isSpooled)
-        let isThere = try files.output.goBack(to: found.saved) { bytes in
+        let isThere = try files.output.truncate(to: found.saved) { bytes in
             guard seen != nil else { return }
             try lines.read(bytes) { line in
                 guard let document = try? JSONText(Array(line)).root, let id = document["_id"]?.string else { return }
@@ -88,13 +88,13 @@ extension Exporter {
         }
         guard isThere else { return nil }
         journal.manifest.resumed += 1
-        tell(of: journal)
+        report(journal)
         logger.info(
             "continuing an interrupted export", metadata: ["documents": "\(journal.manifest.counts.lines)"])
         return Beginning(journal: journal, seen: seen)
     }
 
-    private func tell(of journal: ExportJournal) {
+    private func report(_ journal: ExportJournal) {
         report.update { state in
             state.lastSequence = journal.manifest.to
             state.resumedAt = journal.manifest.counts.lines

@@ -9,7 +9,7 @@ extension Exporter {
         case .pages:
             if try await readPages(into: writer) == .read { return }
             logger.notice("this user may not list the documents; reading the changes feed instead")
-            await writer.turnToFeed()
+            await writer.switchToFeed()
             try await readFeed(into: writer)
         case .feed: try await readFeed(into: writer)
         case .revisions: try await readFeed(into: writer)
@@ -66,7 +66,7 @@ extension Exporter {
             gateway: gateway, end: .caughtUp(with: goal), retries: settings.retries, logger: logger,
             noteRetry: { [report] in report.count { $0.retries += 1 } })
         reader.channels = settings.channels
-        reader.tellsCaughtUp = false
+        reader.logsCaughtUp = false
         reader.listsLeaves = settings.includesRevisions
         var end = start
         try await reader.read(from: start) { rows, reached in

@@ -96,7 +96,7 @@ package struct Importer: Service {
             try? await journal.save()
             if error is SourceError { try? await journal.end() }
             guard error is CancellationError || error is RunIsStopping else {
-                tellCounts()
+                logCounts()
                 throw error
             }
             isStopped.withLock { $0 = true }
@@ -147,7 +147,7 @@ package struct Importer: Service {
     ) async throws -> (ImportProgress, isResumed: Bool) {
         var new = ImportProgress(identity, now: Timestamp.secondsNow)
         new.database = database
-        if !settings.isResuming, settings.preview == nil { try await tellUnfinished(identity, database) }
+        if !settings.isResuming, settings.preview == nil { try await warnAboutUnfinished(identity, database) }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
             // The earlier run may have finished and removed the file just before it was killed.
             return (new, settings.isResuming)
@@ -165,7 +165,7 @@ package struct Importer: Service {
     }
 
     /// Warns a user who repeats an interrupted import that it could be resumed.
-    private func tellUnfinished(
+    private func warnAboutUnfinished(
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) async throws {
         guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
@@ -189,7 +189,7 @@ package struct Importer: Service {
         if isStopped {
             try await journal.save()
             report.update { $0.isStopped = true }
-            tellCounts()
+            logCounts()
             logger.notice(
                 settings.progressPath == nil
                     ? "stopped before the end" : "stopped before the end; continue with --resume")
@@ -197,15 +197,15 @@ package struct Importer: Service {
         }
         try await journal.save()
         do throws(TransferError) { try await checkDatabase(journal) } catch {
-            tellCounts()
+            logCounts()
             throw error
         }
         try await journal.complete()
-        tellCounts()
+        logCounts()
     }
 
     /// Logs what was done, however the run ended.
-    private func tellCounts() {
+    private func logCounts() {
         let counts = report.state.counts
         logger.info(
             settings.preview == nil ? "imported" : "looked at",

@@ -53,10 +53,10 @@ struct Demo {
     }
 
     private func show(_ ruleSet: RuleSet, _ url: GatewayURL) async throws {
-        tell("gateway   \(url), embedded, in memory")
+        show("gateway   \(url), embedded, in memory")
         let phone = Gateway(url)
         let groceries = try await loadGroceries(into: phone)
-        tell("groceries \(groceries.counted("document")): a list, its tasks, its users, a moderator")
+        show("groceries \(groceries.counted("document")): a list, its tasks, its users, a moderator")
 
         let place = StateLocation(choice: .embedded(file: nil), directory: "", "demo")
         defer { place.discardIfTemporary() }
@@ -74,7 +74,7 @@ struct Demo {
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
             tasks.addTask {
-                tell(
+                show(
                     "bot       follows the feed with \(ruleSet.count.counted("rule")): \(ruleSet.names.joined(separator: ", "))"
                 )
                 try await play(phone)
@@ -88,7 +88,7 @@ struct Demo {
             _ = try await tasks.next()
             tasks.cancelAll()
         }
-        await tellEnd(report)
+        await showEnd(report)
         await gateway.shutdown()
         await phone.shutdown()
     }
@@ -121,7 +121,7 @@ struct Demo {
                 }
             }
             try await phone.put(item.id, body: writer.bytes)
-            tell("phone     adds a task \"\(item.task)\"")
+            show("phone     adds a task \"\(item.task)\"")
         }
         try await waitForPictures(phone)
         for item in Self.tasks {
@@ -149,13 +149,13 @@ struct Demo {
         }
     }
 
-    private func tell(_ line: String) {
+    private func show(_ line: String) {
         if !isQuiet { Console.print(line) }
     }
 
-    private func tellEnd(_ report: RunReport) async {
+    private func showEnd(_ report: RunReport) async {
         let counters = await report.counters()
-        tell(
+        show(
             "bot       looked at \(counters.changes.counted("change")), \(counters.matched) matched a rule, "
                 + "wrote \(counters.written.counted("document")); it left the others alone")
         let next = """
@@ -166,6 +166,6 @@ struct Demo {
                   add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple"}'
                   look at it               curl http://127.0.0.1:4985/todo/t1
             """
-        for line in next.visibleLines { tell(line.text) }
+        for line in next.visibleLines { show(line.text) }
     }
 }

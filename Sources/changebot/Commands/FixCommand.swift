@@ -69,7 +69,7 @@ struct FixCommand: AsyncParsableCommand {
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }
             let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: settings.preview != nil)
-            totals.tell()
+            totals.report()
         }
     }
 

@@ -28,7 +28,7 @@ struct RuleTotals {
     }
 
     /// Prints the text to stderr; with JSON logs one object for each rule, since the totals are logged anyway.
-    func tell() {
+    func report() {
         guard StandardErrorLog.Format.chosen == .json else {
             for line in lines { Console.complain(line) }
             return

@@ -54,7 +54,7 @@ struct Job {
             failure = CommandError(RunError(limit, failures))
         }
         if failure == nil || counters.changes > 0 {
-            tell(counters, isDone: failure == nil)
+            logDone(counters, isDone: failure == nil)
             whenDone(counters)
         }
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
@@ -111,7 +111,7 @@ struct Job {
     }
 
     /// Logs the counters.
-    private func tell(_ counters: RunCounters, isDone: Bool) {
+    private func logDone(_ counters: RunCounters, isDone: Bool) {
         logger.info(
             isDone ? "done" : "stopped",
             metadata: [

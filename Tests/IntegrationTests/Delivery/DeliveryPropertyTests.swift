@@ -39,10 +39,10 @@ import Testing
 
     @Test(arguments: seeds)
     func inTheEndEachEffectIsThatOfTheLastEdit(seed: Int) async throws {
-        try await BotBench.withTrouble { bench, gateway in
+        try await BotTestBed.withTrouble { bed, gateway in
             var random = SplitMix64(seed: UInt64(seed))
-            let rules = try bench.rules(DeliveryModel.rules)
-            let model = DeliveryModel(bench.phone)
+            let rules = try bed.rules(DeliveryModel.rules)
+            let model = DeliveryModel(bed.phone)
             try await model.create()
             let rounds = 2 + random.below(3)
             for round in 0..<rounds {
@@ -59,9 +59,9 @@ import Testing
                     }
                     // Another job looks at the same documents, sometimes: it holds older contents than the bot, or newer.
                     if random.chance(2) {
-                        group.addTask { _ = try await bench.fix(rules, state: "fix\(round)") { $0.isPass = true } }
+                        group.addTask { _ = try await bed.fix(rules, state: "fix\(round)") { $0.isPass = true } }
                     }
-                    let run = Task { try await self.run(bench, rules, round, once: isOneShot, until: death) }
+                    let run = Task { try await self.run(bed, rules, round, once: isOneShot, until: death) }
                     try await group.waitForAll()
                     // A daemon that did not die is stopped here.
                     if !isOneShot { run.cancel() }
@@ -70,10 +70,10 @@ import Testing
             }
             gateway.behave()
             let state = Self.state(rounds)
-            try await bench.runOnce(rules, state: state)
+            try await bed.runOnce(rules, state: state)
             try await model.check("seed \(seed)")
-            #expect(try await bench.runOnce(rules, state: state).written == 0, "seed \(seed)")
-            let ledger = try bench.ledger(rules, state: state)
+            #expect(try await bed.runOnce(rules, state: state).written == 0, "seed \(seed)")
+            let ledger = try bed.ledger(rules, state: state)
             defer { ledger.close() }
             #expect(Set(try ledger.deadLetters().map(\.id)) == DeliveryModel.deadLettered, "seed \(seed)")
         }
@@ -84,10 +84,10 @@ import Testing
 
     /// A run that dies at a place, or ends before it comes there. It leaves the next round its state as it was then.
     private func run(
-        _ bench: BotBench, _ rules: RuleSet, _ round: Int, once: Bool, until death: Death
+        _ bed: BotTestBed, _ rules: RuleSet, _ round: Int, once: Bool, until death: Death
     ) async throws {
-        let folders = [round, round + 1].map { "\(bench.directory)/\(Self.state($0))" }
-        let (bot, _, ledger) = try bench.bot(rules, state: Self.state(round), once: once)
+        let folders = [round, round + 1].map { "\(bed.directory)/\(Self.state($0))" }
+        let (bot, _, ledger) = try bed.bot(rules, state: Self.state(round), once: once)
         let run = Task {
             try await CrashPoint.$observer.withValue({ death.pass($0, leaving: folders) }) { try await bot.run() }
         }

@@ -14,7 +14,7 @@ import Testing
     @Test(
         arguments: [
             // A state without a database: whatever is there is its own from now on.
-            (nil, 0, nil, .leaveMark), (nil, 0, found("own", 0), .adopt(found("own", 0))),
+            (nil, 0, nil, .addMark), (nil, 0, found("own", 0), .adopt(found("own", 0))),
             (nil, 0, found("own", 7), .adopt(found("own", 7))),
             // The state's own mark; how often it was written only grows, except by a restore.
             ("own", 3, found("own", 3), .same(found("own", 3))), ("own", 3, found("own", 8), .same(found("own", 8))),
@@ -27,16 +27,16 @@ import Testing
         ] as [(String?, Int, FoundMark?, MarkCheck.Result)])
     private func aMarkIsOwnOrNot(known: String?, generation: Int, found: FoundMark?, result: MarkCheck.Result) {
         let check = MarkCheck(known: known, generation: generation)
-        for isSecondLook in [false, true] {
-            #expect(check.result(found, isSecondLook: isSecondLook) == result)
+        for isSecondCheck in [false, true] {
+            #expect(check.result(found, isSecondCheck: isSecondCheck) == result)
         }
     }
 
     /// A gateway that is just starting may not find the mark.
     @Test func aMarkThatIsGoneIsLookedForTwice() {
         let check = MarkCheck(known: "own", generation: 3)
-        #expect(check.result(nil, isSecondLook: false) == .lookAgain)
-        #expect(check.result(nil, isSecondLook: true) == .reset(DatabaseReset(mark: nil)))
+        #expect(check.result(nil, isSecondCheck: false) == .lookAgain)
+        #expect(check.result(nil, isSecondCheck: true) == .reset(DatabaseReset(mark: nil)))
     }
 
     @Test(

@@ -7,7 +7,7 @@ import Testing
 /// How many dead letters were to be retried, and how many are left.
 @Suite struct RetryOutcomeTests {
     private func withLetters(_ body: (Ledger, RetryOutcome) async throws -> Void) async throws {
-        try await LedgerBench.withLedger { _, ledger in
+        try await LedgerTestBed.withLedger { _, ledger in
             let deadLetters = (1...4).map { number in
                 DeadLetter(
                     sequence: sequence(number), id: DocumentID("t\(number)"), revision: RevisionID("1-a"),

@@ -59,6 +59,6 @@ import Testing
     func onlyADatabaseThatIsOnlineTellsTheNewestSequence(answer: String, tells: Bool) throws {
         let json = try #require(SmallJSON(answer.utf8))
         let info = try #require(DatabaseInfo(json))
-        #expect(info.tellsNewest == tells)
+        #expect(info.reportsNewest == tells)
     }
 }

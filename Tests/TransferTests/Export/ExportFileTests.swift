@@ -65,7 +65,7 @@ import Testing
 
             let second = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: isCompressed)
             var before: [UInt8] = []
-            #expect(try second.goBack(to: point) { before += $0 })
+            #expect(try second.truncate(to: point) { before += $0 })
             #expect(before == bytes(path))
             try second.write(Array("two\n".utf8))
             let end = try second.finish()
@@ -88,7 +88,7 @@ import Testing
             for other in ["onE\n", "one", ""] {
                 try Data(other.utf8).write(to: URL(fileURLWithPath: path))
                 let again = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: false)
-                #expect(try !again.goBack(to: point))
+                #expect(try !again.truncate(to: point))
                 #expect(bytes(path).isEmpty)
             }
         }

@@ -76,10 +76,10 @@ import Testing
     }
 
     @Test(arguments: [("0-a", "0-b", false), ("0-a", "3-a", true), ("0", "0", false)])
-    func purgedDocumentsAreReported(then: String, now: String, isTold: Bool) throws {
+    func purgedDocumentsAreReported(then: String, now: String, isLogged: Bool) throws {
         var facts = try [manifest().facts, manifest().facts]
         (facts[0].purgeSequence, facts[1].purgeSequence) = (then, now)
-        #expect((facts[0].doubt(about: facts[1]) != nil) == isTold)
+        #expect((facts[0].doubt(about: facts[1]) != nil) == isLogged)
     }
 
     @Test func onSyncGatewayAnotherInstanceIsOnlyAWarning() throws {

@@ -73,7 +73,7 @@ final class ExportOutput {
     ///
     /// - Parameter lookingAt: Gets the bytes before the save point, in pieces.
     /// - Returns: False if the file does not have those bytes; it is then emptied.
-    func goBack(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
+    func truncate(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
         waiting.removeAll(keepingCapacity: true)
         digest = RunningDigest(.sha256)
         try file.seek(to: 0)

@@ -40,17 +40,17 @@ final class ExportTally {
 
     func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
         counts.missingBodies += 1
-        tell(
+        log(
             "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
             ["attachment": "\(stub.name)"])
     }
 
     func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
         counts.unreadable += 1
-        tell("a document can't be exported", id, revision, reason)
+        log("a document can't be exported", id, revision, reason)
     }
 
-    private func tell(
+    private func log(
         _ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String,
         _ more: Logger.Metadata = [:]
     ) {

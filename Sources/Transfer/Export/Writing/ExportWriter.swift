@@ -56,7 +56,7 @@ actor ExportWriter {
     var sample: DatabaseSample { documents.sample }
 
     /// Switches to the changes feed. Only before anything was written.
-    func turnToFeed() {
+    func switchToFeed() {
         journal.manifest.source = .feed
         documents.beginFeed()
     }
@@ -68,14 +68,14 @@ actor ExportWriter {
 
     /// Writes a page of `_all_docs`.
     func write(page: DocumentBatch) async throws {
-        beginStretch()
+        beginUnsavedRows()
         var bytes = 0
         for document in page {
             bytes += document.byteCount
             guard documents.export(document) else { continue }
             try await documents.writeWaiting()
             try reach(.document(document.id))
-            beginStretch()
+            beginUnsavedRows()
         }
         noteArrival(of: page.count, bytes: bytes)
         try await documents.writeWaiting()
@@ -88,14 +88,14 @@ actor ExportWriter {
     func write(
         changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool
     ) async throws {
-        beginStretch()
+        beginUnsavedRows()
         if let changes {
             for change in changes {
                 guard try await documents.export(change) else { continue }
                 try await documents.writeWaiting()
                 guard let sequence = change.sequence else { continue }
                 try reach(.sequence(sequence, isSecondReading: isSecondReading))
-                beginStretch()
+                beginUnsavedRows()
             }
         }
         try await documents.writeWaiting()
@@ -109,7 +109,7 @@ actor ExportWriter {
     func write(
         leavesOf changes: ChangesBatch.SubSequence?, reached: SequenceID, isSecondReading: Bool
     ) async throws {
-        beginStretch()
+        beginUnsavedRows()
         var keys: [BulkGetKey] = []
         if let changes {
             for change in changes {
@@ -118,7 +118,7 @@ actor ExportWriter {
                 try await write(revisions: keys)
                 keys = []
                 try reach(.sequence(sequence, isSecondReading: isSecondReading))
-                beginStretch()
+                beginUnsavedRows()
             }
         }
         try await write(revisions: keys)
@@ -145,7 +145,7 @@ actor ExportWriter {
     // MARK: - Saving
 
     /// Call before writing documents that the position does not cover yet.
-    private func beginStretch() { isBetweenDocuments = false }
+    private func beginUnsavedRows() { isBetweenDocuments = false }
 
     /// Call when everything up to `position` is written. Saves from time to time.
     private func reach(_ position: ExportJournal.Position) throws {

@@ -36,18 +36,18 @@ final class RejectFiles {
         self.path = path
         isReplacing = WholeFile.areSame(path, input)
         let ending = isReplacing ? Self.partEnding : ""
-        if isReplacing, !isOwn { throw Self.isForeign(path) }
+        if isReplacing, !isOwn { throw Self.notARejectFile(path) }
         documents = try OpenFile(creating: path + ending)
         try documents.lock()
         let found = try documents.byteCount
-        guard isOwn || found == 0 else { throw Self.isForeign(path) }
+        guard isOwn || found == 0 else { throw Self.notARejectFile(path) }
         reasons = try OpenFile(creating: path + Self.reasonsEnding + ending)
         WholeFile.sync(folder: WholeFile.directory(of: path))
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
                 .foreign, "\(path) is not as the interrupted import left it; start again without --resume")
         }
-        try go(back: point)
+        try truncate(to: point)
     }
 
     /// - Throws: ``TransferError``: `.cannotCreate` if the file has other content than reasons.
@@ -59,11 +59,11 @@ final class RejectFiles {
         }
     }
 
-    private static func isForeign(_ path: String) -> TransferError {
+    private static func notARejectFile(_ path: String) -> TransferError {
         TransferError(.cannotCreate, "\(path) exists and is not a reject file; name another --reject")
     }
 
-    private func go(back point: SavePoint) throws(TransferError) {
+    private func truncate(to point: SavePoint) throws(TransferError) {
         try documents.truncate(to: point.documentBytes)
         try reasons.truncate(to: point.reasonBytes)
         reached = point

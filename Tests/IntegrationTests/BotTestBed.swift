@@ -11,7 +11,7 @@ import ServiceLifecycle
 import Testing
 
 /// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
-struct BotBench {
+struct BotTestBed {
     let url: GatewayURL
     /// How bots talk to the gateway.
     var settings: GatewaySettings
@@ -41,27 +41,27 @@ struct BotBench {
     ///
     /// - Parameter countsRevisions: The documents must have no past, not even as tombstones: where no database can be made
     ///   for the test alone, the embedded gateway has to do.
-    static func with(countsRevisions: Bool = false, _ body: (BotBench) async throws -> Void) async throws {
+    static func with(countsRevisions: Bool = false, _ body: (BotTestBed) async throws -> Void) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         if let server = try RealServer.fromEnvironment() {
             let run: (GatewayURL) async throws -> Void = { url in
-                let bench = BotBench(url: url, settings: server.settings, directory: directory)
-                try await body(bench)
-                await bench.phone.shutdown()
+                let bed = BotTestBed(url: url, settings: server.settings, directory: directory)
+                try await body(bed)
+                await bed.phone.shutdown()
             }
             guard countsRevisions else { return try await server.withKeyspace(run) }
             if try await server.withDatabase(run) { return }
         }
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
         let url = try GatewayURL(try await embedded.start().url)
-        let bench = BotBench(url: url, settings: GatewaySettings(), directory: directory)
-        do { try await body(bench) } catch {
+        let bed = BotTestBed(url: url, settings: GatewaySettings(), directory: directory)
+        do { try await body(bed) } catch {
             await embedded.stop()
             throw error
         }
-        await bench.phone.shutdown()
+        await bed.phone.shutdown()
         await embedded.stop()
     }
 

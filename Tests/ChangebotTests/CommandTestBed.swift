@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// A gateway, rules and a state, and the commands on them as a user gives them.
-struct CommandBench {
+struct CommandTestBed {
     let url: String
     let folder: String
 
@@ -13,15 +13,15 @@ struct CommandBench {
 
     /// With a gateway that holds these documents.
     static func with(
-        _ documents: [String] = [], rules: String, _ body: (CommandBench) async throws -> Void
+        _ documents: [String] = [], rules: String, _ body: (CommandTestBed) async throws -> Void
     ) async throws {
         try await Program.withDirectory { folder in
             let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
             defer { process.kill() }
-            let bench = CommandBench(url: url, folder: folder)
-            try bench.write(rules: rules)
-            try await bench.put(documents)
-            try await body(bench)
+            let bed = CommandTestBed(url: url, folder: folder)
+            try bed.write(rules: rules)
+            try await bed.put(documents)
+            try await body(bed)
         }
     }
 

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// A gateway that wants a password, a bot that knows it, and a search through everything that the bot leaves behind.
-struct SecretBench {
+struct SecretTestBed {
     /// Where the bot has its password from.
     enum Source: CaseIterable {
         case environment, file, addressInEnvironment, addressInArguments, session
@@ -21,14 +21,14 @@ struct SecretBench {
 
     var state: String { folder + "/state" }
 
-    static func with(_ body: (SecretBench) async throws -> Void) async throws {
+    static func with(_ body: (SecretTestBed) async throws -> Void) async throws {
         try await Program.withDirectory { directory in
-            let bench = SecretBench(folder: directory + "/bot", inputs: directory + "/inputs")
-            for path in [bench.folder, bench.inputs] {
+            let bed = SecretTestBed(folder: directory + "/bot", inputs: directory + "/inputs")
+            for path in [bed.folder, bed.inputs] {
                 try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             }
-            try bench.input("password", password + "\n")
-            try bench.input(
+            try bed.input("password", password + "\n")
+            try bed.input(
                 "rules.yaml",
                 """
                 version: 1
@@ -36,7 +36,7 @@ struct SecretBench {
                   - { name: done, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }
                   - { name: broken, when: { type: broken }, then: [{ merge: { x: { jq: error } } }] }
                 """)
-            try await body(bench)
+            try await body(bed)
         }
     }
 

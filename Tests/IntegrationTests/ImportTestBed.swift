@@ -7,7 +7,7 @@ import Pipeline
 import Testing
 import Transfer
 
-extension BotBench {
+extension BotTestBed {
     /// What `FILE.reasons` says of a rejected document.
     struct Rejection: Equatable {
         let line: Int?
@@ -18,7 +18,7 @@ extension BotBench {
     /// On an embedded gateway that differs from the usual one.
     static func withEmbedded(
         _ configure: (inout EmbeddedGateway.Configuration) throws -> Void = { _ in }, keyspace: String = "todo",
-        _ body: (BotBench) async throws -> Void
+        _ body: (BotTestBed) async throws -> Void
     ) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -27,12 +27,12 @@ extension BotBench {
         try configure(&configuration)
         let embedded = EmbeddedGateway(configuration)
         let url = try GatewayURL(try await embedded.start().url).sibling(Keyspace(keyspace))
-        let bench = BotBench(url: url, settings: GatewaySettings(), directory: directory)
-        do { try await body(bench) } catch {
+        let bed = BotTestBed(url: url, settings: GatewaySettings(), directory: directory)
+        do { try await body(bed) } catch {
             await embedded.stop()
             throw error
         }
-        await bench.phone.shutdown()
+        await bed.phone.shutdown()
         await embedded.stop()
     }
 

@@ -5,7 +5,7 @@ import LosslessJSON
 import Rules
 import Testing
 
-extension BotBench {
+extension BotTestBed {
     /// Rules that set `done` in each task, once.
     static let doneRules = """
         version: 1
@@ -32,7 +32,7 @@ extension BotBench {
     ///   - settings: How bots talk to it, but for the password.
     static func withTrouble(
         user: (name: String, password: String)? = nil, settings: GatewaySettings = GatewaySettings(),
-        _ body: (BotBench, EmbeddedGateway) async throws -> Void
+        _ body: (BotTestBed, EmbeddedGateway) async throws -> Void
     ) async throws {
         let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -47,14 +47,14 @@ extension BotBench {
         }
         let embedded = EmbeddedGateway(configuration)
         let url = try GatewayURL(try await embedded.start().url)
-        var bench = BotBench(url: url, settings: phone, directory: directory)
-        bench.settings = settings
-        bench.settings.credentials = phone.credentials
-        do { try await body(bench, embedded) } catch {
+        var bed = BotTestBed(url: url, settings: phone, directory: directory)
+        bed.settings = settings
+        bed.settings.credentials = phone.credentials
+        do { try await body(bed, embedded) } catch {
             await embedded.stop()
             throw error
         }
-        await bench.phone.shutdown()
+        await bed.phone.shutdown()
         await embedded.stop()
     }
 

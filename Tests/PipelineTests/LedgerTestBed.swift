@@ -1,7 +1,7 @@
 @testable import Pipeline
 
 /// A state in a directory of a test.
-struct LedgerBench {
+struct LedgerTestBed {
     let directory: String
 
     var databasePath: String { directory + "/bot.sqlite" }
@@ -19,10 +19,10 @@ struct LedgerBench {
         return try await body(ledger)
     }
 
-    static func withLedger<Result>(_ body: (LedgerBench, Ledger) async throws -> Result) async throws -> Result {
+    static func withLedger<Result>(_ body: (LedgerTestBed, Ledger) async throws -> Result) async throws -> Result {
         try await withTemporaryDirectory { directory in
-            let bench = LedgerBench(directory: directory)
-            return try await bench.using { try await body(bench, $0) }
+            let bed = LedgerTestBed(directory: directory)
+            return try await bed.using { try await body(bed, $0) }
         }
     }
 }
