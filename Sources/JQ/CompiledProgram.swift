@@ -26,12 +26,12 @@ final class CompiledProgram {
         guard !text.contains(0) else { throw Self.nulError }
         namesEnvironment = String(decoding: text, as: UTF8.self).contains("$ENV")
         do throws(JQCompileError) {
-            state = try Self.compile(Self.opening + text + Array("\n)".utf8), arguments: jv_copy(bindings))
+            state = try Self.compile(Self.opening + text + Array("\n\n)".utf8), arguments: jv_copy(bindings))
         } catch {
             // Messages must show the program's own text.
             try Self.compileAlone(text, bindings)
             // A program that is empty, or only defines functions, means `.`.
-            state = try Self.compile(Self.opening + text + Array("\n.)".utf8), arguments: jv_copy(bindings))
+            state = try Self.compile(Self.opening + text + Array("\n\n.)".utf8), arguments: jv_copy(bindings))
         }
     }
 
@@ -106,7 +106,10 @@ extension CompiledProgram {
     static func check(_ programs: ArraySlice<[UInt8]>, _ bindings: jv) throws(JQCompileError) {
         guard !programs.contains(where: { $0.contains(0) }) else { throw nulError }
         guard programs.count > 1 else {
-            if let program = programs.first { try compileAlone(program, bindings) }
+            guard let program = programs.first else { return }
+            try compileAlone(program, bindings)
+            // What begins with a directive, such as `module`, compiles alone only.
+            _ = try CompiledProgram(program, bindings)
             return
         }
         // A program can close one kind of bracket and open it again; in the other kind, that is an error. The empty line

@@ -49,7 +49,8 @@ struct Changebot: AsyncParsableCommand {
     }
 
     /// Parses with the command that the arguments name: on the way down from the root, the parser would build the options
-    /// of that command three times. Help and errors come from the root, which knows how the command is called.
+    /// of that command three times. Help and errors come from the root, which knows how the command is called: where help
+    /// is asked for, the parser returns a command of its own.
     private static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
         var command: any ParsableCommand.Type = self
         var rest = arguments[...]
@@ -59,7 +60,7 @@ struct Changebot: AsyncParsableCommand {
             command = next
             rest = rest.dropFirst()
         }
-        if let parsed = try? command.parseAsRoot(Array(rest)) { return parsed }
+        if let parsed = try? command.parseAsRoot(Array(rest)), type(of: parsed) == command { return parsed }
         return try parseAsRoot(arguments)
     }
 

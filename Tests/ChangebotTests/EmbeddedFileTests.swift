@@ -115,4 +115,29 @@ import Testing
             #expect(result.code == code && result.errors.contains("s.c"), "\(result.errors)")
         }
     }
+
+    /// The documents that were there before made the reset look like a cluster's node that is behind: nothing was
+    /// exported, and the command succeeded.
+    @Test func aDatabaseThatWasFilledAgainIsAnotherOne() async throws {
+        try await Program.withDirectory { folder in
+            let gateway = ["--gateway", "embedded:\(folder)/g.sqlite"]
+            func fill(_ edit: Int, _ count: Int) async throws {
+                let lines = (0..<count).map { "{\"_id\":\"d\($0)\",\"edit\":\(edit)}\n" }
+                try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
+                let result = try await Program.run(["import", folder + "/in.ndjson", "--mode", "upsert"] + gateway)
+                #expect(result.code == 0, "\(result.errors)")
+            }
+            for edit in 0..<3 { try await fill(edit, 10) }
+            let whole = try await Program.run(["export", "--output", folder + "/a.ndjson"] + gateway)
+            #expect(whole.code == 0, "\(whole.errors)")
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix("g.sqlite") {
+                try FileManager.default.removeItem(atPath: folder + "/" + name)
+            }
+            try await fill(3, 11)
+            let next = try await Program.run(
+                ["export", "--output", folder + "/b.ndjson", "--since-manifest", folder + "/a.ndjson.manifest.json"]
+                    + gateway)
+            #expect(next.code == 78 && next.errors.contains("reset"), "\(next.code) \(next.errors)")
+        }
+    }
 }

@@ -163,6 +163,17 @@ import Testing
         #expect(result.errors.contains(part), "\(result.errors)")
     }
 
+    @Test(
+        arguments: [
+            (["rules", "--help"], "USAGE: changebot rules <subcommand>"),
+            (["checkpoint", "show", "-h"], "USAGE: changebot checkpoint show"),
+            (["export", "--help"], "--version"), (["help", "fix"], "USAGE: changebot fix"),
+        ])
+    func helpNamesTheWholeCommand(arguments: [String], part: String) async throws {
+        let result = try await Program.run(arguments)
+        #expect(result.code == 0 && result.output.contains(part), "\(result.output)")
+    }
+
     /// Each value that is not valid, on the command line and in the environment: what is expected, with an example.
     @Test(
         arguments: [

@@ -65,7 +65,7 @@ extension Exporter {
             throw TransferError(
                 .foreign, "\(place.journal) belongs to \(before.gateway), not to \(now.gateway); run without --resume")
         }
-        if let objection = try await databaseCheck.confirm(before.objection(against: now), before.sample) {
+        if let objection = try await databaseCheck.confirm(before.objection(against: now)) {
             throw RunError(
                 .databaseReset, "the interrupted export can't be continued: \(objection); run without --resume")
         }
@@ -122,14 +122,13 @@ extension Exporter {
                 throw TransferError(
                     .invalid, "\(path) does not name the last sequence of its export; make a full export")
             }
-            let sample = earlier.facts.sample
-            if let objection = try await databaseCheck.confirm(earlier.facts.objection(against: facts), sample) {
+            if let objection = try await databaseCheck.confirm(earlier.facts.objection(against: facts)) {
                 throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")
             }
             if let doubt = earlier.facts.doubt(about: facts) {
                 logger.warning("\(doubt)", metadata: ["manifest": "\(path)"])
             }
-            return (to, DatabaseSample(after: sample))
+            return (to, DatabaseSample(after: earlier.facts.sample))
         }
     }
 }

@@ -135,7 +135,7 @@ package struct Importer: Service {
         to progress: ImportProgress, _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) async throws -> String? {
         if let objection = progress.identity.objection(to: identity) { return objection }
-        return try await databaseCheck.confirm(progress.objection(to: database), progress.sample)
+        return try await databaseCheck.confirm(progress.objection(to: database))
     }
 
     /// Where the run begins.
@@ -147,7 +147,12 @@ package struct Importer: Service {
     ) async throws -> (ImportProgress, isResumed: Bool) {
         var new = ImportProgress(identity, now: Timestamp.secondsNow)
         new.database = database
-        if !settings.isResuming, settings.preview == nil { try await warnAboutUnfinished(identity, database) }
+        if !settings.isResuming, settings.preview == nil {
+            do { try await warnAboutUnfinished(identity, database) } catch let error as RunError {
+                // This run does not depend on it.
+                logger.debug("the interrupted import was not looked at", metadata: ["reason": "\(error)"])
+            }
+        }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
             // The earlier run may have finished and removed the file just before it was killed.
             return (new, settings.isResuming)

@@ -74,7 +74,7 @@ package struct DatabaseFacts: Sendable, Equatable {
         return DatabaseObjection(
             reason:
                 "the database was reset since then: its newest sequence, \(other.queryValue), is before \(newest.queryValue)",
-            isSuspicion: !dialect.keepsInstance)
+            reached: dialect.keepsInstance ? nil : newest)
     }
 
     private func difference(from current: DatabaseFacts) -> String? {

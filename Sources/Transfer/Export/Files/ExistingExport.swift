@@ -88,7 +88,7 @@ struct ExistingExport: Sendable {
         if !old.facts.isOfSameServer(as: new.facts) {
             return "it is of \(old.facts.gateway), not of \(new.facts.gateway)"
         }
-        return try await database.confirm(old.facts.objection(against: new.facts), old.facts.sample)
+        return try await database.confirm(old.facts.objection(against: new.facts))
     }
 
     /// Call before the file is replaced.

@@ -170,7 +170,9 @@ extension ImportProgress {
         if let newest = database.newest, let other = now.newest {
             let (least, isBeyondAll) = newest.addingReportingOverflow(counts.inserted + counts.changed)
             if other < (isBeyondAll ? .max : least) {
-                return DatabaseObjection(reason: "the database was reset since then", isSuspicion: true)
+                return DatabaseObjection(
+                    reason: "the database was reset since then", reached: SequenceID(String(isBeyondAll ? .max : least))
+                )
             }
         }
         return nil
