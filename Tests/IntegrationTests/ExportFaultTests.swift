@@ -220,7 +220,7 @@ import Transfer
     /// a change after that one; or it has none, as after a reset, even if the same documents are there again; or this
     /// user may not read it.
     private static func nodeThatIsBehind(_ feed: NodeFeed) throws -> ScriptedServer {
-        try ScriptedServer(information: information) { request, _ in
+        try ScriptedServer(information: information(newest: 900)) { request, _ in
             guard request.path == "/todo/_changes" else { return request.path == "/todo/_all_docs" ? page([]) : nil }
             return switch feed {
             case .ahead:

@@ -1,3 +1,4 @@
+internal import GatewayClient
 internal import LosslessJSON
 
 /// What identifies an import: resuming with another input or into another keyspace would lose documents.
