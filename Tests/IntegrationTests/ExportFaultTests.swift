@@ -201,8 +201,8 @@ import Transfer
             let server = try ScriptedServer { _, _ in Self.page([]) }
             _ = try await export(server, directory + "/o")
             let reset = try ScriptedServer(information: #"{"db_name":"todo","update_seq":3,"state":"Online"}"#) {
-                _, _ in
-                Self.page([])
+                request, _ in
+                request.path == "/todo/_changes" ? ScriptedServer.feed([], last: 3) : Self.page([])
             }
             let failure = await #expect(throws: RunError.self) {
                 _ = try await export(reset, directory + "/p") { $0.since = .manifest(directory + "/o.manifest.json") }

@@ -100,7 +100,7 @@ import Transfer
         await #expect(throws: RunError.self) { try await first.load(lines: Self.lines, configure: configure) }
         await first.phone.shutdown()
         let node = try Self.nodeThatIsBehind(
-            #"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, hasLaterChanges: !isReset)
+            #"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, newest: 990, hasLaterChanges: !isReset)
         let bed = BotTestBed(
             url: try GatewayURL(node.server.url("/todo")), settings: GatewaySettings(), directory: directory)
         // The same gateway, at another port of this machine.
@@ -123,8 +123,10 @@ import Transfer
         #expect(failure?.code == .foreign)
     }
 
-    private static func nodeThatIsBehind(_ row: String?, hasLaterChanges: Bool = false) throws -> ScriptedServer {
-        try ScriptedServer(information: #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#) { request, _ in
+    private static func nodeThatIsBehind(
+        _ row: String?, newest: Int = 1000, hasLaterChanges: Bool = false
+    ) throws -> ScriptedServer {
+        try ScriptedServer(information: #"{"db_name":"todo","update_seq":\#(newest),"state":"Online"}"#) { request, _ in
             if request.path == "/todo/_bulk_docs" { return ScriptedServer.written(request) }
             if request.path == "/todo/_changes" {
                 let row = #"{"seq":900000,"id":"d0","changes":[{"rev":"1-a"}]}"#
