@@ -115,7 +115,7 @@ import Testing
                 "if you mean the database 'todo', write http://127.0.0.1:"
             ),
         ] as [([String: String], String, Int32, String)])
-    func whoIsRefusedIsToldWhy(environment: [String: String], path: String, code: Int32, part: String) async throws {
+    func refusalsAreReported(environment: [String: String], path: String, code: Int32, part: String) async throws {
         try await Program.withDirectory { folder in
             let users =
                 #"{"databases":{"todo":{"guest":{"disabled":true},"users":{"amy":{"password":"secret","admin_channels":["*"]}}}}}"#
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: ["/nonexistent/summary.json", "/tmp"])
-    func aSummaryThatCannotBeWrittenIsToldBeforeAnythingIsDone(path: String) async throws {
+    func aSummaryThatCannotBeWrittenIsReportedBeforeAnythingIsDone(path: String) async throws {
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer(500) } }
         try await Program.withDirectory { directory in
             let result = try await Program.run([

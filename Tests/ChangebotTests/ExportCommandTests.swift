@@ -19,7 +19,7 @@ import Testing
 
     private let login = ["CHANGEBOT_USER": SecretTestBed.user, "CHANGEBOT_PASSWORD": SecretTestBed.password]
 
-    @Test(arguments: ["basic", "session"]) func anExportIsHeldAgainstItsGateway(auth: String) async throws {
+    @Test(arguments: ["basic", "session"]) func anExportIsComparedWithItsGateway(auth: String) async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--auth", auth]
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aTableCannotBeHeldAgainstAGateway() async throws {
+    @Test func aTableCannotBeComparedWithAGateway() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file, "--fields", "_id,n,none", "--delimiter", "tab"]
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// The manifest says what a file is, and not its name.
-    @Test func aFileThatIsOnlyNamedAsATableIsHeldAgainstItsGateway() async throws {
+    @Test func aFileThatIsOnlyNamedAsATableIsComparedWithItsGateway() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file, "--format", "ndjson"]

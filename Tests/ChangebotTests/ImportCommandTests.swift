@@ -32,7 +32,7 @@ import Testing
         ("30%", 65, "2 of 4 documents (50%) were rejected, more than --max-errors 30% allows"),
         ("50%", 1, "2 documents were rejected; --reject FILE keeps them"),
     ])
-    func theCountsAreToldWhateverTheEnd(limit: String, code: Int32, words: String) async throws {
+    func theCountsAreLoggedWhateverTheEnd(limit: String, code: Int32, words: String) async throws {
         try await withTestBed { bed in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#, #"{"_id":"b"}"#, #"{"n":2}"#], bed)
             let result = try await Program.run(["import", file, "--gateway", bed.url, "--max-errors", limit])
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func theLimitOfAFixIsToldAsItWasGiven() async throws {
+    @Test func theLimitOfAFixIsReportedAsItWasGiven() async throws {
         try await withTestBed { bed in
             try await bed.put([#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"task"}"#])
             let common = ["fix", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aTableWithAnotherDelimiterIsToldBeforeAnythingIsWritten() async throws {
+    @Test func aTableWithAnotherDelimiterIsReportedBeforeAnythingIsWritten() async throws {
         try await withTestBed { bed in
             for (lines, options, code, hint) in [
                 (["_id;n", "a;1"], [], 65, "1:1: the header has one column; add --delimiter ';'"),
@@ -144,7 +144,7 @@ import Testing
         ("then: [{ merge: { _id: { jq: '.a.b.c | error' } } }]", "the mapping fails: rule 'id': "),
         ("then: []", "reason=\"the document has no '_id' that is text (after id)"),
     ])
-    func whyAMappingFailsIsToldOnce(then: String, words: String) async throws {
+    func whyAMappingFailsIsReportedOnce(then: String, words: String) async throws {
         try await withTestBed { bed in
             let mapping = "version: 1\nkind: mapping\nrules:\n  - name: id\n    when: {}\n    \(then)\n"
             let map = try write([mapping], bed, "map.yaml")

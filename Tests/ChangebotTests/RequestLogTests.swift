@@ -48,7 +48,7 @@ import Testing
         #expect(!log.contains("reached the gateway again"), "\(log)")
     }
 
-    @Test func aFirstContactThatSucceedsAtLastIsTold() async throws {
+    @Test func aFirstContactThatSucceedsAtLastIsLogged() async throws {
         let log = try await log(of: try Self.server(refusals: 2))
         #expect(log.split(separator: "\n").count { $0.contains("reached the gateway again after") } == 1, "\(log)")
     }

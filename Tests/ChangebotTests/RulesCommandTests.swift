@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["r.yaml", "r.json"]) func anEmptyFileIsToldToBeEmpty(name: String) async throws {
+    @Test(arguments: ["r.yaml", "r.json"]) func anEmptyFileIsReportedAsEmpty(name: String) async throws {
         try await withFile { folder, _ in
             let file = folder + "/" + name
             try Data(" \n".utf8).write(to: URL(fileURLWithPath: file))

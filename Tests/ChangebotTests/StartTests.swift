@@ -13,14 +13,14 @@ import Testing
         }
     }
 
-    @Test func namesThatLookMisspeltAreTold() async throws {
+    @Test func namesThatLookMisspeltAreReported() async throws {
         let result = try await run("version: 1\nrules:\n  - { name: a, when: { type:task }, then: [] }\n")
         #expect(result.code == 0)
         #expect(result.errors.contains("r.yaml:3:24"), "\(result.errors)")
         #expect(result.errors.contains("write a space after the colon: type: task"), "\(result.errors)")
     }
 
-    @Test func aSequenceThatTheDatabaseHasNotReachedIsTold() async throws {
+    @Test func aSequenceThatTheDatabaseHasNotReachedIsReported() async throws {
         let rules = "version: 1\nrules:\n  - { name: a, when: { type: task }, then: [] }\n"
         let ahead = try await run(rules, "--since", "99999")
         #expect(ahead.errors.contains("the database has not reached this sequence"), "\(ahead.errors)")

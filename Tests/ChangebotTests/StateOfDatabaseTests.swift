@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func anotherNameOfTheHostGoesOnAtTheCheckpointAndSaysSoOnce() async throws {
+    @Test func aNewHostNameContinuesAtTheCheckpointAndIsLoggedOnce() async throws {
         try await CommandTestBed.with(Self.documents(20), rules: Self.rules) { bed in
             for _ in 1...2 { _ = try await run(bed, bed.url) }
             let known = "known from another address"

@@ -5,7 +5,7 @@ import Testing
 struct GzipTests {
     private static let text = (0..<20_000).flatMap { Array("line \($0 % 701) of a text\n".utf8) }
 
-    @Test("What was packed comes out again", arguments: [0, 1, 31, 32 << 10, 64 << 10, 200_000])
+    @Test("Compressed data decompresses to the same bytes", arguments: [0, 1, 31, 32 << 10, 64 << 10, 200_000])
     func roundTrip(count: Int) throws {
         let text = Array(Self.text.prefix(count))
         #expect(try Gzip.decompress(Gzip.compress(text), limit: count) == text)
@@ -23,7 +23,7 @@ struct GzipTests {
         #expect(try Gzip.decompress(compressed, limit: 5) == Array("hello".utf8))
     }
 
-    @Test("Several packed texts are one", arguments: [1, 2, 7, 1_000, 1 << 20])
+    @Test("Several gzip members are read as one", arguments: [1, 2, 7, 1_000, 1 << 20])
     func members(slice: Int) throws {
         let compressed =
             Gzip.compress(Array(Self.text.prefix(70_000))) + Gzip.compress(Array(Self.text.dropFirst(70_000)))
@@ -76,7 +76,7 @@ struct GzipTests {
         }
     }
 
-    @Test("What is no gzip is known as that", arguments: ["{\"a\":1} and more", "hello hello hello"])
+    @Test("Data that is not gzip is rejected", arguments: ["{\"a\":1} and more", "hello hello hello"])
     func other(text: String) throws {
         #expect(throws: GzipError.noHeader) { try Gzip.decompress(Array(text.utf8), limit: 1 << 20) }
     }

@@ -51,7 +51,7 @@ import Testing
         #expect(lines.all.withLock { $0.count } == 2)
     }
 
-    @Test func itsEndIsToldOnceAndALongOneAgain() {
+    @Test func itsEndIsLoggedOnceAndALongOneAgain() {
         let lines = Lines()
         let outage = Outage()
         let start = ContinuousClock.now

@@ -25,7 +25,7 @@ import Testing
         #expect(code(policy.verdict(on: Self.refused)) == .unreachable)
     }
 
-    @Test func aOneShotJobWaitsForItsFirstContactIfToldSo() {
+    @Test func aOneShotJobWaitsForItsFirstContactIfSoConfigured() {
         var policy = makePolicy(daemon: false, waitsForFirstContact: true)
         #expect(code(policy.verdict(on: Self.refused)) == nil)
     }
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// It has not waited for the time that it says it has.
-    @Test func aJobThatIsToldToWaitForLongerSaysSo() {
+    @Test func aRetryAfterBeyondTheLimitIsReported() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(86_400))
         guard case .end(let failure) = policy.verdict(on: error) else {

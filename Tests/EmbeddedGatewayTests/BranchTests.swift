@@ -112,7 +112,7 @@ import Testing
         (#"{"a":["2-x","2-b"]}"#, "{\"a\":{\"missing\":[\"2-x\"],\"possible_ancestors\":[\"1-a\"]}\n}"),
         (#"{"n":["1-x"],"a":["1-x"]}"#, "{\"n\":{\"missing\":[\"1-x\"]}\n,\n\"a\":{\"missing\":[\"1-x\"]}\n}"),
     ])
-    func missingRevisionsAreTold(asked: String, answer: String) async throws {
+    func missingRevisionsAreReported(asked: String, answer: String) async throws {
         let gateway = try TestGateway(rules: Self.branching)
         for names in ["2-b 1-a", "2-c 1-a"] { try await push(gateway, names) }
         #expect(try await gateway.answer("POST", "/open/_revs_diff", asked).text == answer)

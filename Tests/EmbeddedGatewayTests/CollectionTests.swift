@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ["open.", "open..lists", "open.nope", "open.shop.lists", "open._default.lists.x"])
-    func whatIsNotThereIsTold(keyspace: String) async throws {
+    func whatIsNotThereIsReported(keyspace: String) async throws {
         let answer = try await gateway().answer("GET", "/\(keyspace)/a")
         #expect(answer.text == #"{"error":"not_found","reason":"keyspace \#(keyspace) not found"}"#)
     }

@@ -118,7 +118,7 @@ import Testing
         #expect(error?.mistakes.first?.column == column)
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
-    @Test func allMistakesAreTold() throws {
+    @Test func allMistakesAreReported() throws {
         let text = """
             {"sed": 1, "seed": -1, "faults": [
               {"status": 99, "on": "_changs", "times": 0, "extra": 1},

@@ -69,7 +69,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whereCompleteBodiesLeaveNoRoomTheNextOneIsToldToWait() async throws {
+    @Test func whereCompleteBodiesLeaveNoRoomTheNextOneMustWait() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         let (gates, gate) = AsyncStream<Void>.makeStream()
         let server = try await HTTPServer.start(

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func digitsAreToldFromTheRest() {
+    @Test func digitsAreDistinguishedFromTheRest() {
         let digits = (UInt8.min ... .max).filter(Base64.isDigit)
         #expect(digits.count == 64)
         #expect(Base64.areDigits(digits[...]))

@@ -97,7 +97,7 @@ import Testing
             ("Couchbase Sync Gateway/4.1.1 CE", .syncGateway), ("CouchDB/3.5.0 (Erlang OTP/25)", .couchDB),
             ("nginx/1.22", nil), (nil, nil),
         ] as [(String?, GatewayDialect?)])
-    func isToldByTheServerHeader(header: String?, dialect: GatewayDialect?) {
+    func isDetectedByTheServerHeader(header: String?, dialect: GatewayDialect?) {
         #expect(GatewayDialect(serverHeader: header) == dialect)
     }
 
@@ -105,7 +105,7 @@ import Testing
         arguments: [
             ("Couchbase Sync Gateway", .syncGateway), ("The Apache Software Foundation", .couchDB), ("else", nil),
         ] as [(String?, GatewayDialect?)])
-    func isToldByTheVendor(vendor: String?, dialect: GatewayDialect?) {
+    func isDetectedByTheVendor(vendor: String?, dialect: GatewayDialect?) {
         #expect(GatewayDialect(vendor: vendor) == dialect)
     }
 }

@@ -158,7 +158,7 @@ import Testing
         (401, #"{"error":"Unauthorized","reason":"Login required"}"#, "unauthorized"),
         (503, "", "unavailable"),
     ])
-    func aListThatIsNotOfferedIsToldFromOtherErrors(status: Int, body: String, code: String) async throws {
+    func aListThatIsNotOfferedIsDistinguishedFromOtherErrors(status: Int, body: String, code: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.target == "/todo/" {
                 try connection.answer(headers: syncGateway, body: #"{"db_name":"todo","update_seq":7}"#)

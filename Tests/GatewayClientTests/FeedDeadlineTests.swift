@@ -110,7 +110,7 @@ import Testing
 
     /// A row without a sequence is an error with its place; the rows before it are valid.
     @Test(arguments: [("{}", "{"), ("null", "'n'"), (#"{"id":"b"}"#, "{"), ("5", "'5'")])
-    func aRowThatIsNoneIsToldWithItsPlace(row: String, found: String) async throws {
+    func aMalformedRowIsReportedWithItsPosition(row: String, found: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(
                 headers: syncGateway, body: Self.start + Self.row + "," + row + "],\n\"last_seq\":9}\n")

@@ -83,7 +83,7 @@ import Testing
         (401, "Unauthorized", "Login required", .unauthorized),
         (503, "Service Unavailable", "DB is currently under maintenance", .unavailable),
     ])
-    func aUserWhoMayNotIsToldSo(
+    func aMissingPermissionIsDistinguishedFromOtherErrors(
         status: Int, name: String, reason: String, code: GatewayError.Code
     ) async throws {
         let scripted = try ScriptedGateway { connection, _ in

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// A short form of Squid's page: it is not a gateway's, but the error still says what to do.
-    @Test func aProxyThatWantsALoginIsToldFromAGateway() async throws {
+    @Test func aProxyThatWantsALoginIsDistinguishedFromAGateway() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(407, headers: ["Proxy-Authenticate: Basic"], body: "<html>Cache Access Denied</html>")
         }

@@ -78,7 +78,7 @@ import Testing
                 + #"{"id":"c"}]}"#, ["malformed a", #"{"_id":"b"}"#, "malformed c"]
         ),
     ])
-    func aRevisionThatIsNoJSONIsToldFromTheOthers(type: String, body: String, expected: [String]) async throws {
+    func aRevisionThatIsNotJSONIsDistinguished(type: String, body: String, expected: [String]) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: ["Content-Type: \(type)"], body: body)
         }

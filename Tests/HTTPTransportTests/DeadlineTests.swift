@@ -134,7 +134,7 @@ import Testing
         response.body.cancel()
     }
 
-    @Test func connectTimeoutIsTold() async throws {
+    @Test func connectTimeoutIsReported() async throws {
         // A listener whose queue is full lets nobody in.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }

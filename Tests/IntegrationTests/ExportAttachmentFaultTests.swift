@@ -148,7 +148,7 @@ import Transfer
     }
 
     /// From the first attachment on, the gateway is gone for a while.
-    @Test func anOutageIsWaitedForAndBlamedOnNobody() async throws {
+    @Test func anOutageIsWaitedOutAndFailsNoAttachment() async throws {
         try await export(retryFor: .seconds(300), outage: 5...12) { connection, _ in
             try connection.answer(headers: ["Content-Type: image/png"], body: "new")
         } check: { report, _, manifest in

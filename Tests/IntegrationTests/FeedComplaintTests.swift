@@ -10,15 +10,15 @@ import Testing
 
 /// What users of other followers of a changes feed complain about, and what happens here: reading.
 ///
-/// Numbers and sources are those of the 25 complaints that this program is measured by; ``WriteComplaintTests`` and
-/// ``OperationComplaintTests`` have the others.
+/// Each test names the sources of its complaint. ``WriteComplaintTests`` and ``OperationComplaintTests`` have the
+/// others.
 @Suite(.timeLimit(.minutes(5))) struct FeedComplaintTests {
     /// The first training bot, concurrent-couch-follower#2, pouchdb#8037, ibm-cloud-sdk-common#49: the loop ended with
     /// the first error, the pipe broke after a timeout, or a request never came back.
     ///
     /// Deadlines in single steps: `FeedDeadlineTests`, `DeadlineTests`.
     @Test(
-        "complaint 2: whatever happens to the feed, it goes on",
+        "Whatever happens to the feed, it goes on",
         arguments: [
             #""status":500"#, #""status":{"code":503,"retry_after":0}"#, #""status":{"code":429,"retry_after":0}"#,
             #""status":{"code":200,"body":"<html>sign in</html>"}"#, #""status":301"#, #""status":404"#,
@@ -51,7 +51,7 @@ import Testing
     /// its own in a piece.
     ///
     /// All cuts and all sizes: `ChangesParserTests`, `ContinuousFeedTests`.
-    @Test("complaint 3: pieces of one byte make no difference")
+    @Test("Pieces of one byte make no difference")
     func piecesOfOneByteMakeNoDifference() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<20))
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// couchbase-lite-ios#541, and the first training bot: a row `_user/…` without a document ended the parser.
-    @Test("complaint 4: rows without a document move the sequence, and nothing else")
+    @Test("Rows without a document move the sequence, and nothing else")
     func rowsOfPrincipalsMoveTheSequence() async throws {
         try await BotTestBed.withTrouble(user: ("amy", "letmein")) { bed, _ in
             var answer = try await bed.phone.changes(ChangesRequest())
@@ -84,7 +84,7 @@ import Testing
 
     /// iriscouch/follow#91, cloudant-follow PR#2, nodejs-cloudant#59: a `last_seq` in mid-stream was taken for the
     /// deletion of the database.
-    @Test("complaint 5: a last_seq in mid-stream is no end", arguments: [1, 3, 7])
+    @Test("A last_seq in mid-stream is no end", arguments: [1, 3, 7])
     func aLastSequenceInMidStreamIsNoEnd(rows: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<20))
@@ -101,7 +101,7 @@ import Testing
     /// sync_gateway#1529, #1475, logstash couchdb_changes#26: sequences that are no integers were refused, or became
     /// others.
     @Test(
-        "complaint 6: sequences go back as they came",
+        "Sequences go back as they came",
         arguments: [
             ("7", "7"), ("\"7\"", "7"), ("\"0.0\"", "0.0"), ("\"388.1\"", "388.1"), ("\"12:34\"", "12%3A34"),
             ("\"5::34\"", "5%3A%3A34"), ("\"5:12:34\"", "5%3A12%3A34"),
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// pouchdb#4604, sync_gateway#1309: the client asked for the same page for ever.
-    @Test("complaint 7: a feed that makes no progress is no endless loop")
+    @Test("A feed that makes no progress is no endless loop")
     func aFeedWithoutProgressIsNoEndlessLoop() async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
@@ -145,8 +145,8 @@ import Testing
     }
 
     /// One that follows it asks on, but says so and takes its time.
-    @Test("complaint 7: a feed that brings the same page again and again is told")
-    func aFeedThatBringsTheSamePageAgainIsTold() async throws {
+    @Test("A feed that brings the same page again and again is told")
+    func aFeedThatBringsTheSamePageAgainIsReported() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
                 let page = ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2).body
@@ -167,7 +167,7 @@ import Testing
 
     /// Sequences that swing between two values were asked for 4,200 times a second.
     @Test(
-        "complaint 7: a feed that goes round in a circle is held back and told once",
+        "A feed that goes round in a circle is held back and told once",
         arguments: [(2, FeedReader.Following.longpoll), (3, .longpoll), (2, .continuous)])
     func aFeedThatGoesRoundIsHeldBack(cycle: Int, following: FeedReader.Following) async throws {
         let answered = EventCounter()
@@ -199,7 +199,7 @@ import Testing
         #expect(told.count == 1)
     }
 
-    @Test("complaint 7: a run that ends with the feed ends with one that goes round in a circle")
+    @Test("A run that ends with the feed ends with one that goes round in a circle")
     func aOneShotRunEndsWithAFeedThatGoesRound() async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
@@ -218,8 +218,8 @@ import Testing
     }
 
     /// The log says that the errors have ended, and that nothing is left to read.
-    @Test("complaint 2: the end of trouble is told once, and so is the end of the feed")
-    func theEndOfTroubleIsTold() async throws {
+    @Test("The end of trouble is told once, and so is the end of the feed")
+    func theEndOfTroubleIsLogged() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<3))
             try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
@@ -251,8 +251,8 @@ import Testing
     }
 
     /// The third such request only was looked into, after four minutes.
-    @Test("complaint 2: a longpoll that nobody ends is trouble, not the end of an idle request")
-    func aLongpollThatHangsIsToldAtOnce() async throws {
+    @Test("A longpoll that nobody ends is trouble, not the end of an idle request")
+    func aLongpollThatHangsIsReportedAtOnce() async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 guard !request.target.contains("feed=longpoll") else { return connection.waitForClose() }
@@ -298,7 +298,7 @@ import Testing
     /// sync_gateway#3721, #4825: documents were missing after a compound `since`.
     ///
     /// What Sync Gateway itself leaves out is brought in by `changebot fix`: `FixTests`.
-    @Test("complaint 8: late and reordered changes are handled, wherever the feed is cut")
+    @Test("Late and reordered changes are handled, wherever the feed is cut")
     func lateChangesAreHandled() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<60))
@@ -311,7 +311,7 @@ import Testing
     }
 
     /// The newest sequence comes before the others: a run that ends with what there was at its start does not end there.
-    @Test("complaint 8: changes that come behind the newest one are handled too")
+    @Test("Changes that come behind the newest one are handled too")
     func changesBehindTheNewestAreHandled() async throws {
         try await withDirectory { directory in
             // So long that it comes in another piece than the row before it.
@@ -329,7 +329,7 @@ import Testing
     }
 
     /// couchdb#3885, #3788, #748: the feed goes back to its beginning when shards move.
-    @Test("complaint 9: a feed that goes back, or tells things twice, leads to no second write")
+    @Test("A feed that goes back, or tells things twice, leads to no second write")
     func aFeedThatGoesBackLeadsToNoSecondWrite() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)

@@ -9,17 +9,17 @@ import Testing
 
 /// What operators of other bots complain about, and what happens here: waits, starts, stops, passwords, proxies.
 ///
-/// ``FeedComplaintTests`` says where the numbers come from. Answered elsewhere:
-/// - 12 (SIGTERM is not trapped): `ProcessTests.aDaemonThatIsAskedToStopEndsInGoodOrder`, `FaultTests.aBot…StopsWhenAsked`
-/// - 16 (the same backlog after every restart, sequences edited by hand): `CheckpointCommandTests`
-/// - 22 (memory grows with the documents): `BotTests.aDocumentLargerThanTheBudgetPasses`, `CandidateQueueTests`,
+/// Answered elsewhere:
+/// - SIGTERM is not trapped: `ProcessTests.aDaemonThatIsAskedToStopEndsInGoodOrder`, `FaultTests.aBot…StopsWhenAsked`
+/// - The same backlog after every restart, sequences edited by hand: `CheckpointCommandTests`
+/// - Memory grows with the documents: `BotTests.aDocumentLargerThanTheBudgetPasses`, `CandidateQueueTests`,
 ///   `BodyTests.atMostTheHighWaterMarkWaitsForAReaderThatStaysAway`
-/// - 24 (idle requests): also `FaultTests.anIdleRequestThatAProxyEndsIsNoError`
+/// - Idle requests: also `FaultTests.anIdleRequestThatAProxyEndsIsNoError`
 @Suite(.timeLimit(.minutes(5))) struct OperationComplaintTests {
     /// couchdb-nano#257: after minutes of outage the reader slept for hours.
     ///
     /// The schedule in single steps: `RetryPolicyTests`.
-    @Test("complaint 1: the back-off has a cap, is jittered, and starts over after a success", arguments: 0..<20)
+    @Test("The back-off has a cap, is jittered, and starts over after a success", arguments: 0..<20)
     func theBackOffHasACap(seed: Int) {
         var number = UInt64(seed)
         for _ in 0..<50 {
@@ -39,7 +39,7 @@ import Testing
 
     /// logstash couchdb_changes#27: after ctrl-C the file with the sequence was empty, and with it the reader stopped, or
     /// everything was handled once more.
-    @Test("complaint 11: a state that was emptied loses and repeats nothing", arguments: [true, false])
+    @Test("A state that was emptied loses and repeats nothing", arguments: [true, false])
     func aStateThatWasEmptiedLosesNothing(isEmpty: Bool) async throws {
         try await BotTestBed.withTrouble { bed, _ in
             let rules = try bed.rules(BotTestBed.doneRules)
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// cht-core#3668, #6533: one rule was broken, the others ran on, and it missed its changes.
-    @Test("complaint 15: all rules are valid or none runs")
+    @Test("All rules are valid or none runs")
     func allRulesAreValidOrNoneRuns() async throws {
         try await BotTestBed.withTrouble { bed, _ in
             try await bed.load(BotTestBed.tasks(0..<3))
@@ -82,8 +82,8 @@ import Testing
     /// stopped and gave no reason.
     ///
     /// Renewal and login in single steps: `SessionTests`.
-    @Test("complaint 23: a session that expires is begun anew, and nothing is written without one")
-    func aSessionThatExpiresIsBegunAnew() async throws {
+    @Test("An expired session is renewed, and nothing is written without one")
+    func anExpiredSessionIsRenewed() async throws {
         var settings = GatewaySettings()
         settings.usesSession = true
         try await BotTestBed.withTrouble(user: ("amy", "letmein"), settings: settings) { bed, gateway in
@@ -103,7 +103,7 @@ import Testing
 
     /// cht-core#2363, #4312, obsidian-livesync#169, bigcouch#44, couchdb-documentation#522, sync_gateway#164: proxies cut
     /// requests on which nothing moves.
-    @Test("complaint 24: a proxy that ends idle requests ends nothing else", arguments: [408, 502, 504, 524])
+    @Test("A proxy that ends idle requests ends nothing else", arguments: [408, 502, 504, 524])
     func aProxyThatEndsIdleRequestsEndsNothingElse(status: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)

@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aResetStopsARunThatIsToldSo() async throws {
+    @Test func aResetStopsARunIfSoConfigured() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])

@@ -8,11 +8,11 @@ import Testing
 
 /// What users of other bots and loaders complain about, and what happens here: writing.
 ///
-/// ``FeedComplaintTests`` says where the numbers come from. Complaint 10 (a checkpoint ahead of the work) is answered by
-/// `CrashTests`, which kills the program between any two effects, and by `SafeSequenceTrackerTests`.
+/// That a checkpoint is ahead of the work is also answered by `CrashTests`, which kills the program between any two
+/// effects, and by `SafeSequenceTrackerTests`.
 @Suite(.timeLimit(.minutes(5))) struct WriteComplaintTests {
     /// couchbackup 2.0.0, couchdb-nano: the place in the feed was saved before the work was done.
-    @Test("complaint 10: the checkpoint stays before what is not written", arguments: [413, 429, 503])
+    @Test("The checkpoint stays before what is not written", arguments: [413, 429, 503])
     func theCheckpointStaysBeforeWhatIsNotWritten(status: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// cht-core#8539, #8566: a hundred changes that fail, and the sequence never advances.
-    @Test("complaint 13: a hundred failing changes in a row are set aside, and the feed goes on")
+    @Test("A hundred failing changes in a row are dead-lettered, and the feed continues")
     func aHundredFailingChangesInARowAreDeadLettered() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// cht-core#3275, functions-samples#158, docs-server PR#2882: what the worker wrote made it work again.
-    @Test("complaint 14: what the bot wrote does not make it write")
+    @Test("What the bot wrote does not make it write")
     func whatTheBotWroteDoesNotMakeItWrite() async throws {
         try await BotTestBed.withTrouble { bed, _ in
             let rules = try bed.rules(
@@ -89,7 +89,7 @@ import Testing
 
     /// sync_gateway#2878, couchdb#4851, mycouch#18, trombi#18: attachments vanish when a document is written without
     /// `_attachments`.
-    @Test("complaint 17: attachments stay, also when a conflict made the bot read again")
+    @Test("Attachments stay, also when a conflict made the bot read again")
     func attachmentsStay() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
@@ -109,7 +109,7 @@ import Testing
     /// couchbackup#164, couchdb-dump#8, couchdb-nano#119, pouchdb#5786, CDB PR#2910: 413 for a batch, or no answer.
     ///
     /// One document that is too large by itself: `BotTests.aDocumentThatTheGatewayRefusesIsSetAside…`.
-    @Test("complaint 19: a batch that is too large is halved", arguments: [1, 4])
+    @Test("A batch that is too large is halved", arguments: [1, 4])
     func aBatchThatIsTooLargeIsHalved(times: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<64))
@@ -125,7 +125,7 @@ import Testing
 
     /// couchimport#59, #62, #42, couchdb-dump#50, #101, Ektorp#195: conflicts and refusals inside a 201 that nobody
     /// reads.
-    @Test("complaint 20: each document of an answer is accounted for")
+    @Test("Each document of an answer is accounted for")
     func eachDocumentOfAnAnswerIsAccountedFor() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
@@ -150,7 +150,7 @@ import Testing
     /// couchimport#127, pouchdb#7229, spark-cloudant#79, cloudant-java-sdk#153: 429 ends imports of a million rows.
     ///
     /// How the rate is found: `AdaptiveRateTests`.
-    @Test("complaint 21: a gateway that asks for time gets it, and every document")
+    @Test("A gateway that asks for time gets it, and every document")
     func aGatewayThatAsksForTimeGetsIt() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<50))
@@ -167,7 +167,7 @@ import Testing
     /// sync_gateway#3783, #3658, couchdb-fauxton#1425, couchdb#5449: 9223372036854775807 became …776000, and 1.00
     /// became 1.
     @Test(
-        "complaint 25: numbers keep their text",
+        "Numbers keep their text",
         arguments: [
             "{ merge: { done: true } }", "{ merge: { done: { jq: \".task + 1\" } } }",
             "{ patch: [{ op: add, path: /done, value: true }] }",

@@ -50,7 +50,7 @@ import Testing
         #expect(try old.applying(patch).root.isEquivalent(to: new.root), "\(place)")
     }
 
-    @Test func textIsToldFromWhatNoTextCanHold() throws {
+    @Test func textIsDistinguishedFromWhatNoTextCanHold() throws {
         for text in [#""""#, #""a""#, #""\ufffd""#, #""\ud83d\ude00""#, #""\u00ed\u00a0""#, "\"\u{D7FF}\u{E000}\""] {
             #expect(try json(text).isText, "\(text)")
         }

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func manySmallDocumentsAreToldByTheirNumber() async throws {
+    func manySmallDocumentsAreLimitedByTheirNumber() async throws {
         let budget = MemoryBudget(bytes: 100, documents: 10)
         await budget.take(bytes: 10, documents: 10)
         async let room: Void = budget.room()

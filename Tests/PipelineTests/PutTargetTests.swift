@@ -85,7 +85,7 @@ import Testing
     }
 
     /// The same id in another keyspace is another document; the followed keyspace by its name is not.
-    @Test func keyspacesAreToldApart() throws {
+    @Test func keyspacesAreDistinguished() throws {
         let orders = [
             try order(#"{"_id":"a"}"#, plan: 0), try order(#"{"_id":"a"}"#, keyspace: "todo.s.c", plan: 1),
             try order(#"{"_id":"a"}"#, keyspace: Self.home, plan: 2),

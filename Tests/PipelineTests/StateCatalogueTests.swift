@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseIsKnownAgainAtAnotherAddressAndItIsToldOnce() async throws {
+    @Test func aDatabaseIsDetectedAtAnotherAddressAndLoggedOnce() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"), save: 7)
             let first = try await use(catalogue, at: Self.elsewhere, .marked("a"))
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func aBotWithoutStateIsToldWhichBotsHaveOne() async throws {
+    @Test func theBotsWithAStateAreReportedIfThisOneHasNone() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"))
             let other = StateCatalogue(directory: catalogue.directory, name: "both")

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func itIsToldOnceAsLongAsTheDocumentIsBusy() {
+    @Test func aBusyDocumentIsLoggedOnce() {
         var buckets = WriteBuckets<String>(capacity: 1, perMinute: 30)
         buckets.noteWrite("a", now: start)
         let told = ["a", "a", "b"].map { buckets.noteWait($0) }

@@ -13,7 +13,7 @@ import Testing
         return (rules.flatMap { $0.rendered() }, verdict)
     }
 
-    @Test func aRuleLoopIsTold() async throws {
+    @Test func aRuleLoopIsShown() async throws {
         let set = try ruleSet(
             lines: "name: up, when: {x: 1}, then: [merge: {x: 2}]", "name: down, when: {x: 2}, then: [merge: {x: 1}]")
         let (lines, verdict) = try await explained(set, #"{"x":1}"#)
@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    @Test func whatOtherRulesChangeIsTold() async throws {
+    @Test func whatOtherRulesChangeIsShown() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]",
             "name: c, when: {x: 2}, then: [merge: {z: 1}]", "name: d, when: {q: 1}, then: []")

@@ -49,7 +49,7 @@ import Testing
             ("break $x", 0, "the label $x is not defined"),
             ("import \"a\" as a; 1", nil, "module not found: a; programs can't import"),
         ] as [(String, Int?, String)])
-    func whatJQSaysIsToldInPlainWords(program: String, offset: Int?, message: String) {
+    func whatJQSaysIsReportedInPlainWords(program: String, offset: Int?, message: String) {
         let found = errors("version: 1\nrules:\n  - name: a\n    when: {}\n    then: []\n    if: |\n      \(program)\n")
         let place = offset.map { "7:\($0 + 7)" } ?? "6:9"
         #expect(found.count == 1)

@@ -40,7 +40,7 @@ import Testing
             "write a space after the colon: on_error: skip"
         ),
     ])
-    func aMissingSpaceIsTold(text: String, place: String, remedy: String) {
+    func aMissingSpaceIsReported(text: String, place: String, remedy: String) {
         let found = errors(text)
         #expect(found.contains { $0.hasPrefix("r.yaml:" + place) && $0.contains(remedy) }, "\(found)")
     }
@@ -55,7 +55,7 @@ import Testing
         ),
         (head + "      - attach:\n        name: x\n        file: y", "7:9", "'name' stands beside 'attach'"),
     ])
-    func aBodyThatIsNotIndentedIsTold(text: String, place: String, part: String) {
+    func aBodyThatIsNotIndentedIsReported(text: String, place: String, part: String) {
         let found = errors(text)
         #expect(found.count == 1)
         #expect(found.allSatisfy { $0.hasPrefix("r.yaml:" + place) && $0.contains(part) }, "\(found)")
@@ -67,7 +67,7 @@ import Testing
         (head + "    - merge: {}\n      put: {id: x, document: {}}", "one list element is one action, not 2"),
         ("version: 1\nrules:\n  - name: a\n    when:\n    type: task\n    then: []", "'type' stands beside 'when'"),
     ])
-    func keysBesideAnActionAreToldAsBefore(text: String, part: String) {
+    func keysBesideAnActionAreReportedAsBefore(text: String, part: String) {
         let found = errors(text)
         #expect(found.contains { $0.contains(part) }, "\(found)")
     }
@@ -77,7 +77,7 @@ import Testing
         ("version: 1\nkind: mapping\notherwise: drop\nrules: []\n", false),
         ("version: 1\nrules: [{name: a, when: {}, then: []}]\n", false),
     ])
-    func aFileWithoutRulesIsTold(text: String, isLogged: Bool) throws {
+    func aFileWithoutRulesIsReported(text: String, isLogged: Bool) throws {
         let set = try ruleFileSet(text)
         for found in [set.warnings(), set.slips()] {
             #expect(found.map(\.code) == (isLogged ? [.noRules] : []))
@@ -96,7 +96,7 @@ import Testing
         ("version: 1\nrules:\n  - name: a\n    when:\n\t  type: task\n    then: []\n", "5:1"),
         (head + "      - merge:\n      \t    a: 1\n", "7:7"),
     ])
-    func aTabIsTold(text: String, place: String) {
+    func aTabIsReported(text: String, place: String) {
         let found = errors(text)
         #expect(found.count == 1)
         #expect(
@@ -111,7 +111,7 @@ import Testing
         ("      - merge: {x: {jq: @base64 }}", "6:25"),
         ("      - merge:\n          x: {jq: .a}\n          y: {jq: .a[\"b c\"]}", "8:19"),
     ])
-    func aProgramWithoutQuotesIsTold(action: String, place: String) {
+    func aProgramWithoutQuotesIsReported(action: String, place: String) {
         let found = errors(Self.head + action)
         #expect(found.count == 1)
         #expect(
@@ -120,7 +120,7 @@ import Testing
             }, "\(found)")
     }
 
-    @Test func aConditionWithoutQuotesIsTold() {
+    @Test func aConditionWithoutQuotesIsReported() {
         let rule = "version: 1\nrules:\n  - name: a\n    when: {}\n    if: %\n    then: []\n"
         let plain = errors(rule.replacing("%", with: ".a[0] == \"x: y\""))
         #expect(
@@ -138,7 +138,7 @@ import Testing
         ("{n: {$in: [a, '$in [b]']}}", "write { $in: [b] }"),
         ("{n: {$ne: '$regex: \"x\"'}}", "write { $regex: \"x\" }"),
     ])
-    func anOperatorInQuotesIsTold(when: String, warning: String) throws {
+    func anOperatorInQuotesIsReported(when: String, warning: String) throws {
         let found = try selectorWarnings(when)
         #expect(
             found.count == 1 && found.allSatisfy { $0.contains(warning) && $0.hasSuffix("[not-an-operator]") },

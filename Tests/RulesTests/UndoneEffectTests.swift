@@ -35,7 +35,7 @@ import Testing
             "'x'"
         ),
     ])
-    func aReplacementThatUndoesIsTold(document: String, victim: String, name: String) throws {
+    func aReplacementThatUndoesIsReported(document: String, victim: String, name: String) throws {
         let found = try warnings(Self.rules(document, victim))
         #expect(found.count == 1, "\(found)")
         #expect(
@@ -45,7 +45,7 @@ import Testing
             }, "\(found)")
     }
 
-    @Test func aMergeThatUndoesIsTold() throws {
+    @Test func aMergeThatUndoesIsReported() throws {
         let victim = "when: {type: sum, state: new}, then: [{merge: {state: seen}}]"
         #expect(try warnings(Self.rules("{type: sum, state: new}", victim, ifExists: "merge")).count == 1)
         let added = "when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"

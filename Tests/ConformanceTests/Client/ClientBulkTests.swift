@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func leavesAndDifferencesAreTold() async throws {
+    @Test func leavesAndDifferencesAreReported() async throws {
         try await Workspace.with { workspace in
             let (id, none) = (DocumentID(workspace.id("doc")), DocumentID(workspace.id("none")))
             let revisions = try await workspace.writeGenerations(2, of: id.text).map { RevisionID($0) }

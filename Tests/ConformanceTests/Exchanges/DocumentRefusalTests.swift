@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aWrongMethodIsToldTheRightOnes() async throws {
+    @Test func theRightMethodsAreReportedForAWrongOne() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.send("DELETE", "/_changes")
             #expect(reply.headers["Allow"] == KnownDifferences.allowedMethods[workspace.kind])

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsToldTwice() async throws {
+    @Test func nothingIsReportedTwice() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let page = try await workspace.changes(until: ids)

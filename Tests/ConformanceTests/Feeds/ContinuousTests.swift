@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func deletionsAreTold() async throws {
+    @Test func deletionsAreReported() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id)

@@ -67,7 +67,7 @@ import Testing
 
     /// Half of a surrogate pair is not the character that says that something is broken.
     @Test(arguments: [(#""\ud800""#, #""\ufffd""#), (#""a\udc00""#, #""a\ud800""#)])
-    func halvesOfPairsAreToldApart(left: String, right: String) throws {
+    func halvesOfPairsAreDistinguished(left: String, right: String) throws {
         let texts = try [left, right].map { try JSONText(#"{"a":\#($0)}"#).root }
         #expect(DocumentComparison().difference(texts[0], texts[1])?.description == "/a")
         #expect(DocumentComparison().difference(texts[0], texts[0]) == nil)

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func filesThatCannotBeAreToldApart() throws {
+    @Test func filesThatCannotBeAreDistinguished() throws {
         try withFolder { folder in
             func code(_ body: () throws -> Void) -> TransferError.Code? {
                 do { try body() } catch { return (error as? TransferError)?.code }

@@ -42,7 +42,7 @@ import Testing
         (5, 10, 14, true), (5, 10, 15, false), (0, 3, 2, true), (0, 0, 0, false), (Int.max, 10, 20, true),
         (Int.max, 0, Int.max, false), (Int.max, 1, Int.max, false),
     ])
-    func aResetIsToldByTheNewestSequence(newest: Int, written: Int, now: Int, isReset: Bool) {
+    func aResetIsDetectedByTheNewestSequence(newest: Int, written: Int, now: Int, isReset: Bool) {
         var progress = ImportProgress(Self.identity, now: 0)
         progress.database.newest = newest
         progress.counts.inserted = written
