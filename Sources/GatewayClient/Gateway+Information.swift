@@ -28,6 +28,8 @@ extension Gateway {
     /// Asks the server who it is, unless the settings or the `Server` header of an answer have shown it already.
     /// Returns ``GatewayDialect/syncGateway`` if the answer names neither vendor.
     ///
+    /// - Throws: `.malformedAnswer` if this is not a gateway, or if a proxy hides the server's root page; others as
+    ///   for every request. A retry makes sense if ``GatewayError/isRetryable`` is true.
     /// - Note: Source: `GET /`. Both servers say `"couchdb":"Welcome"`; only the vendor differs.
     public func findDialect() async throws(GatewayError) -> GatewayDialect {
         if knowsDialect { return dialect }

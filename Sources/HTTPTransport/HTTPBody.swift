@@ -27,7 +27,8 @@ package final class HTTPBody: Sendable {
     /// All bytes that have arrived; waits for the first ones if there are none. Nil at the end of the body.
     ///
     /// - Throws: ``HTTPTransportError``: `.connectionClosed` if the body was cut (after the bytes that did arrive),
-    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. Every later call throws the same error.
+    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. Every later call throws the same error:
+    ///   only a new request can help, if ``HTTPTransportError/isRetryable`` is true.
     package func next() async throws(HTTPTransportError) -> [UInt8]? {
         if Task.isCancelled { giveUp() }
         switch flow.withLock({ $0.arrive() }) {

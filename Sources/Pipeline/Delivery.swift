@@ -4,7 +4,7 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-/// The pipeline of a run: rules, writes, ledger. Whoever reads changes or documents feeds it.
+/// The pipeline of a run: rules, writes, ledger. The caller feeds it changes or documents.
 package struct Delivery: Sendable {
     /// How a run delivers. All defaults are set here and nowhere else.
     package struct Settings: Sendable {
@@ -50,7 +50,7 @@ package struct Delivery: Sendable {
 
     /// Counters and safe sequence, for reports.
     let progress: RunProgress
-    /// Whoever reads documents can stop once it is exhausted.
+    /// Readers of documents stop once it is exhausted.
     let allowance: ChangeAllowance
     private let gateway: Gateway
     private let siblings: [String: Gateway]

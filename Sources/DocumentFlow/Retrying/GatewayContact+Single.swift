@@ -2,8 +2,8 @@ package import GatewayClient
 package import Logging
 
 extension GatewayContact {
-    /// Sends one of many requests of a kind, such as for attachments. One that keeps failing while the gateway answers
-    /// others is given up alone; an outage is waited out.
+    /// Sends one of many requests of a kind, such as for attachments. Gives up on a request that keeps failing while
+    /// the gateway answers others. Waits for the end of an outage.
     ///
     /// - Parameters:
     ///   - arrivals: How many requests of this kind have succeeded; the caller counts them.

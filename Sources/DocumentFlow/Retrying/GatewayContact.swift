@@ -54,7 +54,7 @@ package struct GatewayContact: Sendable {
                 settings.outage.end(logger)
                 return answer
             } catch let error as GatewayError {
-                // A server that is no gateway is reported once, at the end.
+                // A server that is not a gateway is reported once, at the end.
                 try await retrier.wait(
                     after: error, "no proper answer from the gateway; trying again",
                     level: error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)

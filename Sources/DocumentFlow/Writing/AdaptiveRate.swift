@@ -1,6 +1,7 @@
 internal import GatewayClient
 
-/// How many documents a second the gateway can take, learned from its refusals (429, 503).
+/// How many documents a second the gateway can take, learned from its refusals (429, 502,
+/// 503, 504, 524).
 ///
 /// There is no limit until the first refusal; then it is half of the recent rate. A further refusal halves it again if
 /// anything was written in between. Each second without a refusal adds a quarter. Above four times the rate that was
@@ -91,7 +92,7 @@ package actor WritePace {
 
     func turn(for documents: Int) -> ContinuousClock.Instant { rate.turn(for: documents, now: .now) }
 
-    /// Slows down on 429 and 503; ignores other errors.
+    /// Slows down on `.tooManyRequests` and `.unavailable` (429, 502, 503, 504, 524); ignores other errors.
     func noteRefusal(_ error: GatewayError) {
         guard error.code == .tooManyRequests || error.code == .unavailable else { return }
         rate.noteRefusal(retryAfter: error.retryAfter, now: .now)

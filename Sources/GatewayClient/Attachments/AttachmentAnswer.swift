@@ -70,6 +70,10 @@ extension Gateway {
     ///     are compressed if the attachment was uploaded so, or if CouchDB has compressed it;
     ///     ``AttachmentAnswer/contentEncoding`` is then `gzip`. The caller must check them: a proxy may have compressed
     ///     or decompressed them.
+    /// - Throws: Only what goes wrong before the answer begins: `.notFound` if there is no such keyspace,
+    ///   `.unauthorized`, `.forbidden`, `.invalidRequest` if no URL can hold the name, and others as for every request.
+    ///   A retry makes sense if ``GatewayError/isRetryable`` is true. ``AttachmentAnswer/next()`` throws what
+    ///   goes wrong later.
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`; with `Accept-Encoding`, CouchDB 3.5.
     public func openAttachment(
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil,

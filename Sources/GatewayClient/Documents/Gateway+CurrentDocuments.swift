@@ -34,6 +34,10 @@ extension Gateway {
     }
 
     /// One document as it is now, read as by ``currentDocuments(_:includesBodies:limit:)``.
+    ///
+    /// - Throws: `.notFound` if there is no such keyspace, `.unauthorized`, `.tooLarge` beyond 256 MiB, or
+    ///   `.malformedAnswer` also if the answer has no row for the document; others as for every request. A retry
+    ///   makes sense if ``GatewayError/isRetryable`` is true. A document that this user may not read is no error.
     public func currentDocument(_ id: DocumentID) async throws(GatewayError) -> DocumentLookup {
         try await currentDocuments([id]).first ?? .missing
     }

@@ -3,6 +3,9 @@ public import LosslessJSON
 extension Gateway {
     /// One document; nil if it is missing or deleted.
     ///
+    /// - Throws: `.notFound` if there is no such keyspace, `.unauthorized`, `.forbidden` if this user may not read it,
+    ///   `.tooLarge` beyond 128 MiB, `.malformedAnswer` if the answer is not a JSON object; others as for every
+    ///   request. A retry makes sense if ``GatewayError/isRetryable`` is true.
     /// - Note: Source: `GET /{keyspace}/{id}`. Sync Gateway sorts the members of this answer.
     public func document(_ id: DocumentID) async throws(GatewayError) -> JSONText? {
         try await optional(place(of: id))

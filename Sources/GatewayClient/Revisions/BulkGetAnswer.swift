@@ -68,6 +68,10 @@ extension Gateway {
     ///   - keys: A key may occur more than once, with different revisions.
     ///   - includesHistory: Whether to add `_revisions`, the ancestors of each.
     ///   - includesAttachments: Whether to add the attachments' bytes, inline or as ``BulkGetItem/attachment(_:)``.
+    /// - Throws: Only what goes wrong before the answer begins: a refusal of the whole request (`.notFound` if there is
+    ///   no such keyspace, `.unauthorized`, `.forbidden`), `.connectionLost` and others as for every request. A retry
+    ///   makes sense if ``GatewayError/isRetryable`` is true. ``BulkGetAnswer/next()`` throws what goes wrong
+    ///   later; a revision that can't be read is an item, not an error.
     /// - Note: Source: `POST /{keyspace}/_bulk_get`. Sync Gateway answers only in multipart, and 406 to a request for
     ///   JSON; CouchDB answers in JSON on request.
     public func bulkGet(

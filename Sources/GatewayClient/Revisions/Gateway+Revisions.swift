@@ -54,6 +54,7 @@ extension Gateway {
     /// One document, or one revision of it, even a deleted one; nil if the gateway does not have it.
     ///
     /// - Parameter revision: Nil for the winning one; if that is deleted, the result is nil.
+    /// - Throws: As ``document(_:)``; also `.badRequest` if `revision` is not a revision id.
     /// - Note: Source: `GET /{keyspace}/{id}`.
     public func document(
         _ id: DocumentID, revision: RevisionID? = nil, with options: DocumentOptions
@@ -87,6 +88,9 @@ extension Gateway {
     /// Finds which of these revisions the gateway does not have.
     ///
     /// - Returns: One difference per document, in the order of `documents`.
+    /// - Throws: `.notFound` if there is no such keyspace, `.unauthorized`, `.forbidden`, `.tooLarge` if the answer has
+    ///   more than 256 MiB, `.malformedAnswer` if it is not a JSON object; others as for every request. A retry
+    ///   makes sense if ``GatewayError/isRetryable`` is true: it changes nothing in the database.
     /// - Note: Source: `POST /{keyspace}/_revs_diff`. The gateway has every revision that its answer does not mention.
     public func revisionDifferences(
         _ documents: [(id: DocumentID, revisions: [RevisionID])]

@@ -1,4 +1,4 @@
-/// What a look at the mark in the database tells about the state's database.
+/// What the mark in the database says about the state's database.
 struct MarkCheck {
     enum Result: Equatable {
         /// The database is the state's.

@@ -3,8 +3,8 @@ internal import GatewayClient
 
 /// A document on which a rule may fire, from reading it to its last outcome.
 ///
-/// It may stand for several changes of one document: changes that arrive while an earlier one is in work are merged,
-/// and the newest content is decided.
+/// It may stand for several changes of one document: changes that arrive while an earlier one is in progress are
+/// merged, and the newest content is decided.
 struct Candidate: Sendable {
     /// Hold the safe sequence back, one per change of the feed. Empty if it is not from a feed.
     private(set) var tickets: [SafeSequenceTracker.Ticket]

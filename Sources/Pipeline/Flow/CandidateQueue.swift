@@ -2,7 +2,7 @@ internal import GatewayClient
 
 /// Passes candidates from readers to writers: one at a time per document, otherwise in order of arrival.
 ///
-/// Changes of a document in work are merged into one candidate with the newest content. There is no minimum and no
+/// Changes of a document in progress are merged into one candidate with the newest content. There is no minimum and no
 /// delay: an idle writer takes what there is, even a single candidate; while all writers are busy, candidates
 /// accumulate. So an idle bot reacts at once and a busy one writes in bulk.
 actor CandidateQueue {
@@ -10,7 +10,7 @@ actor CandidateQueue {
     typealias Instant = ContinuousClock.Instant
 
     private var ready: [Candidate] = []
-    /// Documents in work: the number of candidates (ready, postponed or taken) and holds.
+    /// Documents in progress: the number of candidates (ready, postponed or taken) and holds.
     private var busy: [DocumentID: Int] = [:]
     /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]

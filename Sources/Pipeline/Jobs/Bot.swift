@@ -101,7 +101,7 @@ package struct Bot: Service {
                     if let next { state = next } else { state = try await keeper.open() }
                 case .unknowable(let reason):
                     logger.notice(
-                        "a reset of the database can't be noticed: this user may not keep local documents",
+                        "a reset of the database can't be detected: this user may not write local documents",
                         metadata: ["reason": "\(reason)"])
                     return try await beginning(info, state, watch, copy: nil)
                 }

@@ -38,7 +38,7 @@ struct OtherDocuments {
             }
             waiting = result.open(again)
         }
-        // The own write would show that a document has changed meanwhile. Without one, it must be checked.
+        // A trigger that is written itself gets a conflict if it has changed. The others are checked here.
         let unwritten = result.wrote.subtracting(result.ended).filter { !triggers[$0].isWritten }
         try await noteOutdated(among: unwritten, triggers, &result)
         return result

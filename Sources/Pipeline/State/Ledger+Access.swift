@@ -1,6 +1,8 @@
 internal import GRDB
 
 // Access to the database for the rest of the ledger.
+//
+// Errors: ``StateError``; then nothing was written, and a retry may succeed if the disk was full.
 extension Ledger {
     func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
         do { return try database.read(body) } catch { throw .reading(path, error) }

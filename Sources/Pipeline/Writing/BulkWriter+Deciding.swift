@@ -46,7 +46,7 @@ extension BulkWriter {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
         let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
-        // If a program stopped because the run stops, the document is not at error.
+        // A program that the shutdown stopped is not an error of the document.
         try Task.checkCancellation()
         var idle: [Planner.Plan] = []
         for plan in decided {

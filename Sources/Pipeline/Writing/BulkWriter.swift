@@ -6,9 +6,9 @@ internal import Rules
 
 /// Takes candidates, decides, writes what the rules want, and settles each candidate.
 ///
-/// One of several that share a queue; each has one request under way. A candidate ends in one of four ways: written, in
-/// no need of a change, an own revision, or dead-lettered. Its tickets are finished after that is recorded on disk, so
-/// a crash anywhere repeats work and loses none.
+/// One of several that share a queue; each has one request under way. A candidate ends in one of four ways: written,
+/// needing no change, an own revision, or dead-lettered. Its tickets are finished after that is recorded on disk, so a
+/// crash anywhere repeats work and loses none.
 package struct BulkWriter: Sendable {
     /// The size of requests, and the number of attempts.
     package struct Limits: Sendable {
@@ -244,7 +244,7 @@ package struct BulkWriter: Sendable {
         for (id, count) in dropped {
             logger.info(
                 "dropped the dead letters of a document: it is resolved",
-                metadata: ["id": "\(id)", "letters": .stringConvertible(count)])
+                metadata: ["id": "\(id)", "dead_letters": .stringConvertible(count)])
         }
     }
 }

@@ -32,7 +32,7 @@ struct Planner {
 
     /// What goes to the gateway.
     struct Write {
-        /// Who is answered for with it.
+        /// The candidate that this write settles.
         let candidate: Candidate
         let document: BulkDocument
     }

@@ -29,6 +29,7 @@ package struct Decision: Sendable {
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.
     package internal(set) var isMapping = false
+    /// Why nothing was decided; nil if the decision is valid. If set, nothing of this decision may be written.
     package internal(set) var error: DecisionError?
     /// The rules that failed and were skipped, in the order in which they failed, each once.
     package internal(set) var skipped: [Skip] = []

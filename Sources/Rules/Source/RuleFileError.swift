@@ -1,4 +1,4 @@
-/// One thing that is wrong in a rule file. Prints as `path:line:column: what is wrong and what to do`.
+/// One error in a rule file. Prints as `path:line:column: what is wrong and what to do`.
 package struct RuleFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file as it was given, or the option that is wrong.
     package let path: String

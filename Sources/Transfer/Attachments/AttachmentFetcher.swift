@@ -5,7 +5,8 @@ internal import Logging
 
 /// Fetches the bytes of attachments and checks them against the length and digest of their stubs.
 ///
-/// An attachment that keeps failing while the gateway answers other requests is given up. During an outage it waits.
+/// Gives up on an attachment that keeps failing while the gateway answers other requests. Waits for the end of an
+/// outage.
 struct AttachmentFetcher: Sendable {
     enum Outcome: Sendable {
         case fetched(AttachmentBody)

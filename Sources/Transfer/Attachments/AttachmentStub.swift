@@ -45,8 +45,8 @@ struct AttachmentStub: Sendable {
 
     /// Appends a part of the document that ends within this stub at the latest.
     ///
-    /// If the stub's length is that of compressed bytes, as in CouchDB for an attachment uploaded as gzip, the length
-    /// becomes that of `body`, and a member `decompressed` marks that the digest is of other bytes.
+    /// If the stub's length is that of compressed bytes (CouchDB, uploaded as gzip), it becomes the length of `body`. A
+    /// member `unpacked` says that the digest is of other bytes.
     func append(_ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]) {
         guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
             byteCount != body.byteCount

@@ -164,7 +164,7 @@ package struct Importer: Service {
             throw TransferError(
                 .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
         }
-        logger.notice("going on", metadata: ["documents": "\(progress.input.documents)"])
+        logger.notice("continuing an interrupted import", metadata: ["documents": "\(progress.input.documents)"])
         // A check is cheap and starts over.
         return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
     }
@@ -213,7 +213,7 @@ package struct Importer: Service {
     private func logCounts() {
         let counts = report.state.counts
         logger.info(
-            settings.preview == nil ? "imported" : "looked at",
+            settings.preview == nil ? "imported" : "checked",
             metadata: [
                 "documents": "\(report.state.counters.changes)", "inserted": "\(counts.inserted)",
                 "changed": "\(counts.changed)", "deleted": "\(counts.deleted)", "unchanged": "\(counts.unchanged)",

@@ -81,8 +81,8 @@ struct AttachmentExport: Sendable {
 
     // MARK: - Documents that change during the export
 
-    /// The current state of a document of which an attachment is missing. Nil if the document is to be written as it
-    /// is: it is complete, unchanged, was read too often, or the gateway's answer does not mention it.
+    /// Reads a document again if an attachment is missing. Nil: write it as it is, because it is complete, unchanged or
+    /// refused, was read too often or can't be read, or because only this revision is wanted.
     func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
         guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
         let now = try await fetcher.contact.single(

@@ -4,7 +4,7 @@ internal import Logging
 
 /// Reads documents one by one as they are now.
 ///
-/// A document that keeps failing while the gateway answers for others is given up. During an outage it waits.
+/// Gives up on a document that keeps failing while the gateway answers for others. Waits for the end of an outage.
 struct DocumentReader: Sendable {
     let gateway: Gateway
     let contact: GatewayContact

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What an export does about a document that the gateway tells of.
+/// What an export does with one row.
 enum ExportStep: Sendable {
     /// Write it, if it matches the selector.
     case write(JSONValue)

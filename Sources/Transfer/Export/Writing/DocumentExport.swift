@@ -2,9 +2,9 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Carries out what an export does about each document, in the order in which they come.
+/// Carries out the step of each document, in order of arrival.
 ///
-/// Documents with attachments wait for the bytes, which are fetched for a few documents together. Documents behind them
+/// Documents with attachments wait for the bytes, which are fetched for a few documents together. Later documents
 /// wait, too.
 final class DocumentExport {
     private let lines: DocumentLines
@@ -33,7 +33,7 @@ final class DocumentExport {
 
     func beginFeed() { selection.beginFeed() }
 
-    // MARK: - What the gateway tells of
+    // MARK: - Rows
 
     // Each of these returns whether so much waits that it must be written now.
 

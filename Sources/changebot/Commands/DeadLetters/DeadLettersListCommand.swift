@@ -53,7 +53,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Write dead letters to stdout, one JSON object a line.",
-        discussion: "Example: changebot dead-letters export > letters.ndjson")
+        discussion: "Example: changebot dead-letters export > dead-letters.ndjson")
 
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
