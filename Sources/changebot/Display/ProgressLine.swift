@@ -41,4 +41,27 @@ final class ProgressLine: Sendable {
 
     /// Removes the line at the end. The log reports the result of the job.
     func finish() { output.show(status: "") }
+
+    /// Shows progress ten times a second while `work` runs.
+    ///
+    /// - Parameter standing: Shows on the line how far the work is. Not called if nothing is to be shown.
+    static func show(
+        _ pacing: ProgressPacing, while work: @escaping @Sendable () async throws -> Void,
+        standing: @escaping @Sendable (ProgressLine) async -> Void
+    ) async throws {
+        guard pacing.form != .none else { return try await work() }
+        let line = ProgressLine(pacing)
+        defer { line.finish() }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await work() }
+            group.addTask {
+                while true {
+                    await standing(line)
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
 }

@@ -61,11 +61,7 @@ struct Job {
         let code = (failure?.code ?? .done).rawValue
         if let path = options.summaryPath(environment) {
             let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
-            do throws(CommandError) { try OutputFile.write(summary.json, to: path) } catch {
-                // If the run itself failed, its error is thrown and this one only reported.
-                if failure != nil { error.report() }
-                failure = failure ?? error
-            }
+            failure = OutputFile.writeSummary(summary.json, to: path, after: failure)
         }
         if let failure { throw failure }
     }
@@ -104,8 +100,11 @@ struct Job {
             let parts = Parts(
                 gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger)
             let service = try make(parts)
-            try await Self.showing(progress, of: report) {
+            try await ProgressLine.show(progress) {
                 try await StoppableService.run(service, grace: grace, logger: logger)
+            } standing: { line in
+                let counters = await report.counters()
+                line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.bytesIn)
             }
         }
     }
@@ -119,28 +118,6 @@ struct Job {
                 isDryRun ? "would_write" : "written": "\(isDryRun ? counters.shown : counters.written)",
                 "unchanged": "\(counters.unchanged)", "dead_letters": "\(counters.deadLetters)",
             ])
-    }
-
-    /// Shows progress while `work` runs.
-    private static func showing(
-        _ pacing: ProgressPacing, of report: RunReport, _ work: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        guard pacing.form != .none else { return try await work() }
-        let line = ProgressLine(pacing)
-        defer { line.finish() }
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await work() }
-            group.addTask {
-                while true {
-                    let counters = await report.counters()
-                    let total = await report.expectedDocuments
-                    line.show(count: counters.changes, total: total, bytes: counters.bytesIn)
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-            }
-            try await group.next()
-            group.cancelAll()
-        }
     }
 
     /// The purpose for which the state is opened.

@@ -41,6 +41,20 @@ enum OutputFile {
         }
     }
 
+    /// Writes the file of `--summary` at the end of a job, even of one that failed.
+    ///
+    /// - Parameter failure: Why the job failed; nil if it did not.
+    /// - Returns: The error of the command: `failure`, or else why the summary can't be written. If there are both, the
+    ///   second is reported here.
+    static func writeSummary(_ bytes: [UInt8], to path: String, after failure: CommandError?) -> CommandError? {
+        do throws(CommandError) { try write(bytes, to: path) } catch {
+            guard let failure else { return error }
+            error.report()
+            return failure
+        }
+        return failure
+    }
+
     private static func append(_ bytes: [UInt8], to path: String) throws(CommandError) {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(.cannotCreate, "open", path) }

@@ -22,7 +22,12 @@ struct TransferJob {
         var failure: CommandError?
         do {
             try await work { service in
-                try await showing(report) { try await StoppableService.run(service, grace: grace, logger: logger) }
+                try await ProgressLine.show(progress) {
+                    try await StoppableService.run(service, grace: grace, logger: logger)
+                } standing: { line in
+                    let standing = report.standing
+                    line.show(count: standing.documents, total: standing.expected, bytes: standing.bytes)
+                }
             }
         } catch {
             failure = CommandError(error)
@@ -44,33 +49,8 @@ struct TransferJob {
         var failure = failure
         if let path = options.summaryPath(environment) {
             let summary = report.summary(exitCode: (failure?.code ?? .done).rawValue)
-            do throws(CommandError) { try OutputFile.write(summary, to: path) } catch {
-                // If the run itself failed, its error is thrown and this one only reported.
-                if failure != nil { error.report() }
-                failure = failure ?? error
-            }
+            failure = OutputFile.writeSummary(summary, to: path, after: failure)
         }
         if let failure { throw failure }
-    }
-
-    /// Shows progress while `work` runs.
-    private func showing(_ report: some TransferReport, _ work: @escaping @Sendable () async throws -> Void)
-        async throws
-    {
-        guard progress.form != .none else { return try await work() }
-        let line = ProgressLine(progress)
-        defer { line.finish() }
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await work() }
-            group.addTask {
-                while true {
-                    let standing = report.standing
-                    line.show(count: standing.documents, total: standing.expected, bytes: standing.bytes)
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-            }
-            try await group.next()
-            group.cancelAll()
-        }
     }
 }
