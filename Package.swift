@@ -103,7 +103,7 @@ let package = Package(
                 "TodoData", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
-        .target(name: "TodoData", dependencies: ["LosslessJSON"], swiftSettings: settings),
+        .target(name: "TodoData", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(
             name: "EmbeddedGateway",
             dependencies: [

@@ -1,7 +1,7 @@
 /// A day of the proleptic Gregorian calendar.
 ///
 /// - Note: Source: Howard Hinnant's `chrono` algorithms. Their years begin in March, so that the leap day is the last.
-struct CalendarDay {
+package struct CalendarDay {
     let year: Int
     /// 1 to 12.
     let month: Int
@@ -33,7 +33,10 @@ struct CalendarDay {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    private static func length(ofMonth month: Int, _ year: Int) -> Int {
+    /// The number of days of a month, 28 to 31.
+    ///
+    /// - Parameter month: 1 to 12.
+    package static func length(ofMonth month: Int, _ year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30

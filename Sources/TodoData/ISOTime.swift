@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// Times as the app writes them.
 enum ISOTime {
     /// Whether the characters are a date, `T`, a time of day with or without a fraction, and `Z` or an offset:
@@ -7,7 +9,8 @@ enum ISOTime {
     static func isTime(_ text: [UInt8]) -> Bool {
         var rest = text[...]
         guard let year = take(4, &rest), skip("-", &rest), let month = take(2, &rest), (1...12).contains(month),
-            skip("-", &rest), let day = take(2, &rest), (1...length(ofMonth: month, year)).contains(day),
+            skip("-", &rest), let day = take(2, &rest),
+            (1...CalendarDay.length(ofMonth: month, year)).contains(day),
             skip("T", &rest), let hour = take(2, &rest), hour < 24, skip(":", &rest),
             let minute = take(2, &rest), minute < 60, skip(":", &rest), let second = take(2, &rest), second < 60
         else { return false }
@@ -41,13 +44,5 @@ enum ISOTime {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest = rest.dropFirst()
         return true
-    }
-
-    private static func length(ofMonth month: Int, _ year: Int) -> Int {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
     }
 }
