@@ -48,7 +48,18 @@ extension Gateway {
     public func bulkDocs(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
         precondition(
             Set(documents.map(\.id)).count == documents.count, "two documents of one bulk request have the same id")
-        var body: [[UInt8]] = [Array(#"{"docs":["#.utf8)]
+        var outcomes: [DocumentID: BulkOutcome] = [:]
+        for row in try await postBulk(#"{"docs":["#, documents) {
+            if let id = row["id"]?.string { outcomes[DocumentID(id)] = BulkOutcome(row: row) }
+        }
+        return documents.map { outcomes[$0.id] ?? .unmentioned }
+    }
+
+    /// Sends `_bulk_docs` and returns the rows of the answer.
+    ///
+    /// - Parameter opening: The body up to the first document: an object whose last member so far is the list `docs`.
+    func postBulk(_ opening: String, _ documents: [BulkDocument]) async throws(GatewayError) -> [SmallJSON] {
+        var body: [[UInt8]] = [Array(opening.utf8)]
         for (index, document) in documents.enumerated() {
             if index > 0 { body.append(Array(",\n".utf8)) }
             body.append(contentsOf: document.segments)
@@ -60,11 +71,7 @@ extension Gateway {
             mayCompress: true)
         let answer = try await collect(request, limit: (1 << 20) + documents.count * 4096)
         guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
-        var outcomes: [DocumentID: BulkOutcome] = [:]
-        for row in rows {
-            if let id = row["id"]?.string { outcomes[DocumentID(id)] = BulkOutcome(row: row) }
-        }
-        return documents.map { outcomes[$0.id] ?? .unmentioned }
+        return rows
     }
 }
 

@@ -128,17 +128,7 @@ extension Gateway {
     /// - Note: Source: `POST /{keyspace}/_bulk_docs` with `"new_edits":false`. Sync Gateway answers one row per
     ///   revision, in the order of the request; CouchDB names only failures, and answers `[]` if there are none.
     public func storeRevisions(_ revisions: [RevisionToStore]) async throws(GatewayError) -> [BulkOutcome] {
-        var body: [[UInt8]] = [Array(#"{"new_edits":false,"docs":["#.utf8)]
-        for (index, revision) in revisions.enumerated() {
-            if index > 0 { body.append(Array(",\n".utf8)) }
-            body.append(contentsOf: revision.document.segments)
-        }
-        body.append(Array("]}".utf8))
-        let request = GatewayRequest(
-            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk,
-            mayCompress: true)
-        let answer = try await collect(request, limit: (1 << 20) + revisions.count * 4096)
-        guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
+        let rows = try await postBulk(#"{"new_edits":false,"docs":["#, revisions.map(\.document))
         if rows.count == revisions.count {
             return zip(revisions, rows).map { revision, row in
                 DocumentID(row["id"]?.string ?? "") == revision.document.id ? BulkOutcome(row: row) : .unmentioned
