@@ -1,3 +1,5 @@
+internal import LosslessJSON
+
 extension RuleOutlook {
     /// Reads from a rule's `then` what it does. An action with an unknown name acts outside the document.
     init(of rule: Rule) {
@@ -104,24 +106,8 @@ extension RuleOutlook {
 
     /// Nil if the pointer is computed or names the whole document.
     private static func path(_ node: SourceNode?) -> [String]? {
-        guard let text = node?.text, text.hasPrefix("/") else { return nil }
-        return text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(unescape)
-    }
-
-    /// RFC 6901, section 4.
-    private static func unescape(_ part: Substring) -> String {
-        var result = ""
-        var isEscaped = false
-        for character in part.unicodeScalars {
-            switch (isEscaped, character) {
-            case (false, "~"): isEscaped = true
-            case (true, _):
-                result.unicodeScalars.append(character == "1" ? "/" : "~")
-                isEscaped = false
-            case (false, _): result.unicodeScalars.append(character)
-            }
-        }
-        return result
+        guard let text = node?.text else { return nil }
+        return try? JSONPointer(text).tokens
     }
 }
 
