@@ -84,13 +84,8 @@ extension Gateway {
             silence: settings.deadlines.silence)
         if let revision { request.query = [("rev", revision.text)] }
         if isAsStored { request.acceptEncoding = "gzip" }
-        do throws(GatewayError) {
-            return AttachmentAnswer(
-                try await open(request), expected: digest, isAsStored: isAsStored, url: url)
-        } catch {
-            if try await isAbsence(error) { return nil }
-            throw error
-        }
+        let response = try await unlessAbsent { () async throws(GatewayError) in try await open(request) }
+        return response.map { AttachmentAnswer($0, expected: digest, isAsStored: isAsStored, url: url) }
     }
 
     /// Writes an attachment and returns the new revision of its document.
@@ -108,9 +103,6 @@ extension Gateway {
             method: "PUT", place: place(of: id, attachment: name), body: segments, deadline: settings.deadlines.bulk)
         request.contentType = contentType
         if let revision { request.query = [("rev", revision.text)] }
-        guard let written = try await answer(request)["rev"]?.string else {
-            throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
-        }
-        return RevisionID(written)
+        return try await self.revision(writtenBy: request)
     }
 }

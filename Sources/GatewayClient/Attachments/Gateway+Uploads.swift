@@ -57,10 +57,7 @@ extension Gateway {
         var request = request
         request.source = source
         (request.deadline, request.silence) = (settings.deadlines.stream, settings.deadlines.silence)
-        guard let revision = try await answer(request)["rev"]?.string else {
-            throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
-        }
-        return RevisionID(revision)
+        return try await revision(writtenBy: request)
     }
 
     private static func error(of attachments: [AttachmentUpload], _ dialect: GatewayDialect) -> String? {

@@ -16,15 +16,11 @@ extension Gateway {
     /// - Throws: `.tooLarge` if it is longer.
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`.
     public func attachment(_ name: String, of id: DocumentID) async throws(GatewayError) -> [UInt8]? {
-        let place = place(of: id, attachment: name)
-        do throws(GatewayError) {
-            return try await collect(
-                GatewayRequest(
-                    place: place, deadline: settings.deadlines.stream, silence: settings.deadlines.silence),
-                limit: 64 << 20)
-        } catch {
-            if try await isAbsence(error) { return nil }
-            throw error
+        let request = GatewayRequest(
+            place: place(of: id, attachment: name), deadline: settings.deadlines.stream,
+            silence: settings.deadlines.silence)
+        return try await unlessAbsent { () async throws(GatewayError) in
+            try await collect(request, limit: 64 << 20)
         }
     }
 
@@ -38,7 +34,12 @@ extension Gateway {
     }
 
     func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {
-        let request = GatewayRequest(method: "PUT", place: place, body: [body], deadline: settings.deadlines.bulk)
+        try await revision(
+            writtenBy: GatewayRequest(method: "PUT", place: place, body: [body], deadline: settings.deadlines.bulk))
+    }
+
+    /// Sends a PUT and returns the revision that its answer names.
+    func revision(writtenBy request: GatewayRequest) async throws(GatewayError) -> RevisionID {
         guard let revision = try await answer(request)["rev"]?.string else {
             throw GatewayError(.malformedAnswer, "\(url): the answer to a PUT names no revision")
         }
@@ -49,25 +50,32 @@ extension Gateway {
     func optional(
         _ place: GatewayRequest.Place, query: [(name: String, value: String)] = []
     ) async throws(GatewayError) -> JSONText? {
-        let body: [UInt8]
-        do throws(GatewayError) {
-            body = try await collect(
-                GatewayRequest(place: place, query: query, deadline: settings.deadlines.bulk), limit: 128 << 20)
-        } catch {
-            if try await isAbsence(error) { return nil }
-            throw error
+        let request = GatewayRequest(place: place, query: query, deadline: settings.deadlines.bulk)
+        let body = try await unlessAbsent { () async throws(GatewayError) in
+            try await collect(request, limit: 128 << 20)
         }
+        guard let body else { return nil }
         guard let document = try? JSONText(body), document.root.kind == .object else {
             throw .notJSON(body, from: url)
         }
         return document
     }
 
-    /// Whether a refusal means that the requested item is missing, but its keyspace exists.
+    /// The result of `read`; nil if the requested item is missing, but its keyspace exists.
     ///
-    /// - Throws: What ``databaseInfo()`` throws, which is called if the answer is not a known one: a missing database
-    ///   must not count as a missing document.
-    func isAbsence(_ error: GatewayError) async throws(GatewayError) -> Bool {
+    /// - Throws: What `read` throws; also what ``databaseInfo()`` throws, which is called if the answer is not a known
+    ///   one: a missing database must not count as a missing document.
+    func unlessAbsent<Answer>(
+        _ read: () async throws(GatewayError) -> Answer
+    ) async throws(GatewayError) -> Answer? {
+        do throws(GatewayError) { return try await read() } catch {
+            if try await isAbsence(error) { return nil }
+            throw error
+        }
+    }
+
+    /// Whether a refusal means that the requested item is missing, but its keyspace exists.
+    private func isAbsence(_ error: GatewayError) async throws(GatewayError) -> Bool {
         guard error.code == .notFound else { return false }
         switch error.cause {
         case .documentMissing?, .documentDeleted?, .localDocumentMissing?, .attachmentMissing?: return true
