@@ -73,32 +73,26 @@ struct ChangesPage: Sendable {
         text += "\"}]}\n".utf8
     }
 
-    /// A row for a document to which the user has lost access.
+    /// A row for a document that has left channels, or to which the user has lost access.
     ///
+    /// - Parameter isRevoked: Whether the user has lost access. The row then names no channels.
     /// - Note: Source: recorded,
+    ///   `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}` and
     ///   `{"seq":"38:12","id":"…","doc":{"_removed":true,…},"changes":[{"rev":"…"}],"revoked":true}`.
-    mutating func append(revoked document: Removal, _ position: FeedPosition, includesDocument: Bool) {
-        let id = JSONWriter.escaped(document.id)
-        let revision = JSONWriter.escaped(document.revision)
-        begin(position, id)
-        if document.isDeleted { text += #","deleted":true"#.utf8 }
-        if includesDocument { appendRemoved(id, revision, isDeleted: document.isDeleted) }
-        end(revision, [])
-        text.removeLast("}\n".utf8.count)
-        text += ",\"revoked\":true}\n".utf8
-    }
-
-    /// - Note: Source: recorded,
-    ///   `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
-    mutating func append(_ removal: Removal, _ position: FeedPosition, includesDocument: Bool) {
+    mutating func append(_ removal: Removal, _ position: FeedPosition, includesDocument: Bool, isRevoked: Bool) {
         let id = JSONWriter.escaped(removal.id)
         let revision = JSONWriter.escaped(removal.revision)
         begin(position, id)
         if removal.isDeleted { text += #","deleted":true"#.utf8 }
-        text += #","removed":"#.utf8
-        text += DocumentChannels.write(removal.channels.sorted()) ?? Array("[]".utf8)
+        if !isRevoked {
+            text += #","removed":"#.utf8
+            text += DocumentChannels.write(removal.channels.sorted()) ?? Array("[]".utf8)
+        }
         if includesDocument { appendRemoved(id, revision, isDeleted: removal.isDeleted) }
         end(revision, [])
+        guard isRevoked else { return }
+        text.removeLast("}\n".utf8.count)
+        text += ",\"revoked\":true}\n".utf8
     }
 
     private mutating func appendRemoved(_ id: [UInt8], _ revision: [UInt8], isDeleted: Bool) {

@@ -70,10 +70,11 @@ extension Store {
                 switch change.content {
                 case .visitor: page.append(visitor: selection.visitor)
                 case .removal(let removal):
-                    page.append(removal, change.position, includesDocument: selection.includesDocuments)
+                    page.append(
+                        removal, change.position, includesDocument: selection.includesDocuments, isRevoked: false)
                 case .revocation(let document):
                     page.append(
-                        revoked: document, change.position, includesDocument: selection.includesDocuments)
+                        document, change.position, includesDocument: selection.includesDocuments, isRevoked: true)
                 case .document(let key, let sequence):
                     guard let row = try Row.fetchOne(statement, arguments: [key, sequence]),
                         !(selection.activeOnly && row[ChangeColumns.isDeleted])
