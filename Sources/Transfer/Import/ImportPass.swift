@@ -191,7 +191,7 @@ struct ImportPass {
         held[batch.number] = batch.byteCount
         for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
         let writer = job.writer
-        group.addTask { batch.with(try await writer.write(batch)) }
+        group.addTask { SettledBatch(batch: batch, results: try await writer.write(batch)) }
     }
 
     private func hasRoom(for batch: ImportBatch) -> Bool {
@@ -200,12 +200,12 @@ struct ImportPass {
     }
 
     private mutating func recordOne(_ group: inout Work) async throws {
-        guard let batch = try await group.next() else { return }
+        guard let done = try await group.next() else { return }
         underWay -= 1
-        for entry in batch.entries {
+        for entry in done.batch.entries {
             if case .document(let document) = entry { idsUnderWay.remove(document.id) }
         }
-        let taken = try await job.journal.record(batch)
+        let taken = try await job.journal.record(done)
         for number in settled..<taken { held[number] = nil }
         settled = taken
         let sent = await job.writer.progress.counters

@@ -45,23 +45,23 @@ actor ImportJournal {
 
     /// - Returns: How many batches of this pass are recorded, without gaps.
     /// - Throws: ``TransferError``; `RunError` if too many documents were rejected.
-    func record(_ batch: SettledBatch) throws -> Int {
-        waiting[batch.number] = batch
-        while let batch = waiting.removeValue(forKey: next) {
+    func record(_ settled: SettledBatch) throws -> Int {
+        waiting[settled.batch.number] = settled
+        while let settled = waiting.removeValue(forKey: next) {
             next += 1
-            try recordNext(batch)
+            try recordNext(settled.batch, settled.results)
         }
         if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
         try check(isFinal: false)
         return next
     }
 
-    private func recordNext(_ batch: SettledBatch) throws {
-        for (index, (entry, outcome)) in zip(batch.entries, batch.results.outcomes).enumerated() {
+    private func recordNext(_ batch: ImportBatch, _ results: ImportResults) throws {
+        for (index, (entry, outcome)) in zip(batch.entries, results.outcomes).enumerated() {
             progress.counts.add(outcome, isDeletion: entry.isDeletion)
             if outcome.leavesDocument, !entry.isDeletion { progress.sample.note(entry.id) }
             if let preview = settings.preview {
-                try preview(outcome.preview(of: entry, document: batch.results.documents[index]))
+                try preview(outcome.preview(of: entry, document: results.documents[index]))
             }
             if case .rejected(let reason) = outcome { try reject(entry, reason) }
         }

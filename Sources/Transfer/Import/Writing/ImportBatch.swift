@@ -12,11 +12,6 @@ struct ImportBatch: Sendable {
     let byteCount: Int
     /// Whether the batch does not end in the middle of what a mapping made of one document.
     let isWhole: Bool
-
-    func with(_ results: ImportResults) -> SettledBatch {
-        SettledBatch(
-            number: number, entries: entries, results: results, end: end, counted: counted, isWhole: isWhole)
-    }
 }
 
 /// The outcomes of a batch.
@@ -39,12 +34,8 @@ struct ImportResults: Sendable {
 
 /// A batch with its outcomes.
 struct SettledBatch: Sendable {
-    let number: Int
-    let entries: [ImportEntry]
+    let batch: ImportBatch
     let results: ImportResults
-    let end: Int
-    let counted: InputCounts
-    let isWhole: Bool
 }
 
 /// Groups documents into batches, by count and bytes. A batch has no two writes of one document, unless their order
