@@ -33,9 +33,6 @@ package struct SafeSequenceTracker: Sendable {
     /// Everything up to here is finished. Never moves backwards in the order of arrival.
     package var safeSequence: SequenceID { oldest < entries.count ? entries[oldest].preceding : position }
 
-    /// How many changes are open, or finished but behind an open one.
-    package var heldBack: Int { entries.count - oldest }
-
     /// All changes up to `sequence` that were not opened need no work.
     package mutating func pass(to sequence: SequenceID) { position = sequence }
 

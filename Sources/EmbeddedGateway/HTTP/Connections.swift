@@ -11,8 +11,6 @@ final class Connections: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    var count: Int { state.withLockedValue { $0.tasks.count } }
-
     func add(_ channel: any Channel, _ serve: @escaping @Sendable () async -> Void) {
         let id = ObjectIdentifier(channel)
         // Created under the lock, so that a task that ends at once can't remove itself before it was added.

@@ -22,7 +22,6 @@ final class HTTPServer: Sendable {
     }
 
     var port: Int { listener.localAddress?.port ?? 0 }
-    var connectionCount: Int { connections.count }
 
     /// Binds and serves until ``stop()``.
     ///

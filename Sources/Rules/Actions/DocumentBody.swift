@@ -34,14 +34,6 @@ package struct DocumentBody: Sendable {
         return segments
     }
 
-    /// The total bytes of ``segments()``.
-    package var length: Int {
-        placeholders.reduce(document.bytes.count) { count, placeholder in
-            count - placeholder.range.count + placeholder.attachment.sentPrefix.count
-                + placeholder.attachment.content.base64.count + Attachment.sentSuffix.count
-        }
-    }
-
     /// In the order of the text.
     private var placeholders: [(range: Range<Int>, attachment: Attachment)] {
         guard !attachments.isEmpty, let members = document.root["_attachments"] else { return [] }

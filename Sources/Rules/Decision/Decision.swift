@@ -42,9 +42,6 @@ extension Decision {
 
     /// The document as `_bulk_docs` takes it: with the contents of the ``attachments`` in place of their placeholders.
     package func bodySegments() -> [[UInt8]] { body.segments() }
-
-    /// The total bytes of ``bodySegments()``.
-    package var bodyLength: Int { body.length }
 }
 
 /// Why there is no decision. The document must be dead-lettered, not written.
