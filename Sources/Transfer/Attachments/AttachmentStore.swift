@@ -62,20 +62,16 @@ struct AttachmentStore: Sendable {
     /// be used afterwards.
     ///
     /// - Parameter unsynced: Collects the folders that must be synced before the file is referred to.
-    /// - Returns: Whether it was moved.
-    func take(
-        _ spool: AttachmentSpool, _ body: AttachmentBody, noting unsynced: UnsyncedFolders
-    ) async throws -> Bool {
+    func take(_ spool: AttachmentSpool, _ body: AttachmentBody, noting unsynced: UnsyncedFolders) async throws {
         let file = "\(path)/\(body.file)"
         let folder = WholeFile.directory(of: file)
         // Also if the file exists: another run may have just written it.
         unsynced.note(folder)
-        if holds(body), await spool.isSame(as: file) { return false }
+        if holds(body), await spool.isSame(as: file) { return }
         if !WholeFile.exists(folder) {
             try Self.create(folder)
             for folder in [path, "\(path)/sha256"] { unsynced.note(folder) }
         }
         try await spool.rename(to: file)
-        return true
     }
 }

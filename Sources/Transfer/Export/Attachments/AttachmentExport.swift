@@ -69,7 +69,7 @@ struct AttachmentExport: Sendable {
         case .fetched(let fetched): body = fetched
         }
         guard let store else { return .spooled(spool, body) }
-        _ = try await store.take(spool, body, noting: unsynced)
+        try await store.take(spool, body, noting: unsynced)
         await known.note(stub, body)
         return .stored(body)
     }
