@@ -101,8 +101,7 @@ struct BotTestBed {
     }
 
     func ledger(_ ruleSet: RuleSet, state: String = "state") throws -> Ledger {
-        try Ledger(
-            directory: directory + "/" + state, name: "bot", gateway: url.description, ruleSetHash: ruleSet.hash)
+        try Ledger(directory: directory + "/" + state, gateway: url.description, ruleSetHash: ruleSet.hash)
     }
 
     /// One `--once` run. Returns what it did.
@@ -129,8 +128,7 @@ struct BotTestBed {
     /// What a full pass would do, one line for each document.
     func preview(_ ruleSet: RuleSet, state: String = "fix") async throws -> [String] {
         let shown = Locked<[String]>([])
-        let ledger = try Ledger(
-            previewing: directory + "/" + state, name: "bot", ruleSetHash: ruleSet.hash)
+        let ledger = try Ledger(previewing: directory + "/" + state, ruleSetHash: ruleSet.hash)
         defer { ledger.close() }
         try await fix(ruleSet, ledger) { settings in
             settings.preview = Preview { report in

@@ -101,7 +101,7 @@ import Testing
 
     /// What a `--once` run would do.
     private func preview(_ rules: RuleSet, _ bed: BotTestBed) async throws -> RunCounters {
-        let ledger = try Ledger(previewing: bed.directory + "/state", name: "bot", ruleSetHash: rules.hash)
+        let ledger = try Ledger(previewing: bed.directory + "/state", ruleSetHash: rules.hash)
         defer { ledger.close() }
         var settings = BotSettings()
         settings.isOneShot = true

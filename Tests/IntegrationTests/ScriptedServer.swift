@@ -154,9 +154,7 @@ final class ScriptedServer: Sendable {
     }
 
     private func ledger(_ directory: String, _ ruleSet: RuleSet) throws -> Ledger {
-        try Ledger(
-            directory: directory + "/state", name: "bot", gateway: server.url("/todo"),
-            ruleSetHash: ruleSet.hash)
+        try Ledger(directory: directory + "/state", gateway: server.url("/todo"), ruleSetHash: ruleSet.hash)
     }
 
     private func bot(

@@ -59,10 +59,9 @@ import Testing
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try makeFirstForm(bed.databasePath)
-            let ledger = try #require(
-                try Ledger(existing: directory, name: "bot", ruleSetHash: "r1", access: .beside))
+            let ledger = try #require(try bed.openExisting(.beside, rules: "r1"))
             try await expectAll(in: ledger)
-            #expect(Ledger.holder(directory: directory, name: "bot") == nil)
+            #expect(bed.holder == nil)
         }
     }
 
@@ -71,9 +70,7 @@ import Testing
             let bed = LedgerTestBed(directory: directory)
             try makeFirstForm(bed.databasePath)
             for _ in 1...2 {
-                let ledger = try Ledger(
-                    previewing: directory, name: "bot", ruleSetHash: "r1")
-                try await expectAll(in: ledger)
+                try await expectAll(in: bed.preview())
             }
             let file = try DatabaseQueue(path: bed.databasePath)
             #expect(try await file.read { try $0.columns(in: "own_revision").count } == 3)

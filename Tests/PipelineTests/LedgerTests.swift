@@ -16,7 +16,7 @@ import Testing
                 return
             }
             #expect(holder.contains("pid \(getpid())"))
-            #expect(Ledger.holder(directory: bed.directory, name: "bot") == holder)
+            #expect(bed.holder == holder)
             _ = try bed.open(name: "other")
         }
     }
@@ -25,7 +25,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try bed.open().close()
-            #expect(Ledger.holder(directory: directory, name: "bot") == nil)
+            #expect(bed.holder == nil)
             try bed.open().close()
         }
     }
@@ -34,7 +34,7 @@ import Testing
 
     @Test func besideARunBothReadAndWrite() async throws {
         try await LedgerTestBed.withLedger { bed, run in
-            let beside = try #require(try Ledger(existing: bed.directory, name: "bot", access: .beside))
+            let beside = try #require(try bed.openExisting(.beside))
             defer { beside.close() }
             try await run.saveCheckpoint(sequence(7))
             #expect(try beside.checkpoint()?.sequence == sequence(7))
@@ -47,7 +47,7 @@ import Testing
     @Test func aloneItIsNotToBeHadBesideARun() async throws {
         try await LedgerTestBed.withLedger { bed, run in
             let error = #expect(throws: StateError.self) {
-                _ = try Ledger(existing: bed.directory, name: "bot", access: .alone)
+                _ = try bed.openExisting(.alone)
             }
             guard case .locked = error else {
                 Issue.record("\(String(describing: error))")
@@ -59,8 +59,9 @@ import Testing
     @Test func whatIsNotThereIsNotMadeToBeLookedAt() async throws {
         try await withTemporaryDirectory { directory in
             for path in [directory, directory + "/none"] {
-                let beside = try Ledger(existing: path, name: "bot", access: .beside)
-                let alone = try Ledger(existing: path, name: "bot", access: .alone)
+                let bed = LedgerTestBed(directory: path)
+                let beside = try bed.openExisting(.beside)
+                let alone = try bed.openExisting(.alone)
                 #expect(beside == nil && alone == nil)
             }
             let files = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -70,8 +71,7 @@ import Testing
 
     @Test func aPreviewRemembersNothing() async throws {
         try await LedgerTestBed.withLedger { bed, run in
-            let preview = try Ledger(
-                previewing: bed.directory, name: "bot", ruleSetHash: "r1")
+            let preview = try bed.preview()
             try await preview.saveCheckpoint(sequence(1))
             try await preview.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
             #expect(try await preview.drop([1]) == 0)
@@ -111,14 +111,6 @@ import Testing
                 atPath: directory + "/" + file, withDestinationPath: target)
             #expect(throws: StateError.self) { try bed.open() }
             #expect(FileManager.default.contents(atPath: target) == Data("untouched".utf8))
-        }
-    }
-
-    @Test(arguments: [(0o700, false), (0o755, false), (0o777, true), (0o1777, false)])
-    func aDirectoryThatAnybodyMayWriteToIsFoundOut(mode: Int, isOpen: Bool) async throws {
-        try await withTemporaryDirectory { directory in
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory)
-            #expect(Ledger.isOpenToAll(directory: directory) == isOpen)
         }
     }
 

@@ -1,6 +1,4 @@
-internal import FoundationEssentials
 internal import GRDB
-internal import Glibc
 
 /// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
 ///
@@ -64,18 +62,6 @@ package final class Ledger: Sendable {
         try bind(to: address, claim, identity)
     }
 
-    /// Opens or creates the first state `NAME` in `directory`, whatever database it belongs to, and locks it.
-    ///
-    /// - Parameter gateway: The URL at which the database is reached.
-    /// - Throws: ``StateError``: `.locked` if another run has it.
-    package convenience init(
-        directory: String, name: String, gateway: String, ruleSetHash: String
-    ) throws(StateError) {
-        let files = StateFiles(directory: directory, name: name)
-        try files.createDirectory()
-        try self.init(files, at: StateFacts.Address(url: gateway, used: 1), ruleSetHash: ruleSetHash)
-    }
-
     /// Opens a state if there is one; nil if not.
     ///
     /// - Parameters:
@@ -104,14 +90,6 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// Opens the first state `NAME` in `directory` if there is one; nil if not.
-    package convenience init?(
-        existing directory: String, name: String, ruleSetHash: String = "", access: Access
-    ) throws(StateError) {
-        try self.init(
-            existing: StateFiles(directory: directory, name: name), ruleSetHash: ruleSetHash, access: access)
-    }
-
     /// A state for a dry run: writes are discarded.
     ///
     /// - Parameter copy: A copy of the state. Nil: there is none.
@@ -124,17 +102,6 @@ package final class Ledger: Sendable {
         do { database = try copy ?? Self.inMemory() } catch { throw .reading(files.database, error) }
     }
 
-    /// Copies the first state `NAME` for a dry run, even while a run holds it. If there is none, starts with an empty
-    /// one. Neither creates nor changes any file of the state.
-    package convenience init(previewing directory: String, name: String, ruleSetHash: String) throws(StateError) {
-        let files = StateFiles(directory: directory, name: name)
-        var copy: DatabaseQueue?
-        if try files.exists() {
-            do { copy = try LedgerSnapshot.take(files) } catch { throw .reading(files.database, error) }
-        }
-        try self.init(previewing: files, copy: copy, ruleSetHash)
-    }
-
     /// Closes the file and releases the lock. Nothing may use the ledger afterwards, even if a task still references
     /// it.
     package func close() {
@@ -144,18 +111,6 @@ package final class Ledger: Sendable {
 
     /// How the run that holds this state describes itself: process, host, start time. Nil if none holds it.
     package var holder: String? { StateLock.holder(path: files.lock) }
-
-    /// The same for the first state `NAME`.
-    package static func holder(directory: String, name: String) -> String? {
-        StateLock.holder(path: StateFiles(directory: directory, name: name).lock)
-    }
-
-    /// Whether every user of this machine may create files in `directory`, as in a container volume with mode 0777.
-    package static func isOpenToAll(directory: String) -> Bool {
-        var information = stat()
-        guard stat(directory, &information) == 0 else { return false }
-        return information.st_mode & S_IWOTH != 0 && information.st_mode & S_ISVTX == 0
-    }
 }
 
 // MARK: - Opening
