@@ -171,7 +171,6 @@ import Testing
         #expect(results.map { $0.documents[0].attachments.count } == [1, 0, 0])
         let body = try #require(results[0].documents.first).body
         #expect(body.segments().count == 3)
-        #expect(body.length == body.segments().reduce(0) { $0 + $1.count })
         #expect(results[2].documents[0].document.string.contains(#""data":"aGk=""#))
     }
 
