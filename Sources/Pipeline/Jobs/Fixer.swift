@@ -101,7 +101,7 @@ package struct Fixer: Service {
     private func read(info: DatabaseInfo, into delivery: Delivery) async throws {
         do {
             try await cancelWhenGracefulShutdown {
-                if try await readPages(into: delivery) == .forbidden {
+                if try await !readPages(into: delivery) {
                     logger.notice("this user may not list the documents; reading the changes feed instead")
                     try await readFeed(info: info, into: delivery)
                 }
@@ -113,29 +113,22 @@ package struct Fixer: Service {
         }
     }
 
-    private enum PagesEnd { case read, forbidden }
-
     private struct EnoughChanged: Error {}
 
-    private func readPages(into delivery: Delivery) async throws -> PagesEnd {
+    /// - Returns: False if this user may not list the documents.
+    private func readPages(into delivery: Delivery) async throws -> Bool {
         let intake = delivery.makeIntake()
-        var pages = DocumentPages(of: gateway)
         let progress = delivery.progress
-        var retrier = Retrier(RetryPolicy(settings.retries, hasSucceeded: true), logger: logger) {
-            await progress.count { $0.retries += 1 }
+        var list = DocumentListReader(
+            DocumentPages(of: gateway),
+            Retrier(RetryPolicy(settings.retries, hasSucceeded: true), logger: logger) {
+                await progress.count { $0.retries += 1 }
+            })
+        while let batch = try await list.next() {
+            try await intake.take(batch)
+            if await delivery.allowance.isExhausted { throw EnoughChanged() }
         }
-        while true {
-            do {
-                guard let batch = try await pages.next() else { return .read }
-                retrier.succeed()
-                try await intake.take(batch)
-                if await delivery.allowance.isExhausted { throw EnoughChanged() }
-            } catch let error as GatewayError {
-                if error.code == .notOffered, pages.lastID == nil { return .forbidden }
-                try await retrier.wait(
-                    after: error, "reading the documents was interrupted; continuing after the last one")
-            }
-        }
+        return !list.isForbidden
     }
 
     /// A document that changes meanwhile may come twice: the second decision finds nothing left to do.

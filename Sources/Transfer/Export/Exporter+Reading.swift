@@ -7,7 +7,7 @@ extension Exporter {
     func read(into writer: ExportWriter, _ facts: DatabaseFacts) async throws {
         switch await writer.manifest.source {
         case .pages:
-            if try await readPages(into: writer) == .read { return }
+            if try await readPages(into: writer) { return }
             logger.notice("this user may not list the documents; reading the changes feed instead")
             await writer.switchToFeed()
             try await readFeed(into: writer)
@@ -16,28 +16,21 @@ extension Exporter {
         }
     }
 
-    private enum PagesEnd { case read, forbidden }
-
     /// Reads the next batch while the one before is being written.
-    private func readPages(into writer: ExportWriter) async throws -> PagesEnd {
+    ///
+    /// - Returns: False if this user may not list the documents.
+    private func readPages(into writer: ExportWriter) async throws -> Bool {
         var last: DocumentID?
         if case .document(let id) = await writer.position { last = id }
         return try await withThrowingTaskGroup(of: Void.self) { writing in
-            var pages = DocumentPages(of: gateway, after: last, pageSize: settings.pageSize)
-            var retrier = contact.makeRetrier()
-            while true {
-                let batch: DocumentBatch?
-                do throws(GatewayError) { batch = try await pages.next() } catch {
-                    if error.code == .notOffered, pages.lastID == nil { return .forbidden }
-                    try await retrier.wait(
-                        after: error, "reading the documents was interrupted; continuing after the last one")
-                    continue
-                }
-                retrier.succeed()
+            var list = DocumentListReader(
+                DocumentPages(of: gateway, after: last, pageSize: settings.pageSize), contact.makeRetrier())
+            while let batch = try await list.next() {
                 try await writing.next()
-                guard let batch else { return .read }
                 writing.addTask { try await writer.write(page: batch) }
             }
+            try await writing.next()
+            return !list.isForbidden
         }
     }
 

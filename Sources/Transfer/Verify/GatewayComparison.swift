@@ -166,26 +166,17 @@ package struct GatewayComparison: Sendable {
         let matcher = try options.selector.map { text throws(RuleFilesError) in
             DocumentMatcher(try DocumentFilter(text, name: "selector"))
         }
-        var pages = DocumentPages(of: gateway, includesDocuments: matcher != nil)
-        var retrier = contact.makeRetrier()
-        while true {
-            do {
-                guard let batch = try await pages.next() else { return }
-                retrier.succeed()
-                for document in batch where !seen.contains(document.id) {
-                    if let matcher, let body = document.document, try !matcher.matches(body) { continue }
-                    guard document.kind == .document else { continue }
-                    try report(
-                        VerificationFinding(.extra, id: document.id.text, revision: document.revision?.text))
-                }
-            } catch let error as GatewayError {
-                guard error.code != .notOffered || pages.lastID != nil else {
-                    logger.notice(
-                        "documents that only the gateway has can't be found: this user may not list the documents")
-                    return
-                }
-                try await retrier.wait(after: error, "reading the documents was interrupted; continuing")
+        var list = DocumentListReader(
+            DocumentPages(of: gateway, includesDocuments: matcher != nil), contact.makeRetrier())
+        while let batch = try await list.next() {
+            for document in batch where !seen.contains(document.id) {
+                if let matcher, let body = document.document, try !matcher.matches(body) { continue }
+                guard document.kind == .document else { continue }
+                try report(VerificationFinding(.extra, id: document.id.text, revision: document.revision?.text))
             }
+        }
+        if list.isForbidden {
+            logger.notice("documents that only the gateway has can't be found: this user may not list the documents")
         }
     }
 }

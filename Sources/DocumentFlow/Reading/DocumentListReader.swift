@@ -1,0 +1,36 @@
+package import GatewayClient
+internal import Logging
+
+/// Reads the live documents of a keyspace page by page. After a temporary failure it continues after the last document.
+package struct DocumentListReader {
+    private var pages: DocumentPages
+    private var retrier: Retrier
+    /// Whether the list ended at once because this user may not read it.
+    package private(set) var isForbidden = false
+
+    /// - Parameter retrier: Waits between the requests; its policy says when to give up.
+    package init(_ pages: DocumentPages, _ retrier: Retrier) {
+        self.pages = pages
+        self.retrier = retrier
+    }
+
+    /// The next documents; nil at the end, and if ``isForbidden`` is set.
+    ///
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
+    package mutating func next() async throws -> DocumentBatch? {
+        while true {
+            do throws(GatewayError) {
+                let batch = try await pages.next()
+                retrier.succeed()
+                return batch
+            } catch {
+                if error.code == .notOffered, pages.lastID == nil {
+                    isForbidden = true
+                    return nil
+                }
+                try await retrier.wait(
+                    after: error, "reading the documents was interrupted; continuing after the last one")
+            }
+        }
+    }
+}
