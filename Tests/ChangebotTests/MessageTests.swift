@@ -199,9 +199,10 @@ import Testing
     ) async throws {
         let variable = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
         let needed = ["CHANGEBOT_RULES": Program.pictureRules, "CHANGEBOT_GATEWAY": Self.noGateway]
-        for (more, environment) in [
-            (["--\(option)=\(value)"], needed), (["--\(option)", value], needed),
-            ([], needed.merging([variable: value]) { $1 }),
+        // What begins with '-' may be taken for an option.
+        let separate = value.hasPrefix("-") ? [(["--\(option)", value], needed)] : []
+        for (more, environment) in separate + [
+            (["--\(option)=\(value)"], needed), ([], needed.merging([variable: value]) { $1 }),
         ] {
             let result = try await Program.run(command + more, environment: environment)
             #expect(result.code == 64, "\(result.errors)")

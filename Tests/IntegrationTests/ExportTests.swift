@@ -90,10 +90,10 @@ import Transfer
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
     func killedAtAnyInstantAndResumedItEndsTheSame(name: String) async throws {
         try await BotTestBed.with { bed in
-            try await bed.load(documents(750))
+            try await bed.load(documents(500))
             @Sendable func configure(_ settings: inout ExportSettings) {
                 settings.format = name.hasSuffix(".json") ? .json : .ndjson
-                settings.pageSize = 20
+                settings.pageSize = 15
                 settings.saveInterval = .zero
                 settings.isResuming = true
             }
@@ -112,7 +112,7 @@ import Transfer
             }
             _ = try await running.value
             let whole = try bed.text(name)
-            #expect(whole.split(separator: "\n").count >= 750)
+            #expect(whole.split(separator: "\n").count >= 500)
             for copy in copies {
                 try await bed.export(copy + "/" + name, configure: configure)
                 #expect(try bed.text(copy + "/" + name) == whole)

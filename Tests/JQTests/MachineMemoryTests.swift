@@ -28,7 +28,7 @@ struct MachineMemoryTests {
         let programs = [
             "[range(1e9)]", "\"a\" * 1e9", "def f: [., .] | f; f", "[limit(1e9; repeat(.))] | length", ".+1",
         ]
-        let pool = pool(programs) { $0.memoryLimit = 64 << 20 }
+        let pool = pool(programs) { $0.memoryLimit = 32 << 20 }
         let outcomes = await pool.run([
             try call(0, "1"), try call(1, "1"), try call(2, "1"), try call(3, "1"), try call(4, "1"),
         ])
