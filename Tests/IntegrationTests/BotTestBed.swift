@@ -54,9 +54,21 @@ struct BotTestBed {
             guard countsRevisions else { return try await server.withKeyspace(run) }
             if try await server.withDatabase(run) { return }
         }
-        let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
+        let configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
+        try await serve(configuration, in: directory, body)
+    }
+
+    /// Runs `body` on an embedded gateway, and stops that.
+    ///
+    /// - Parameter keyspace: Nil: the one of its URL.
+    static func serve(
+        _ configuration: EmbeddedGateway.Configuration, keyspace: Keyspace? = nil, in directory: String,
+        _ body: (BotTestBed) async throws -> Void
+    ) async throws {
+        let embedded = EmbeddedGateway(configuration)
         let url = try GatewayURL(try await embedded.start().url)
-        let bed = BotTestBed(url: url, settings: GatewaySettings(), directory: directory)
+        let bed = BotTestBed(
+            url: keyspace.map(url.sibling) ?? url, settings: GatewaySettings(), directory: directory)
         do { try await body(bed) } catch {
             await embedded.stop()
             throw error

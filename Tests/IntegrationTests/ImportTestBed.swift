@@ -25,15 +25,7 @@ extension BotTestBed {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
         try configure(&configuration)
-        let embedded = EmbeddedGateway(configuration)
-        let url = try GatewayURL(try await embedded.start().url).sibling(Keyspace(keyspace))
-        let bed = BotTestBed(url: url, settings: GatewaySettings(), directory: directory)
-        do { try await body(bed) } catch {
-            await embedded.stop()
-            throw error
-        }
-        await bed.phone.shutdown()
-        await embedded.stop()
+        try await serve(configuration, keyspace: Keyspace(keyspace), in: directory, body)
     }
 
     func write(_ name: String, bytes: [UInt8]) throws {

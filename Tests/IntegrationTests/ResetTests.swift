@@ -8,14 +8,7 @@ import Testing
 
 /// The database is not the one that it was: a reset, a restore, another machine.
 @Suite(.timeLimit(.minutes(5))) struct ResetTests {
-    private static let rules = """
-        version: 1
-        rules:
-          - name: done
-            when: { type: task, done: { $exists: false } }
-            then:
-              - merge: { done: true }
-        """
+    private static let rules = BotTestBed.doneRules
 
     private static func task(_ id: String) -> (id: DocumentID, body: String) {
         (DocumentID(id), #"{"_id":"\#(id)","type":"task"}"#)

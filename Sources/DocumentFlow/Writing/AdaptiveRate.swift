@@ -1,7 +1,7 @@
 internal import GatewayClient
 
-/// How many documents a second the gateway can take, learned from its refusals (429, 502,
-/// 503, 504, 524).
+/// How many documents a second the gateway can take, learned from its refusals (429, 502, 503,
+/// 504, 524).
 ///
 /// There is no limit until the first refusal; then it is half of the recent rate. A further refusal halves it again if
 /// anything was written in between. Each second without a refusal adds a quarter. Above four times the rate that was
