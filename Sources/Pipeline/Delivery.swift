@@ -1,53 +1,11 @@
-package import DocumentFlow
-internal import Encodings
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import Rules
+internal import ServiceLifecycle
 
 /// The pipeline of a run: rules, writes, ledger. The caller feeds it changes or documents.
 package struct Delivery: Sendable {
-    /// How a run delivers. All defaults are set here and nowhere else.
-    package struct Settings: Sendable {
-        /// Concurrent `_bulk_docs` requests. A dry run and a run with ``changeLimit`` have one.
-        package var writers = 4
-        /// Bytes of documents in the pipeline: 24 MiB.
-        package var memoryBudget = 24 << 20
-        /// Documents in the pipeline: as many as the writers can send. A small document costs more memory than its
-        /// bytes.
-        package var documentBudget = 1000
-        /// The size of requests, and how often a write is tried.
-        package var limits = BulkWriter.Limits()
-        /// How failed requests are retried.
-        package var retries = RetryPolicy.Settings()
-        /// Stops the run when too many documents fail. Nil: never.
-        package var errorLimit: ErrorLimit?
-        /// How many documents the run may change. Nil: any number.
-        package var changeLimit: Int?
-        /// Guards against rules that write the same documents over and over. Nil for a pass over documents, which can't
-        /// loop.
-        package var effectLimits: EffectLimits?
-        /// Whether this is a pass over all documents: it decides again what an earlier pass wrote.
-        package var isPass = false
-        /// Whether documents that rules `put` are decided in the same run, without waiting for the feed.
-        package var decidesPuts = false
-        /// Set for a dry run: nothing is written; what would be is passed to it.
-        package var preview: Preview?
-        /// The programs' `$now`: seconds since 1970.
-        package var now: @Sendable () -> Int = { Timestamp.secondsNow }
-        /// Whether a later run continues where this one ends. A full pass has no such place.
-        package var savesCheckpoint = true
-        /// How writers wait before a retry; a run that can be stopped ends these waits early.
-        package var pauses = Pauses()
-        /// The options by which the commands that the log advises find the state of this run.
-        /// Nil: none can, because the state is gone with the run.
-        package var stateOptions: String?
-        /// The shortest time between two checkpoints. A crash repeats at most the work since the last one.
-        package var checkpointInterval: Duration = .seconds(1)
-
-        /// Without effect limits: the caller sets those of a run that follows a feed.
-        package init() {}
-    }
-
     /// Counters and safe sequence, for reports.
     let progress: RunProgress
     /// Readers of documents stop once it is exhausted.
@@ -216,7 +174,8 @@ package struct Delivery: Sendable {
     /// Runs reading, writing and checkpoints concurrently, until `read` has returned and all that it delivered is
     /// settled.
     ///
-    /// - Parameter read: Delivers changes or documents through ``makeIntake()``.
+    /// - Parameter read: Delivers changes or documents through ``makeIntake()``. Cancelled when a graceful shutdown
+    ///   begins; what it has delivered by then is finished.
     /// - Throws: What `read` throws, ``RunError``, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
     func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
@@ -239,7 +198,7 @@ package struct Delivery: Sendable {
                     return .loggingDeadLetters
                 }
                 group.addTask {
-                    try await read()
+                    try await readUntilStopped(read)
                     await queue.finish()
                     return .reading
                 }
@@ -263,6 +222,12 @@ package struct Delivery: Sendable {
     }
 
     private enum Stage { case reading, writing, postponing, loggingDeadLetters, checkpoint }
+
+    private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
+        do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
+            logger.info("stopping: finishing the work under way")
+        }
+    }
 
     /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
     private func resumePostponed() async throws {

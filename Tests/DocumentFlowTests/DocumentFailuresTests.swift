@@ -29,7 +29,7 @@ import Testing
         var failures = DocumentFailures()
         for time in 1...10 {
             let rows = [row("a", Self.failed), written("b\(time)")]
-            let outcomes = failures.judge(rows, bytes: time * 10, now: Self.start)
+            let outcomes = failures.outcomes(for: rows, bytes: time * 10, now: Self.start)
             #expect(outcomes[0] == (time < 10 ? Self.failed : .rejected(status: 500, reason: "boom")), "\(time)")
         }
     }
@@ -38,7 +38,7 @@ import Testing
         #expect(Self.own.isOwnFailure)
         var failures = DocumentFailures()
         for time in 1...3 {
-            let outcomes = failures.judge([row("a", Self.own)], bytes: 0, now: Self.start)
+            let outcomes = failures.outcomes(for: [row("a", Self.own)], bytes: 0, now: Self.start)
             #expect(
                 outcomes[0] == (time < 3 ? Self.own : .rejected(status: 500, reason: "Exception in JS sync function")))
         }
@@ -47,7 +47,7 @@ import Testing
     /// Beside a document's own failure, nothing was written: the other one may have met an outage.
     @Test func whatFailsBesideAnOwnFailureIsUndecided() {
         var failures = DocumentFailures()
-        let outcomes = failures.judge([row("a", Self.own), row("b", Self.failed)], bytes: 0, now: Self.start)
+        let outcomes = failures.outcomes(for: [row("a", Self.own), row("b", Self.failed)], bytes: 0, now: Self.start)
         #expect(outcomes == [Self.own, .undecided(reason: "boom")])
         #expect(!failures.hasFailed("b", now: Self.start))
     }
@@ -55,7 +55,7 @@ import Testing
     /// Once it is known to fail alone, an answer with nothing but it is no outage.
     @Test func aKnownFailureIsNoOutage() {
         var failures = DocumentFailures()
-        _ = failures.judge([row("a", Self.failed), written("b")], bytes: 0, now: Self.start)
+        _ = failures.outcomes(for: [row("a", Self.failed), written("b")], bytes: 0, now: Self.start)
         #expect(failures.hasFailed("a", now: Self.start))
         // Nothing got through since.
         #expect(failures.outage(in: [row("a", Self.failed)], bytes: 10, now: Self.start) != nil)
@@ -65,8 +65,9 @@ import Testing
 
     @Test func aWriteAndTenMinutesForgive() {
         var failures = DocumentFailures()
-        _ = failures.judge([row("a", Self.failed), row("b", Self.failed), written("c")], bytes: 0, now: Self.start)
-        _ = failures.judge([written("a")], bytes: 10, now: Self.start)
+        _ = failures.outcomes(
+            for: [row("a", Self.failed), row("b", Self.failed), written("c")], bytes: 0, now: Self.start)
+        _ = failures.outcomes(for: [written("a")], bytes: 10, now: Self.start)
         #expect(!failures.hasFailed("a", now: Self.start))
         #expect(failures.hasFailed("b", now: Self.start + .seconds(599)))
         #expect(!failures.hasFailed("b", now: Self.start + .seconds(600)))
@@ -77,7 +78,7 @@ import Testing
         var failures = DocumentFailures()
         for time in 1...9 {
             let rows = [row("a", Self.failed), row("a", Self.failed), written("b")]
-            let outcomes = failures.judge(rows, bytes: time * 10, now: Self.start)
+            let outcomes = failures.outcomes(for: rows, bytes: time * 10, now: Self.start)
             #expect(outcomes[0] == Self.failed && outcomes[1] == Self.failed, "\(time)")
         }
     }
@@ -89,7 +90,7 @@ import Testing
             failures.noteFirewalled()
         }
         #expect(!failures.mayBeFirewall)
-        _ = failures.judge([written("a")], bytes: 0)
+        _ = failures.outcomes(for: [written("a")], bytes: 0)
         #expect(failures.mayBeFirewall)
     }
 }

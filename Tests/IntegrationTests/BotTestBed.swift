@@ -97,20 +97,28 @@ struct BotTestBed {
     func bot(
         _ ruleSet: RuleSet? = nil, state: String = "state", once: Bool = true,
         configure: (inout BotSettings) -> Void = { _ in }
-    ) throws -> (bot: Bot, report: RunReport, ledger: Ledger) {
+    ) throws -> (bot: Bot, report: RunReport) {
         let ruleSet = try ruleSet ?? RuleSet.load(paths: [Self.shippedRules])
-        let ledger = try ledger(ruleSet, state: state)
         var settings = BotSettings()
         settings.isOneShot = once
         settings.delivery.retries.isDaemon = !once
         configure(&settings)
         let report = RunReport()
         let bot = Bot(
-            gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet, ledger: ledger, settings: settings,
-            report: report,
-            logger: Self.logger)
-        return (bot, report, ledger)
+            gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet,
+            state: place(ruleSet, state, isDryRun: settings.delivery.preview != nil), settings: settings,
+            report: report, logger: Self.logger)
+        return (bot, report)
     }
+
+    /// Where a run of the command finds its state.
+    private func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool) -> StatePlace {
+        StatePlace(
+            StateCatalogue(directory: directory + "/" + state, name: "bot"), address: url.description,
+            ruleSetHash: ruleSet.hash, purpose: isDryRun ? .preview : .run)
+    }
+
+    /// The state after a run.
 
     func ledger(_ ruleSet: RuleSet, state: String = "state") throws -> Ledger {
         try Ledger(directory: directory + "/" + state, gateway: url.description, ruleSetHash: ruleSet.hash)
@@ -121,8 +129,7 @@ struct BotTestBed {
     func runOnce(
         _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in }
     ) async throws -> RunCounters {
-        let (bot, report, ledger) = try bot(ruleSet, state: state, configure: configure)
-        defer { ledger.close() }
+        let (bot, report) = try bot(ruleSet, state: state, configure: configure)
         try await bot.run()
         return await report.counters()
     }
@@ -132,17 +139,23 @@ struct BotTestBed {
     func fix(
         _ ruleSet: RuleSet, state: String = "fix", configure: (inout Delivery.Settings) -> Void = { _ in }
     ) async throws -> RunCounters {
-        let ledger = try ledger(ruleSet, state: state)
-        defer { ledger.close() }
-        return try await fix(ruleSet, ledger, configure: configure)
+        var settings = Delivery.Settings()
+        settings.savesCheckpoint = false
+        settings.now = { 1_795_168_800 }
+        configure(&settings)
+        let report = RunReport()
+        let fixer = Fixer(
+            gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet,
+            state: place(ruleSet, state, isDryRun: settings.preview != nil), settings: settings, report: report,
+            logger: Self.logger)
+        try await fixer.run()
+        return await report.counters()
     }
 
     /// What a full pass would do, one line for each document.
     func preview(_ ruleSet: RuleSet, state: String = "fix") async throws -> [String] {
         let shown = Locked<[String]>([])
-        let ledger = try Ledger(previewing: directory + "/" + state, ruleSetHash: ruleSet.hash)
-        defer { ledger.close() }
-        try await fix(ruleSet, ledger) { settings in
+        try await fix(ruleSet, state: state) { settings in
             settings.preview = Preview { report in
                 let line = String(decoding: report.line(withRevision: true), as: UTF8.self)
                 shown.withLock { $0.append(line) }
@@ -151,30 +164,13 @@ struct BotTestBed {
         return shown.withLock { $0 }
     }
 
-    @discardableResult
-    private func fix(
-        _ ruleSet: RuleSet, _ ledger: Ledger, configure: (inout Delivery.Settings) -> Void
-    ) async throws -> RunCounters {
-        var settings = Delivery.Settings()
-        settings.savesCheckpoint = false
-        settings.now = { 1_795_168_800 }
-        configure(&settings)
-        let report = RunReport()
-        let fixer = Fixer(
-            gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet, ledger: ledger, settings: settings,
-            report: report, logger: Self.logger)
-        try await fixer.run()
-        return await report.counters()
-    }
-
     /// Runs a bot that follows the feed, for as long as `body` takes; then stops it gracefully.
     @discardableResult
     func following(
         _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in },
         _ body: @Sendable @escaping () async throws -> Void
     ) async throws -> RunCounters {
-        let (bot, report, ledger) = try bot(ruleSet, state: state, once: false, configure: configure)
-        defer { ledger.close() }
+        let (bot, report) = try bot(ruleSet, state: state, once: false, configure: configure)
         let group = ServiceGroup(services: [bot], logger: Self.logger)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }

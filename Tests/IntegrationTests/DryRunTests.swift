@@ -101,18 +101,9 @@ import Testing
 
     /// What a `--once` run would do.
     private func preview(_ rules: RuleSet, _ bed: BotTestBed) async throws -> RunCounters {
-        let ledger = try Ledger(previewing: bed.directory + "/state", ruleSetHash: rules.hash)
-        defer { ledger.close() }
-        var settings = BotSettings()
-        settings.isOneShot = true
-        settings.delivery.retries.isDaemon = false
-        settings.delivery.preview = Preview { _ in }
-        Self.configure(&settings)
-        let report = RunReport()
-        try await Bot(
-            gateway: Gateway(bed.url, settings: bed.settings), ruleSet: rules, ledger: ledger, settings: settings,
-            report: report, logger: BotTestBed.logger
-        ).run()
-        return await report.counters()
+        try await bed.runOnce(rules) { settings in
+            settings.delivery.preview = Preview { _ in }
+            Self.configure(&settings)
+        }
     }
 }

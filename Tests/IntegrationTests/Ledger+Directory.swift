@@ -9,10 +9,4 @@ extension Ledger {
         try files.createDirectory()
         try self.init(files, at: StateFacts.Address(url: gateway, used: 1), ruleSetHash: ruleSetHash)
     }
-
-    /// Copies the first state `bot` for a dry run. If there is none, starts with an empty one.
-    convenience init(previewing directory: String, ruleSetHash: String) throws {
-        let files = StateFiles(directory: directory, name: "bot")
-        try self.init(previewing: files, copy: files.exists() ? LedgerSnapshot.take(files) : nil, ruleSetHash)
-    }
 }

@@ -149,11 +149,10 @@ import Testing
                     """)
             }
             let rules = [try rule("ping", "pong"), try rule("pong", "ping")]
-            var bots: [(bot: Bot, report: RunReport, ledger: Ledger)] = []
+            var bots: [(bot: Bot, report: RunReport)] = []
             for (number, ruleSet) in rules.enumerated() {
                 bots.append(try bed.bot(ruleSet, state: "machine\(number)", once: false) { $0.name = "bot\(number)" })
             }
-            defer { for bot in bots { bot.ledger.close() } }
             try await withThrowingTaskGroup { group in
                 for bot in bots { group.addTask { [bot = bot.bot] in try await bot.run() } }
                 try await bed.load([("ping", #"{"_id":"ping","type":"ping","n":0}"#)])

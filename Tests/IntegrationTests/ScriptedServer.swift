@@ -107,10 +107,10 @@ final class ScriptedServer: Sendable {
         _ directory: String, then: String = done, retryFor: Duration = .seconds(300)
     ) async throws -> (counters: RunCounters, deadLetters: [DeadLetter]) {
         let ruleSet = try ruleSet(directory, then: then)
+        let report = RunReport()
+        try await bot(ruleSet, directory, report, once: true, retryFor: retryFor).run()
         let ledger = try ledger(directory, ruleSet)
         defer { ledger.close() }
-        let report = RunReport()
-        try await bot(ruleSet, ledger, report, once: true, retryFor: retryFor).run()
         return (await report.counters(), try ledger.deadLetters())
     }
 
@@ -119,14 +119,12 @@ final class ScriptedServer: Sendable {
         let file = directory + "/fix.yaml"
         try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
         let ruleSet = try RuleSet.load(paths: [file])
-        let ledger = try ledger(directory, ruleSet)
-        defer { ledger.close() }
         var settings = Delivery.Settings()
         settings.savesCheckpoint = false
         let report = RunReport()
         let fixer = Fixer(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger, settings: settings,
-            report: report, logger: BotTestBed.logger)
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, state: place(directory, ruleSet),
+            settings: settings, report: report, logger: BotTestBed.logger)
         try await fixer.run()
         return await report.counters()
     }
@@ -135,7 +133,7 @@ final class ScriptedServer: Sendable {
     func daemon(_ directory: String) throws -> ServiceGroup {
         let ruleSet = try ruleSet(directory)
         return ServiceGroup(
-            services: [try bot(ruleSet, try ledger(directory, ruleSet), RunReport(), once: false)],
+            services: [try bot(ruleSet, directory, RunReport(), once: false)],
             logger: BotTestBed.logger)
     }
 
@@ -157,8 +155,15 @@ final class ScriptedServer: Sendable {
         try Ledger(directory: directory + "/state", gateway: server.url("/todo"), ruleSetHash: ruleSet.hash)
     }
 
+    /// Where a run of the command finds its state.
+    func place(_ directory: String, _ ruleSet: RuleSet) -> StatePlace {
+        StatePlace(
+            StateCatalogue(directory: directory + "/state", name: "bot"), address: server.url("/todo"),
+            ruleSetHash: ruleSet.hash, purpose: .run)
+    }
+
     private func bot(
-        _ ruleSet: RuleSet, _ ledger: Ledger, _ report: RunReport, once: Bool, retryFor: Duration = .seconds(300)
+        _ ruleSet: RuleSet, _ directory: String, _ report: RunReport, once: Bool, retryFor: Duration = .seconds(300)
     ) throws -> Bot {
         var settings = BotSettings()
         settings.isOneShot = once
@@ -166,8 +171,8 @@ final class ScriptedServer: Sendable {
         settings.delivery.retries.retryFor = retryFor
         settings.delivery.writers = 1
         return Bot(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, ledger: ledger,
-            settings: settings, report: report, logger: BotTestBed.logger)
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet,
+            state: place(directory, ruleSet), settings: settings, report: report, logger: BotTestBed.logger)
     }
 
     /// A feed with these rows and a proper end.

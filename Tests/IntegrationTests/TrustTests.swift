@@ -118,13 +118,14 @@ import Testing
             try await bed.load(bodies)
             var dead = 0
             for limit in [7, 20] {
-                let (bot, report, ledger) = try bed.bot(rules) {
+                let (bot, report) = try bed.bot(rules) {
                     $0.delivery.errorLimit = .count(limit)
                     $0.delivery.limits.documents = 40
                 }
                 let failure = await #expect(throws: RunError.self) { try await bot.run() }
                 #expect(failure?.code == .tooManyErrors)
                 #expect(await report.counters().deadLetters == limit + 1)
+                let ledger = try bed.ledger(rules)
                 dead = try ledger.deadLetterCount()
                 ledger.close()
             }

@@ -33,17 +33,14 @@ import Testing
         _ bed: BotTestBed, _ rules: [RuleSet], _ body: @Sendable @escaping ([RunReport]) async throws -> Void
     ) async throws -> [RunCounters] {
         var reports: [RunReport] = []
-        var ledgers: [Ledger] = []
         var bots: [ServiceGroup] = []
         for (number, ruleSet) in rules.enumerated() {
-            let (bot, report, ledger) = try bed.bot(ruleSet, state: "machine\(number)", once: false) {
+            let (bot, report) = try bed.bot(ruleSet, state: "machine\(number)", once: false) {
                 $0.name = "bot\(number)"
             }
             reports.append(report)
-            ledgers.append(ledger)
             bots.append(ServiceGroup(services: [bot], logger: BotTestBed.logger))
         }
-        defer { for ledger in ledgers { ledger.close() } }
         try await withThrowingTaskGroup { tasks in
             for bot in bots { tasks.addTask { try await bot.run() } }
             do { try await body(reports) } catch {

@@ -17,14 +17,11 @@ import Testing
     private func run(_ server: ScriptedServer, _ directory: String) async throws {
         let url = server.server.url("/todo")
         let ruleSet = try server.ruleSet(directory)
-        let place = StatePlace(
-            StateCatalogue(directory: directory + "/state", name: "bot"), address: url, ruleSetHash: ruleSet.hash,
-            purpose: .run)
         var settings = BotSettings()
         settings.isOneShot = true
         try await Bot(
-            gateway: Gateway(try GatewayURL(url)), ruleSet: ruleSet, state: .chosen(place), settings: settings,
-            report: RunReport(), logger: BotTestBed.logger
+            gateway: Gateway(try GatewayURL(url)), ruleSet: ruleSet, state: server.place(directory, ruleSet),
+            settings: settings, report: RunReport(), logger: BotTestBed.logger
         ).run()
     }
 

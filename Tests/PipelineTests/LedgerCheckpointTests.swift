@@ -59,7 +59,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { try await $0.saveCheckpoint(sequence(1)) }
-            let command = try #require(try bed.openExisting(.alone))
+            let command = try #require(try bed.openExisting(.exclusive))
             try await command.saveCheckpoint(sequence(2), reason: "set by hand")
             #expect(try command.checkpointHistory().map(\.ruleSetHash) == ["r1", "r1"])
             command.close()

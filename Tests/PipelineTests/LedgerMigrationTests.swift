@@ -59,7 +59,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try makeFirstForm(bed.databasePath)
-            let ledger = try #require(try bed.openExisting(.beside, rules: "r1"))
+            let ledger = try #require(try bed.openExisting(.shared, rules: "r1"))
             try await expectAll(in: ledger)
             #expect(bed.holder == nil)
         }

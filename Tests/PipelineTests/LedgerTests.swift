@@ -34,20 +34,20 @@ import Testing
 
     @Test func besideARunBothReadAndWrite() async throws {
         try await LedgerTestBed.withLedger { bed, run in
-            let beside = try #require(try bed.openExisting(.beside))
-            defer { beside.close() }
+            let shared = try #require(try bed.openExisting(.shared))
+            defer { shared.close() }
             try await run.saveCheckpoint(sequence(7))
-            #expect(try beside.checkpoint()?.sequence == sequence(7))
-            #expect(try beside.gateway() == "http://a:1/todo")
-            try await beside.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+            #expect(try shared.checkpoint()?.sequence == sequence(7))
+            #expect(try shared.gateway() == "http://a:1/todo")
+            try await shared.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
             #expect(try run.deadLetterCount() == 1)
         }
     }
 
-    @Test func aloneItIsNotToBeHadBesideARun() async throws {
+    @Test func exclusivelyItIsNotToBeHadBesideARun() async throws {
         try await LedgerTestBed.withLedger { bed, run in
             let error = #expect(throws: StateError.self) {
-                _ = try bed.openExisting(.alone)
+                _ = try bed.openExisting(.exclusive)
             }
             guard case .locked = error else {
                 Issue.record("\(String(describing: error))")
@@ -60,9 +60,9 @@ import Testing
         try await withTemporaryDirectory { directory in
             for path in [directory, directory + "/none"] {
                 let bed = LedgerTestBed(directory: path)
-                let beside = try bed.openExisting(.beside)
-                let alone = try bed.openExisting(.alone)
-                #expect(beside == nil && alone == nil)
+                let shared = try bed.openExisting(.shared)
+                let exclusive = try bed.openExisting(.exclusive)
+                #expect(shared == nil && exclusive == nil)
             }
             let files = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(files.isEmpty)

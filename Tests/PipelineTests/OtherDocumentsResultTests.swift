@@ -13,11 +13,11 @@ import Testing
         return PutOrder(plan: plan, effect: effect, home: try Keyspace("todo"), chain: RuleChain(["r"]))
     }
 
-    @Test func aPlanEndsByFailureMoveOrWait() throws {
+    @Test func aPlanEndsByFailureOutdatedDecisionOrWait() throws {
         var result = OtherDocuments.Result()
         result.fail([try order("a", plan: 1)], "no")
         result.postpone([try order("a", plan: 2)], until: .now)
-        result.moved = [3]
+        result.outdated = [3]
         result.wrote = [4]
         #expect(result.ended == [1, 2, 3])
     }
@@ -43,7 +43,7 @@ import Testing
         ])
         var result = OtherDocuments.Result()
         #expect(result.open(targets).map { $0.orders.map(\.plan) } == [[1, 2], [1], [3]])
-        result.moved = [1]
+        result.outdated = [1]
         #expect(result.open(targets).map { $0.orders.map(\.plan) } == [[2], [3]])
         #expect(result.open(targets).map(\.place.id) == ["a", "c"])
     }

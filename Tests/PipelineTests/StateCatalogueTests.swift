@@ -207,7 +207,7 @@ import Testing
     @Test func oneStateNeedsNoAddressAndSeveralDo() async throws {
         try await withCatalogue { catalogue in
             func checkpoint(_ address: String?, isHint: Bool = false) throws -> SequenceID? {
-                let ledger = try catalogue.openExisting(address: address, isHint: isHint, access: .beside)
+                let ledger = try catalogue.openExisting(address: address, isHint: isHint, access: .shared)
                 defer { ledger.close() }
                 return try ledger.checkpoint()?.sequence
             }
@@ -234,7 +234,7 @@ import Testing
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"))
             let other = StateCatalogue(directory: catalogue.directory, name: "both")
-            let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .beside) }
+            let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .shared) }
             let expected = ": did you mean 'bot'? There is 'bot'; name the right one with --state and --name"
             #expect(error?.description.hasSuffix(expected) == true, "\(String(describing: error))")
         }
@@ -257,7 +257,7 @@ import Testing
                 _ = try await use(StateCatalogue(directory: catalogue.directory, name: name), .marked("a"))
             }
             let other = StateCatalogue(directory: catalogue.directory, name: name)
-            let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .beside) }
+            let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .shared) }
             let message = (error?.description ?? "").replacingOccurrences(of: catalogue.directory, with: "DIR")
             #expect(message.contains(start) && message.contains(end), "\(message)")
         }

@@ -77,7 +77,7 @@ package struct BulkSender {
             try await pauses.wait(until: await pace.turn(for: part.documents.count))
             let outcomes: [BulkOutcome]
             do throws(GatewayError) {
-                outcomes = try await judge(try await write(part.documents), part.documents)
+                outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
             } catch {
                 part.suspicion.note(error, bytes: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
@@ -95,17 +95,19 @@ package struct BulkSender {
         }
     }
 
+    /// The outcomes of documents, given what the answer says of each.
+    ///
     /// - Throws: The error of the whole answer, if that is what its rows show.
-    private mutating func judge(
-        _ outcomes: [BulkOutcome], _ documents: ArraySlice<BulkDocument>
+    private mutating func outcomes(
+        of documents: ArraySlice<BulkDocument>, _ answer: [BulkOutcome]
     ) async throws(GatewayError) -> [BulkOutcome] {
-        let rows = zip(documents, outcomes).map { document, outcome in
+        let rows = zip(documents, answer).map { document, outcome in
             DocumentFailures.Row(id: document.id, bytes: document.byteCount, outcome: outcome)
         }
         let before = await progress.counters.bytesOut
         if let outage = failures.outage(in: rows, bytes: before) { throw outage }
         await progress.count { $0.bytesOut += rows.writtenBytes }
-        return failures.judge(rows, bytes: before)
+        return failures.outcomes(for: rows, bytes: before)
     }
 
     private static func rejection(_ error: GatewayError) -> BulkOutcome {

@@ -62,7 +62,7 @@ struct DocumentFailures: Sendable {
     /// `.rejected`.
     ///
     /// - Parameter bytes: Bytes that the run had written before.
-    mutating func judge(_ rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> [BulkOutcome] {
+    mutating func outcomes(for rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> [BulkOutcome] {
         let written = rows.writtenBytes
         var counted: Set<DocumentID> = []
         return rows.map { row in

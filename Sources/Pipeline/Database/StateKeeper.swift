@@ -2,14 +2,81 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
+/// The states of a bot, and the address of the database whose state is wanted.
+package struct StatePlace: Sendable {
+    let catalogue: StateCatalogue
+    let address: String
+    let ruleSetHash: String
+    let purpose: StateCatalogue.Purpose
+
+    /// - Parameter address: The gateway's URL, or `embedded:FILE` because the port of an embedded gateway differs each
+    ///   time.
+    package init(
+        _ catalogue: StateCatalogue, address: String, ruleSetHash: String, purpose: StateCatalogue.Purpose
+    ) {
+        self.catalogue = catalogue
+        self.address = address
+        self.ruleSetHash = ruleSetHash
+        self.purpose = purpose
+    }
+
+    /// A dry run: nothing is changed, in the database either.
+    var isReadOnly: Bool { purpose == .preview || purpose == .previewOfExisting }
+}
+
 /// Finds the state that belongs to a gateway's database, and handles resets of the database.
 struct StateKeeper: Sendable {
-    let source: StateSource
+    let place: StatePlace
     let marks: MarkDocument
     let contact: FirstContact
     let logger: Logger
+    /// The channels that the run reads; nil for all.
+    var channels: [String]?
+    /// The time between two checks of the mark during the run.
+    var checkInterval: Duration = .seconds(20)
+
+    /// An open state, and what the mark in its database says.
+    struct Watched {
+        let state: StateCatalogue.Opened
+        let watch: DatabaseWatch
+        /// A reset only in a dry run, which can't clear the state.
+        let finding: DatabaseWatch.Finding
+    }
 
     // MARK: - Opening
+
+    /// Opens the state and compares it with the mark of the database, until the two belong together.
+    ///
+    /// - Parameters:
+    ///   - held: The state, if this run has opened it already. A state that is opened here is closed on failure.
+    ///   - onReset: Calls ``renew(_:_:forget:)``, or ends the run.
+    /// - Throws: ``RunError``, ``StateError``, `CancellationError`, what `onReset` throws.
+    func open(
+        _ held: StateCatalogue.Opened? = nil,
+        onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
+    ) async throws -> Watched {
+        var state: StateCatalogue.Opened
+        if let held { state = held } else { state = try await open() }
+        do {
+            while true {
+                let watch = DatabaseWatch(
+                    marks: marks, ledger: state.ledger, channels: channels, isReadOnly: place.isReadOnly,
+                    logger: logger, checkInterval: checkInterval)
+                let finding = try await contact.ask(watch.look)
+                guard case .reset(let reset) = finding else {
+                    try await confirm(state, watch)
+                    return Watched(state: state, watch: watch, finding: finding)
+                }
+                let next = try await onReset(reset, state)
+                if place.isReadOnly { return Watched(state: state, watch: watch, finding: finding) }
+                // The new database gets its mark.
+                if let next { state = next } else { state = try await open() }
+            }
+        } catch {
+            if state.ledger !== held?.ledger { state.ledger.close() }
+            throw error
+        }
+    }
 
     /// Looks for the mark of the database, adds one if the database is new, and opens the state that belongs to it.
     ///
@@ -17,19 +84,15 @@ struct StateKeeper: Sendable {
     /// creates the state.
     ///
     /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
-    func open() async throws -> RunState {
-        switch source {
-        case .opened(let ledger): return RunState(ledger: ledger, isOwned: false)
-        case .chosen(let place):
-            var sighting = try await contact.ask(look)
-            if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
-                sighting = try await contact.ask(addMark)
-            }
-            let opened = try place.catalogue.open(
-                address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
-            logOpened(opened, place)
-            return RunState(ledger: opened.ledger, formerAddress: opened.formerAddress, isOwned: true)
+    func open() async throws -> StateCatalogue.Opened {
+        var sighting = try await contact.ask(look)
+        if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
+            sighting = try await contact.ask(addMark)
         }
+        let opened = try place.catalogue.open(
+            address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
+        log(opened)
+        return opened
     }
 
     private func look() async throws -> DatabaseSighting {
@@ -48,7 +111,7 @@ struct StateKeeper: Sendable {
         }
     }
 
-    private func logOpened(_ opened: StateCatalogue.Opened, _ place: StatePlace) {
+    private func log(_ opened: StateCatalogue.Opened) {
         if let former = opened.formerAddress {
             logger.notice(
                 "this database is known from another address: continuing where the bot stopped",
@@ -61,12 +124,10 @@ struct StateKeeper: Sendable {
         }
     }
 
-    // MARK: - At a new address
-
     /// Records the address at which the database is reached now. Writes the mark first: if this database is a copy of
     /// the files of another one, the age of the mark then tells the two apart.
-    func confirm(_ state: RunState, _ watch: DatabaseWatch) async throws {
-        guard state.formerAddress != nil, !source.isReadOnly else { return }
+    private func confirm(_ state: StateCatalogue.Opened, _ watch: DatabaseWatch) async throws {
+        guard state.formerAddress != nil, !place.isReadOnly else { return }
         try await contact.ask {
             do { try await watch.rewriteMark() } catch let error as GatewayError where MarkDocument.isRefusal(error) {
                 logger.debug("the database's mark can't be written", metadata: ["reason": "\(error)"])
@@ -82,8 +143,8 @@ struct StateKeeper: Sendable {
     /// - Parameter forget: Clears the state; gets the nonce of the new mark, if there is one.
     /// - Returns: The state to continue with; nil if it was closed and the one for this database must be looked up.
     func renew(
-        _ reset: DatabaseReset, _ state: RunState, forget: (_ identity: String?) async throws -> Void
-    ) async throws -> RunState? {
+        _ reset: DatabaseReset, _ state: StateCatalogue.Opened, forget: (_ identity: String?) async throws -> Void
+    ) async throws -> StateCatalogue.Opened? {
         let renewal = try renewal(reset, state)
         var step = renewal.first
         if case .replaceMark(let old) = step {
@@ -91,25 +152,21 @@ struct StateKeeper: Sendable {
             step = renewal.next(afterReplacing: old, by: new)
         }
         guard case .forget(let identity) = step else {
-            state.close()
+            state.ledger.close()
             return nil
         }
         try await forget(identity)
         CrashPoint.stateForgotten.pass()
-        return RunState(ledger: state.ledger, isOwned: state.isOwned)
+        return StateCatalogue.Opened(ledger: state.ledger)
     }
 
-    private func renewal(_ reset: DatabaseReset, _ state: RunState) throws(StateError) -> Renewal {
-        var choosesState = false
+    private func renewal(_ reset: DatabaseReset, _ state: StateCatalogue.Opened) throws(StateError) -> Renewal {
         var isKnownToAnotherState = false
-        if !source.isReadOnly, case .chosen(let place) = source {
-            choosesState = true
-            if let identity = reset.mark?.identity {
-                isKnownToAnotherState = try place.catalogue.hasState(of: identity, otherThan: state.ledger)
-            }
+        if !place.isReadOnly, let identity = reset.mark?.identity {
+            isKnownToAnotherState = try place.catalogue.hasState(of: identity, otherThan: state.ledger)
         }
         return Renewal(
-            reset: reset, choosesState: choosesState, isKnownToAnotherState: isKnownToAnotherState,
+            reset: reset, choosesState: !place.isReadOnly, isKnownToAnotherState: isKnownToAnotherState,
             isAtNewAddress: state.formerAddress != nil)
     }
 
@@ -121,5 +178,42 @@ struct StateKeeper: Sendable {
             guard MarkDocument.isRefusal(error) else { throw error }
             return nil
         }
+    }
+}
+
+/// What becomes of a state whose database was reset or restored.
+struct Renewal {
+    enum Step: Equatable {
+        /// Clear the state. From now on it belongs to the database with this nonce; nil if there is no mark.
+        case forget(identity: String?)
+        /// Close the state, and look up the one that belongs to the database.
+        case lookUp
+        /// Replace the mark with this nonce: the database that it was made for may still exist elsewhere. From then on
+        /// the two have different marks.
+        case replaceMark(identity: String)
+    }
+
+    let reset: DatabaseReset
+    /// Whether the run may open another state and write the mark: false for a dry run.
+    let choosesState: Bool
+    /// Whether another state belongs to the database with the mark that is there now.
+    let isKnownToAnotherState: Bool
+    /// Whether the database was found at a new address.
+    let isAtNewAddress: Bool
+
+    var first: Step {
+        guard choosesState, let identity = reset.mark?.identity else {
+            return .forget(identity: reset.mark?.identity)
+        }
+        if reset.isOlder { return .replaceMark(identity: identity) }
+        return isKnownToAnotherState ? .lookUp : .forget(identity: identity)
+    }
+
+    /// What follows ``Step/replaceMark(identity:)``.
+    ///
+    /// - Parameter new: The nonce of the new mark; nil if this user may not write it.
+    func next(afterReplacing old: String, by new: String?) -> Step {
+        guard let new else { return .forget(identity: old) }
+        return isAtNewAddress ? .lookUp : .forget(identity: new)
     }
 }

@@ -37,7 +37,7 @@ struct Candidate: Sendable {
     /// The highest number of any dead letter when it was decided.
     var newestDeadLetter = Int.max
     /// Consecutive decisions whose document changed before the other documents were written.
-    var moves = 0
+    var outdatedDecisions = 0
     /// The content that led to its write.
     var content: ContentFingerprint?
     /// The rules whose `put` led to it, if that is known without asking the ledger.

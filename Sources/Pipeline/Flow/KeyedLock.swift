@@ -1,25 +1,25 @@
-/// Lets tasks work on the same things one after the other, and on different things concurrently.
+/// Lets tasks work on the same keys one after the other, and on different keys concurrently.
 ///
-/// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same thing get it in order.
-actor KeyedLock<Thing: Hashable & Sendable> {
-    private var taken: Set<Thing> = []
-    private var waiting: [(things: Set<Thing>, continuation: CheckedContinuation<Void, Never>)] = []
+/// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same key get it in order.
+actor KeyedLock<Key: Hashable & Sendable> {
+    private var taken: Set<Key> = []
+    private var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// Returns once nobody else holds any of these. Ignores cancellation: whoever holds them unlocks them soon.
-    func lock(_ things: Set<Thing>) async {
-        guard !isFree(things) || waiting.contains(where: { !$0.things.isDisjoint(with: things) }) else {
-            return taken.formUnion(things)
+    func lock(_ keys: Set<Key>) async {
+        guard !isFree(keys) || waiting.contains(where: { !$0.keys.isDisjoint(with: keys) }) else {
+            return taken.formUnion(keys)
         }
-        await withCheckedContinuation { waiting.append((things, $0)) }
+        await withCheckedContinuation { waiting.append((keys, $0)) }
     }
 
-    func unlock(_ things: Set<Thing>) {
-        taken.subtract(things)
-        var wanted: Set<Thing> = []
+    func unlock(_ keys: Set<Key>) {
+        taken.subtract(keys)
+        var wanted: Set<Key> = []
         waiting.removeAll { waiter in
-            defer { wanted.formUnion(waiter.things) }
-            guard isFree(waiter.things), wanted.isDisjoint(with: waiter.things) else { return false }
-            taken.formUnion(waiter.things)
+            defer { wanted.formUnion(waiter.keys) }
+            guard isFree(waiter.keys), wanted.isDisjoint(with: waiter.keys) else { return false }
+            taken.formUnion(waiter.keys)
             waiter.continuation.resume()
             return true
         }
@@ -27,5 +27,5 @@ actor KeyedLock<Thing: Hashable & Sendable> {
 
     var waitingCount: Int { waiting.count }
 
-    private func isFree(_ things: Set<Thing>) -> Bool { taken.isDisjoint(with: things) }
+    private func isFree(_ keys: Set<Key>) -> Bool { taken.isDisjoint(with: keys) }
 }

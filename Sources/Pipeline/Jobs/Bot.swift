@@ -19,7 +19,7 @@ package struct Bot: Service {
 
     /// - Parameter report: Follows the run, also beyond a reset of the database.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, state: StateSource, settings: BotSettings, report: RunReport,
+        gateway: Gateway, ruleSet: RuleSet, state: StatePlace, settings: BotSettings, report: RunReport,
         logger: Logger
     ) {
         self.gateway = gateway
@@ -30,34 +30,25 @@ package struct Bot: Service {
         contact = FirstContact(
             gateway: gateway, retries: settings.delivery.retries, report: report, logger: logger)
         keeper = StateKeeper(
-            source: state, marks: MarkDocument(gateway: gateway, name: settings.name), contact: contact,
-            logger: logger)
-    }
-
-    /// With a state that is already open, whatever database it belongs to. The caller closes it.
-    package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: BotSettings, report: RunReport, logger: Logger
-    ) {
-        self.init(
-            gateway: gateway, ruleSet: ruleSet, state: .opened(ledger), settings: settings, report: report,
-            logger: logger)
+            place: state, marks: MarkDocument(gateway: gateway, name: settings.name), contact: contact, logger: logger,
+            channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
     }
 
     /// Returns at the end of a one-shot run, or after a graceful shutdown.
     ///
     /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
-        var state: RunState?
-        defer { state?.close() }
+        var state: StateCatalogue.Opened?
+        defer { state?.ledger.close() }
         do {
             var wasThere = false
             while true {
-                let beginning = try await cancelWhenGracefulShutdown { [state, wasThere] in
-                    try await begin(state, wasThere: wasThere)
+                let (info, watched) = try await cancelWhenGracefulShutdown { [state, wasThere] in
+                    try await prepare(state, wasThere: wasThere)
                 }
-                state = beginning.state
-                do { return try await follow(beginning, wasThere: wasThere) } catch let reset as DatabaseReset {
-                    state = try await startOver(reset, beginning.state)
+                state = watched.state
+                do { return try await follow(info, watched, wasThere: wasThere) } catch let reset as DatabaseReset {
+                    state = try await startOver(reset, watched.state)
                 }
                 wasThere = true
             }
@@ -66,75 +57,25 @@ package struct Bot: Service {
         }
     }
 
-    private struct Beginning {
-        let info: DatabaseInfo
-        let start: SequenceID
-        let state: RunState
-        let watch: DatabaseWatch
-
-        var ledger: Ledger { state.ledger }
-    }
-
-    /// Once the gateway answers, finds out which database it is, opens its state and decides where to start.
+    /// Once the gateway answers, finds out which database it is and opens its state.
     ///
     /// - Parameters:
-    ///   - held: The state, if this run has opened it already. A state that is opened here is closed on failure.
+    ///   - held: The state, if this run has opened it already.
     ///   - wasThere: Whether this run has read from the database before: a daemon then waits for it to come back.
-    private func begin(_ held: RunState?, wasThere: Bool) async throws -> Beginning {
+    private func prepare(
+        _ held: StateCatalogue.Opened?, wasThere: Bool
+    ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
         let info = try await contact.make(wasThere: wasThere)
         try gateway.check(channels: settings.channels)
-        var state: RunState
-        if let held { state = held } else { state = try await keeper.open() }
-        do {
-            while true {
-                let watch = watch(state.ledger)
-                switch try await contact.ask(watch.look) {
-                case .same(let mark):
-                    try await keeper.confirm(state, watch)
-                    return try await beginning(info, state, watch, copy: mark)
-                case .reset(let reset):
-                    let next = try await startOver(reset, state)
-                    if settings.delivery.preview != nil {
-                        return Beginning(info: info, start: .start, state: state, watch: watch)
-                    }
-                    // The new database gets its mark.
-                    if let next { state = next } else { state = try await keeper.open() }
-                case .unknowable(let reason):
-                    logger.notice(
-                        "a reset of the database can't be detected: this user may not write local documents",
-                        metadata: ["reason": "\(reason)"])
-                    return try await beginning(info, state, watch, copy: nil)
-                }
-            }
-        } catch {
-            if state.ledger !== held?.ledger { state.close() }
-            throw error
-        }
-    }
-
-    private func watch(_ ledger: Ledger) -> DatabaseWatch {
-        DatabaseWatch(
-            marks: keeper.marks, ledger: ledger, channels: settings.channels?.sorted(),
-            isReadOnly: settings.delivery.preview != nil, logger: logger, checkInterval: settings.checkInterval)
-    }
-
-    private func beginning(
-        _ info: DatabaseInfo, _ state: RunState, _ watch: DatabaseWatch, copy: DatabaseMark?
-    ) async throws -> Beginning {
-        let facts = StartFacts(
-            checkpoint: try state.ledger.checkpoint(), isCheckpointReset: try state.ledger.isCheckpointReset(),
-            since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watch.channels)
-        var info = info
-        if facts.needsNewest, !info.reportsNewest { info = try await contact.make(needsNewest: true, wasThere: true) }
-        let start = facts.start(newest: info.updateSequence)
-        start.log(to: logger, stateOptions: settings.delivery.stateOptions)
-        return Beginning(info: info, start: start.sequence, state: state, watch: watch)
+        return (info, try await keeper.open(held, onReset: startOver))
     }
 
     /// Forgets the database that was reset.
     ///
     /// - Returns: The state to continue with; nil if it must be looked up.
-    private func startOver(_ reset: DatabaseReset, _ state: RunState) async throws -> RunState? {
+    private func startOver(
+        _ reset: DatabaseReset, _ state: StateCatalogue.Opened
+    ) async throws -> StateCatalogue.Opened? {
         guard settings.onReset == .restart else {
             throw RunError(
                 .databaseReset,
@@ -147,56 +88,76 @@ package struct Bot: Service {
     }
 
     /// - Throws: Also ``DatabaseReset``.
-    private func follow(_ beginning: Beginning, wasThere: Bool) async throws {
+    private func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
+        let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched) }
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
         let delivery = try await Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: beginning.ledger, start: beginning.start,
+            gateway: gateway, ruleSet: ruleSet, ledger: watched.state.ledger, start: start,
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await report.watch(delivery.progress)
-        logger.info(
-            "following the feed", metadata: ["since": "\(beginning.start)", "rules": "\(ruleSet.count)"])
-        try await delivery.run { try await read(beginning, into: delivery, wasThere: wasThere) }
-        await copyCheckpoint(beginning.watch)
-    }
-
-    /// The run is ending: a gateway in trouble must not delay it.
-    private func copyCheckpoint(_ watch: DatabaseWatch) async {
-        do { try await watch.copyCheckpoint() } catch {
-            logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])
-        }
-    }
-
-    /// Returns at the end of a one-shot run, and when a graceful shutdown begins.
-    private func read(_ beginning: Beginning, into delivery: Delivery, wasThere: Bool) async throws {
-        do {
-            try await cancelWhenGracefulShutdown {
-                try await withThrowingTaskGroup { group in
-                    group.addTask { try await readFeed(beginning, into: delivery, wasThere: wasThere) }
-                    if settings.delivery.preview == nil { group.addTask { try await beginning.watch.run() } }
-                    defer { group.cancelAll() }
-                    try await group.next()
-                }
+        logger.info("following the feed", metadata: ["since": "\(start)", "rules": "\(ruleSet.count)"])
+        try await delivery.run {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await readFeed(info, from: start, into: delivery, wasThere: wasThere) }
+                if settings.delivery.preview == nil { group.addTask { try await watched.watch.run() } }
+                defer { group.cancelAll() }
+                try await group.next()
             }
-        } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing the work under way")
         }
+        await copyCheckpoint(watched.watch)
     }
 
-    private func readFeed(_ beginning: Beginning, into delivery: Delivery, wasThere: Bool) async throws {
+    /// Where to start: see ``StartFacts/start(newest:)``.
+    ///
+    /// - Returns: Also `info`, read again if the run starts at the newest sequence and it was not known.
+    private func startingPoint(
+        _ info: DatabaseInfo, _ watched: StateKeeper.Watched
+    ) async throws -> (info: DatabaseInfo, start: SequenceID) {
+        var copy: DatabaseMark?
+        switch watched.finding {
+        case .same(let mark): copy = mark
+        case .unknowable(let reason):
+            logger.notice(
+                "a reset of the database can't be detected: this user may not write local documents",
+                metadata: ["reason": "\(reason)"])
+        case .reset: return (info, .start)
+        }
+        let ledger = watched.state.ledger
+        let facts = StartFacts(
+            checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
+            since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watched.watch.channels)
+        var info = info
+        if facts.needsNewest, !info.reportsNewest { info = try await contact.make(needsNewest: true, wasThere: true) }
+        let start = facts.start(newest: info.updateSequence)
+        start.log(to: logger, stateOptions: settings.delivery.stateOptions)
+        return (info, start.sequence)
+    }
+
+    /// Returns at the end of a one-shot run.
+    private func readFeed(
+        _ info: DatabaseInfo, from start: SequenceID, into delivery: Delivery, wasThere: Bool
+    ) async throws {
         let progress = delivery.progress
         var reader = FeedReader(
-            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: beginning.info.newestSequence) : .never,
+            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: info.newestSequence) : .never,
             retries: settings.delivery.retries, logger: logger,
             noteRetry: { await progress.count { $0.retries += 1 } })
         reader.following = settings.following
         reader.channels = settings.channels
         reader.knowsKeyspace = wasThere
         let intake = delivery.makeIntake()
-        try await reader.read(from: beginning.start) { rows, reached in
+        try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)
+        }
+    }
+
+    /// The run is ending: a gateway in trouble must not delay it.
+    private func copyCheckpoint(_ watch: DatabaseWatch) async {
+        do { try await watch.copyCheckpoint() } catch {
+            logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])
         }
     }
 }

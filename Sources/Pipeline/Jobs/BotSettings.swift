@@ -34,3 +34,11 @@ package struct BotSettings: Sendable {
     /// A daemon that starts at the beginning.
     package init() {}
 }
+
+/// What to do when the database was reset or restored (`--on-reset`).
+package enum ResetPolicy: String, Sendable, CaseIterable {
+    /// Start again at the beginning.
+    case restart
+    /// End the run with exit code 78.
+    case stop
+}

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 package import GatewayClient
+internal import Locking
 package import Logging
 package import Rules
 internal import ServiceLifecycle
@@ -12,7 +13,7 @@ internal import ServiceLifecycle
 /// at any instant loses no dead letter of an unfinished document.
 package struct DeadLetterRetry: Service {
     /// Which dead letters are retried.
-    package enum Letters: Sendable {
+    package enum Selection: Sendable {
         /// Those with these numbers.
         case numbers([Int])
         /// Those that match, up to a number.
@@ -35,9 +36,9 @@ package struct DeadLetterRetry: Service {
 
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let state: StateSource
+    private let state: StatePlace
     private let name: String
-    private let choose: @Sendable (Ledger) throws -> Letters
+    private let choose: @Sendable (Ledger) throws -> Selection
     private let outcome: RetryOutcome
     private let settings: Delivery.Settings
     private let report: RunReport
@@ -47,8 +48,8 @@ package struct DeadLetterRetry: Service {
     ///   - name: The name of the bot that dead-lettered them.
     ///   - choose: Selects the dead letters, once the state is open.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, state: StateSource, name: String,
-        choose: @escaping @Sendable (Ledger) throws -> Letters, outcome: RetryOutcome, settings: Delivery.Settings,
+        gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String,
+        choose: @escaping @Sendable (Ledger) throws -> Selection, outcome: RetryOutcome, settings: Delivery.Settings,
         report: RunReport, logger: Logger
     ) {
         self.gateway = gateway
@@ -72,12 +73,12 @@ package struct DeadLetterRetry: Service {
             let opened = try await cancelWhenGracefulShutdown {
                 _ = try await contact.make()
                 return try await StateKeeper(
-                    source: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact,
+                    place: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact,
                     logger: logger
                 ).open()
             }
-            defer { opened.close() }
             let ledger = opened.ledger
+            defer { ledger.close() }
             let deadLetters = try choose(ledger)
             try outcome.begin(deadLetters, ledger)
             defer { outcome.end(ledger) }
@@ -94,17 +95,7 @@ package struct DeadLetterRetry: Service {
         }
     }
 
-    private func read(_ deadLetters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
-        do {
-            try await cancelWhenGracefulShutdown {
-                try await readDocuments(deadLetters, of: ledger, into: delivery)
-            }
-        } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing the work under way")
-        }
-    }
-
-    private func readDocuments(_ deadLetters: Letters, of ledger: Ledger, into delivery: Delivery) async throws {
+    private func read(_ deadLetters: Selection, of ledger: Ledger, into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
         var reader = DeadLetteredDocumentReader(
             gateway: gateway, decider: ruleSet.makeDecider(), progress: delivery.progress, settings: settings,
@@ -128,5 +119,41 @@ package struct DeadLetterRetry: Service {
                 try await reader.read(documents[...], take: intake.take)
             }
         }
+    }
+}
+
+/// How many dead letters a ``DeadLetterRetry`` had to retry, and how many are left.
+package final class RetryOutcome: Sendable {
+    private struct State {
+        var before = 0
+        var tried: [Int] = []
+        var left = 0
+    }
+
+    private let state = Locked(State())
+
+    /// Zero of both, until the retry has opened its state.
+    package init() {}
+
+    /// Dead letters that were selected at the start.
+    package var before: Int { state.withLock(\.before) }
+    /// Those that still exist; updated at the end of the retry, until then equal to ``before``.
+    package var left: Int { state.withLock(\.left) }
+
+    func begin(_ deadLetters: DeadLetterRetry.Selection, _ ledger: Ledger) throws(StateError) {
+        let count = try deadLetters.count(in: ledger)
+        state.withLock { $0 = State(before: count, left: count) }
+    }
+
+    /// A dead letter that fails again keeps its number, even if its reason changes.
+    func note(_ documents: some Sequence<DeadLetteredDocument>) {
+        state.withLock { $0.tried += documents.flatMap(\.deadLetters) }
+    }
+
+    /// Dead letters that were not tried count as left; so do all if the state can't be read.
+    func end(_ ledger: Ledger) {
+        let state = state.withLock { $0 }
+        guard let kept = try? state.tried.count(where: { try ledger.deadLetter($0) != nil }) else { return }
+        self.state.withLock { $0.left = max(0, state.before - state.tried.count) + kept }
     }
 }

@@ -14,7 +14,7 @@ internal import ServiceLifecycle
 package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let state: StateSource
+    private let state: StatePlace
     private let name: String
     private let settings: Delivery.Settings
     private let report: RunReport
@@ -22,7 +22,7 @@ package struct Fixer: Service {
 
     /// - Parameter name: The name of the state, and of the mark in the database.
     package init(
-        gateway: Gateway, ruleSet: RuleSet, state: StateSource, name: String = "fix-changebot",
+        gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
         settings: Delivery.Settings, report: RunReport, logger: Logger
     ) {
         self.gateway = gateway
@@ -34,16 +34,6 @@ package struct Fixer: Service {
         self.logger = logger
     }
 
-    /// With a state that is already open, whatever database it belongs to. The caller closes it.
-    package init(
-        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, settings: Delivery.Settings, report: RunReport,
-        logger: Logger
-    ) {
-        self.init(
-            gateway: gateway, ruleSet: ruleSet, state: .opened(ledger), settings: settings, report: report,
-            logger: logger)
-    }
-
     /// Returns at the end of the pass, or after a graceful shutdown.
     ///
     /// - Throws: ``RunError`` or ``StateError``.
@@ -52,62 +42,42 @@ package struct Fixer: Service {
             let contact = FirstContact(
                 gateway: gateway, retries: settings.retries, report: report, logger: logger)
             let info = try await cancelWhenGracefulShutdown { try await contact.make() }
-            let opened = try await cancelWhenGracefulShutdown { try await openState(contact) }
-            defer { opened.close() }
+            let ledger = try await cancelWhenGracefulShutdown { try await openState(contact) }
+            defer { ledger.close() }
             await report.expect(documents: info.documentCount)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
             settings.isPass = true
             settings.decidesPuts = true
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: opened.ledger, settings: settings, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
-            try await delivery.run { try await read(info: info, into: delivery) }
+            try await delivery.run { try await read(info, into: delivery) }
         } catch is CancellationError {
             // Asked to stop.
         }
     }
 
     /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
-    private func openState(_ contact: FirstContact) async throws -> RunState {
+    private func openState(_ contact: FirstContact) async throws -> Ledger {
         let keeper = StateKeeper(
-            source: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact, logger: logger)
-        var state = try await keeper.open()
-        do {
-            while true {
-                let watch = DatabaseWatch(
-                    marks: keeper.marks, ledger: state.ledger, channels: nil, isReadOnly: settings.preview != nil,
-                    logger: logger)
-                guard case .reset(let reset) = try await contact.ask(watch.look) else {
-                    try await keeper.confirm(state, watch)
-                    // Otherwise Sync Gateway drops it after 90 days.
-                    try? await watch.copyCheckpoint()
-                    return state
-                }
-                logger.notice(
-                    "forgetting the earlier passes over the database", metadata: ["reason": "\(reset.reason)"])
-                let next = try await keeper.renew(reset, state) { [ledger = state.ledger] identity in
-                    try await ledger.forgetDatabase(identity: identity)
-                }
-                if settings.preview != nil { return state }
-                if let next { state = next } else { state = try await keeper.open() }
-            }
-        } catch {
-            state.close()
-            throw error
+            place: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact, logger: logger)
+        let watched = try await keeper.open { reset, state in
+            logger.notice(
+                "forgetting the earlier passes over the database", metadata: ["reason": "\(reset.reason)"])
+            return try await keeper.renew(reset, state) { try await state.ledger.forgetDatabase(identity: $0) }
         }
+        // Otherwise Sync Gateway drops it after 90 days.
+        try? await watched.watch.copyCheckpoint()
+        return watched.state.ledger
     }
 
-    private func read(info: DatabaseInfo, into delivery: Delivery) async throws {
+    private func read(_ info: DatabaseInfo, into delivery: Delivery) async throws {
         do {
-            try await cancelWhenGracefulShutdown {
-                if try await !readPages(into: delivery) {
-                    logger.notice("this user may not list the documents; reading the changes feed instead")
-                    try await readFeed(info: info, into: delivery)
-                }
+            if try await !readPages(into: delivery) {
+                logger.notice("this user may not list the documents; reading the changes feed instead")
+                try await readFeed(info, into: delivery)
             }
-        } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing the work under way")
         } catch is EnoughChanged {
             logger.debug("reached --limit")
         }
@@ -132,7 +102,7 @@ package struct Fixer: Service {
     }
 
     /// A document that changes meanwhile may come twice: the second decision finds nothing left to do.
-    private func readFeed(info: DatabaseInfo, into delivery: Delivery) async throws {
+    private func readFeed(_ info: DatabaseInfo, into delivery: Delivery) async throws {
         let progress = delivery.progress
         let intake = delivery.makeIntake()
         let reader = FeedReader(

@@ -4,7 +4,7 @@ internal import GatewayClient
 extension Ledger {
     /// The decisions that the previous run did not survive, if this run holds the lock; others record nothing.
     func interruptedDecisions() async throws(StateError) -> InterruptedDecisions {
-        guard access == .alone else { return InterruptedDecisions() }
+        guard access == .exclusive else { return InterruptedDecisions() }
         return try await InterruptedDecisions(ledger: self, path: path + ".deciding")
     }
 

@@ -9,9 +9,9 @@ package final class Ledger: Sendable {
     /// What other processes may do with the state meanwhile.
     package enum Access: Sendable {
         /// Nothing: this process holds the lock.
-        case alone
+        case exclusive
         /// A run may hold the lock and write. The two do not disturb each other.
-        case beside
+        case shared
         /// Anything. This is a copy for a dry run: writes are discarded.
         case preview
     }
@@ -50,7 +50,7 @@ package final class Ledger: Sendable {
         lock = try StateLock(path: files.lock, holder: StateLock.thisProcess)
         self.files = files
         self.address = address
-        access = .alone
+        access = .exclusive
         self.ruleSetHash = ruleSetHash
         let isOld = try files.create()
         do {
@@ -66,9 +66,9 @@ package final class Ledger: Sendable {
     ///
     /// - Parameters:
     ///   - ruleSetHash: The rules that own revisions and dead letters belong to. Empty: none.
-    ///   - access: `.beside` or `.alone`.
-    /// - Throws: ``StateError``: `.locked` if a run has it and `.alone` is wanted, or if it has an older schema, which
-    ///   can't be migrated while a run uses it.
+    ///   - access: `.shared` or `.exclusive`.
+    /// - Throws: ``StateError``: `.locked` if a run has it and `.exclusive` is wanted, or if it has an older schema,
+    ///   which can't be migrated while a run uses it.
     init?(existing files: StateFiles, ruleSetHash: String, access: Access) throws(StateError) {
         guard try files.exists() else { return nil }
         self.files = files
@@ -76,7 +76,7 @@ package final class Ledger: Sendable {
         self.ruleSetHash = ruleSetHash
         address = nil
         var lock: StateLock?
-        if access == .alone { lock = try StateLock(path: files.lock, holder: StateLock.thisProcess) }
+        if access == .exclusive { lock = try StateLock(path: files.lock, holder: StateLock.thisProcess) }
         self.lock = lock
         do {
             database = try Self.open(files.database)
@@ -133,5 +133,36 @@ extension Ledger {
         let database = try DatabaseQueue()
         try LedgerSchema.migrate(database)
         return database
+    }
+}
+
+// MARK: - Access to the database for the rest of the ledger
+
+// Errors: ``StateError``; then nothing was written, and a retry may succeed if the disk was full.
+extension Ledger {
+    func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+        do { return try database.read(body) } catch { throw .reading(path, error) }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StateError) -> Value {
+        do { return try await shielded { try await $0.read(body) } } catch { throw .reading(path, error) }
+    }
+
+    /// Nil in a preview, where nothing is written.
+    @discardableResult
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StateError) -> Value? {
+        guard access != .preview else { return nil }
+        do { return try await shielded { try await $0.write(body) } } catch { throw .writing(path, error) }
+    }
+
+    /// Runs in a task of its own, so that cancelling the run does not cancel a write.
+    private func shielded<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseQueue) async throws -> Value
+    ) async throws -> Value {
+        try await Task { [database] in try await body(database) }.value
     }
 }

@@ -59,7 +59,7 @@ enum LedgerSchema {
             try database.execute(sql: effectsAndChains)
         }
         migrator.registerMigration("4") { database in
-            try database.execute(sql: LedgerAddresses.migration)
+            try database.execute(sql: severalAddresses)
         }
         return migrator
     }
@@ -139,6 +139,16 @@ enum LedgerSchema {
             deaths INTEGER NOT NULL,
             PRIMARY KEY (id, revision)
         ) WITHOUT ROWID;
+        """
+
+    /// Version 4: a state belongs to a database, which may be reached at several addresses. Before, it was bound to one
+    /// address.
+    private static let severalAddresses = """
+        -- Where the database was reached. `used` grows with every run of any state of this name: the highest is where
+        -- it was reached last.
+        CREATE TABLE address (url TEXT PRIMARY KEY, used INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO address SELECT value, 0 FROM identity WHERE name = 'gateway';
+        DELETE FROM identity WHERE name = 'gateway';
         """
 }
 

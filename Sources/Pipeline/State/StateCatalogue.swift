@@ -13,7 +13,7 @@ package struct StateCatalogue: Sendable {
         /// For a run: locks it, and creates it if there is none.
         case run
         /// For a command that may work beside a run. The state must exist.
-        case beside
+        case shared
         /// For a dry run: nothing is created, locked or changed.
         case preview
         /// The same for a state that must exist.
@@ -84,7 +84,7 @@ package struct StateCatalogue: Sendable {
     ) throws(StateError) -> Opened {
         switch purpose {
         case .run: try openForRun(address, sighting, ruleSetHash)
-        case .beside: try openBeside(address, sighting, ruleSetHash)
+        case .shared: try openShared(address, sighting, ruleSetHash)
         case .preview, .previewOfExisting:
             try openToLook(address, sighting, ruleSetHash, mustExist: purpose == .previewOfExisting)
         }
@@ -120,12 +120,12 @@ package struct StateCatalogue: Sendable {
         return Opened(ledger: try open(number, .resume), others: others)
     }
 
-    private func openBeside(
+    private func openShared(
         _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String
     ) throws(StateError) -> Opened {
         let states = try states()
         guard let state = sighting.choose(among: states, at: address),
-            let ledger = try Ledger(existing: files(state.number), ruleSetHash: ruleSetHash, access: .beside)
+            let ledger = try Ledger(existing: files(state.number), ruleSetHash: ruleSetHash, access: .shared)
         else { throw missing(address, states) }
         return Opened(ledger: ledger, formerAddress: Self.formerAddress(state, sighting, address))
     }
@@ -231,8 +231,8 @@ extension StateCatalogue {
     /// - Parameters:
     ///   - address: Nil: there must be only one.
     ///   - isHint: `address` matters only if there are several states.
-    ///   - access: `.beside` or `.alone`.
-    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.alone` is wanted.
+    ///   - access: `.shared` or `.exclusive`.
+    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.exclusive` is wanted.
     package func openExisting(
         address: String?, isHint: Bool = false, access: Ledger.Access
     ) throws(StateError) -> Ledger {

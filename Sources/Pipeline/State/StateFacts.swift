@@ -53,3 +53,84 @@ extension StateFacts {
         isBlank = identity == nil && isEmpty
     }
 }
+
+/// What the gateway's database shows about its identity.
+enum DatabaseSighting: Sendable, Equatable {
+    /// It has this bot's mark, with this nonce.
+    case marked(String)
+    /// It has no mark.
+    case unmarked
+    /// This user may not read or write the mark.
+    case unknowable
+
+    var identity: String? {
+        if case .marked(let identity) = self { identity } else { nil }
+    }
+}
+
+extension DatabaseSighting {
+    /// Which state belongs to the database at `address`; nil if none does yet.
+    ///
+    /// The mark decides: the same mark is the same database, at whatever address. Otherwise the address decides: a
+    /// database at a known address is the known one, perhaps reset or restored. Whoever opens the state finds that out
+    /// by comparing the marks (``Ledger/databaseIdentity()``). Anything else is another database.
+    func choose(among states: [StateFacts], at address: String) -> StateFacts? {
+        func latest(_ uses: (StateFacts) -> Int?) -> StateFacts? {
+            states.compactMap { state in uses(state).map { (state, $0) } }.max { $0.1 < $1.1 }?.0
+        }
+        if let identity {
+            let same = states.filter { $0.identity == identity }
+            if let state = same.first(where: { $0.lastUse(of: address) != nil }) ?? same.first { return state }
+        }
+        if let state = latest({ $0.lastUse(of: address) }) { return state }
+        guard self == .unmarked else { return nil }
+        // A reset database that is reached by another loopback name.
+        return latest { state in
+            state.identity == nil ? nil : state.lastUse(of: address) { $0.mayBeSame(as: $1) }
+        }
+    }
+}
+
+/// The address of a database: a gateway's URL, or `embedded:FILE`. Equivalent spellings of a URL compare as equal.
+struct StateAddress {
+    /// `http://127.0.0.1:4985`: in lower case, without the default port.
+    private let server: String
+    /// Nil if there is none.
+    private let host: Substring?
+    private let path: Substring
+
+    init(_ text: String) {
+        guard let scheme = text.firstRange(of: "://") else {
+            (server, host, path) = ("", nil, text[...])
+            return
+        }
+        let rest = text[scheme.upperBound...]
+        let authority = rest.prefix { $0 != "/" }
+        let name = text[..<scheme.lowerBound].lowercased()
+        var place = authority.lowercased()
+        let port = name == "https" ? ":443" : ":80"
+        if place.hasSuffix(port) { place.removeLast(port.count) }
+        server = name + "://" + place
+        host = place.hasPrefix("[") ? place.prefix { $0 != "]" } : place.prefix { $0 != ":" }
+        path = rest[authority.endIndex...]
+    }
+
+    /// Whether both have the same scheme, host, port and path.
+    func isSame(as other: StateAddress) -> Bool { server == other.server && path == other.path }
+
+    /// Whether they are the same, or differ only in the name of this machine: `localhost`, `127.0.0.1`, `[::1]`.
+    func mayBeSame(as other: StateAddress) -> Bool {
+        if isSame(as: other) { return true }
+        guard let local = withoutLoopback, path == other.path else { return false }
+        return local == other.withoutLoopback
+    }
+
+    /// The server without its host name, if that is a loopback name; else nil.
+    private var withoutLoopback: String? {
+        guard let host, let place = server.firstRange(of: host), ["localhost", "127.0.0.1", "[::1"].contains(host)
+        else {
+            return nil
+        }
+        return String(server[..<place.lowerBound]) + String(server[place.upperBound...].drop { $0 == "]" })
+    }
+}

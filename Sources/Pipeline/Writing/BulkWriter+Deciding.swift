@@ -28,7 +28,7 @@ extension BulkWriter {
             plans = try await allowed(try await withoutIdle(plans, &context))
         }
         await count(&plans)
-        try await judge(&plans, &context)
+        try await noteRefusals(&plans, &context)
         plans = await admitted(plans)
         if let preview = settings.preview {
             return Decided(again: try await show(plans, to: preview, &context))
@@ -64,49 +64,6 @@ extension BulkWriter {
         return plans
     }
 
-    /// Counts the dead letters of skipped rules. Leaves out plans whose dead letters would exceed the error limit: they
-    /// are not settled, and the run ends.
-    private func admitted(_ plans: [Planner.Plan]) async -> [Planner.Plan] {
-        guard plans.contains(where: { !$0.candidate.skippedRules.isEmpty }) else { return plans }
-        var admitted: [Planner.Plan] = []
-        for var plan in plans {
-            // A refused plan has one dead letter, whatever was skipped.
-            let deadLetters =
-                plan.refusal == nil ? plan.candidate.skippedRules.count - plan.candidate.countedSkips : 0
-            if deadLetters > 0 {
-                // Either all dead letters of a document are saved, or none.
-                guard await progress.admit(1, settings.errorLimit) == 1 else { continue }
-                await progress.count { $0.deadLetters += deadLetters - 1 }
-                plan.candidate.countedSkips += deadLetters
-            }
-            admitted.append(plan)
-        }
-        return admitted
-    }
-
-    /// Settles a plan that needs no write.
-    func endWithoutWrite(_ plan: Planner.Plan, _ settled: inout Settlement) {
-        settled.end(plan.candidate, isWrite: false)
-        if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
-    }
-
-    /// Counts matches and fired rules, each candidate once.
-    private func count(_ plans: inout [Planner.Plan]) async {
-        var fired: [[Int]] = []
-        for index in plans.indices where !plans[index].candidate.isCounted {
-            let decision = plans[index].decision
-            guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
-            plans[index].candidate.isCounted = true
-            fired.append(decision.fired)
-        }
-        guard !fired.isEmpty else { return }
-        let names = shared.ruleSet.names
-        await progress.count { [fired] counters in
-            counters.matched += fired.count
-            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
-        }
-    }
-
     /// For how many seconds a pass over documents skips revisions that a pass has written: as long as a pass may take,
     /// or the rest of a killed one.
     private static let passSpan = 3600
@@ -131,50 +88,46 @@ extension BulkWriter {
         return rest
     }
 
-    /// Leaves out plans that want nothing but other documents which need no change.
-    private func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
-        let wanted = try await context.others.wanted(try await orders(of: plans), after: context.previewed)
-        var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        var idle: [Planner.Plan] = []
-        for (index, plan) in plans.enumerated() {
-            if plan.decision.isChanged || plan.decision.puts.isEmpty || wanted.contains(index)
-                || plan.decision.error != nil
-            {
-                rest.append(plan)
-            } else {
-                idle.append(plan)
+    /// Counts the dead letters of skipped rules. Leaves out plans whose dead letters would exceed the error limit: they
+    /// are not settled, and the run ends.
+    func admitted(_ plans: [Planner.Plan]) async -> [Planner.Plan] {
+        guard plans.contains(where: { !$0.candidate.skippedRules.isEmpty }) else { return plans }
+        var admitted: [Planner.Plan] = []
+        for var plan in plans {
+            // A refused plan has one dead letter, whatever was skipped.
+            let deadLetters =
+                plan.refusal == nil ? plan.candidate.skippedRules.count - plan.candidate.countedSkips : 0
+            if deadLetters > 0 {
+                // Either all dead letters of a document are saved, or none.
+                guard await progress.admit(1, settings.errorLimit) == 1 else { continue }
+                await progress.count { $0.deadLetters += deadLetters - 1 }
+                plan.candidate.countedSkips += deadLetters
             }
+            admitted.append(plan)
         }
-        // Under a limit of changes, only documents that are changed count.
-        if settings.changeLimit == nil { await count(&idle) }
-        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
-        try await finish(settled)
-        return rest
+        return admitted
     }
 
-    /// Leaves out all plans beyond the limit of changes. A second attempt at the same document is free.
-    private func allowed(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
-        guard settings.changeLimit != nil else { return plans }
-        func isNew(_ plan: Planner.Plan) -> Bool {
-            !plan.candidate.isCounted && plan.isEffective && plan.decision.error == nil
+    /// Settles a plan that needs no write.
+    func endWithoutWrite(_ plan: Planner.Plan, _ settled: inout Settlement) {
+        settled.end(plan.candidate, isWrite: false)
+        if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+    }
+
+    /// Counts matches and fired rules, each candidate once.
+    func count(_ plans: inout [Planner.Plan]) async {
+        var fired: [[Int]] = []
+        for index in plans.indices where !plans[index].candidate.isCounted {
+            let decision = plans[index].decision
+            guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
+            plans[index].candidate.isCounted = true
+            fired.append(decision.fired)
         }
-        var left = await shared.allowance.take(plans.count(where: isNew))
-        let isExhausted = await shared.allowance.isExhausted
-        var settled = Settlement()
-        var rest: [Planner.Plan] = []
-        var idle: [Planner.Plan] = []
-        for plan in plans {
-            if left == 0, isExhausted, !plan.candidate.isCounted {
-                settled.passedOver.append(plan.candidate)
-                continue
-            }
-            if isNew(plan) { left -= 1 }
-            if plan.needsAction { rest.append(plan) } else { idle.append(plan) }
+        guard !fired.isEmpty else { return }
+        let names = shared.ruleSet.names
+        await progress.count { [fired] counters in
+            counters.matched += fired.count
+            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
         }
-        await count(&idle)
-        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
-        try await finish(settled)
-        return rest
     }
 }

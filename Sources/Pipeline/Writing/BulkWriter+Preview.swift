@@ -1,10 +1,67 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
-internal import Rules
+package import Rules
 
-// A dry run: decides everything and writes nothing.
+/// Receives what a dry run would do.
+package struct Preview: Sendable {
+    /// Called for each document that would change or whose rules fail, one at a time and in order.
+    let show: @Sendable (DecisionReport) async throws -> Void
+
+    /// - Parameter show: Called for each document that would change or whose rules fail, one at a time and in order. An
+    ///   error that it throws ends the run.
+    package init(show: @escaping @Sendable (DecisionReport) async throws -> Void) { self.show = show }
+}
+
+// A dry run decides everything and writes nothing. A run with a limit of changes skips what comes after the last one.
 extension BulkWriter {
+    /// Leaves out plans that want nothing but other documents which need no change.
+    func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
+        let wanted = try await context.others.wanted(try await orders(of: plans), after: context.previewed)
+        var settled = Settlement()
+        var rest: [Planner.Plan] = []
+        var idle: [Planner.Plan] = []
+        for (index, plan) in plans.enumerated() {
+            if plan.decision.isChanged || plan.decision.puts.isEmpty || wanted.contains(index)
+                || plan.decision.error != nil
+            {
+                rest.append(plan)
+            } else {
+                idle.append(plan)
+            }
+        }
+        // Under a limit of changes, only documents that are changed count.
+        if settings.changeLimit == nil { await count(&idle) }
+        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
+        try await finish(settled)
+        return rest
+    }
+
+    /// Leaves out all plans beyond the limit of changes. A second attempt at the same document is free.
+    func allowed(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard settings.changeLimit != nil else { return plans }
+        func isNew(_ plan: Planner.Plan) -> Bool {
+            !plan.candidate.isCounted && plan.isEffective && plan.decision.error == nil
+        }
+        var left = await shared.allowance.take(plans.count(where: isNew))
+        let isExhausted = await shared.allowance.isExhausted
+        var settled = Settlement()
+        var rest: [Planner.Plan] = []
+        var idle: [Planner.Plan] = []
+        for plan in plans {
+            if left == 0, isExhausted, !plan.candidate.isCounted {
+                settled.passedOver.append(plan.candidate)
+                continue
+            }
+            if isNew(plan) { left -= 1 }
+            if plan.needsAction { rest.append(plan) } else { idle.append(plan) }
+        }
+        await count(&idle)
+        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
+        try await finish(settled)
+        return rest
+    }
+
     /// Shows what would be done, in the order of the candidates.
     ///
     /// - Returns: Documents that would have been `put` and on which rules may fire.
@@ -65,5 +122,89 @@ extension BulkWriter {
         var candidate = Candidate(id: put.order.place.id, revision: nil, document: put.document.bytes)
         candidate.chain = put.order.chain
         return candidate
+    }
+}
+
+/// What a dry run would have `put` so far, so that later documents are decided as if it had been written.
+struct PreviewedPuts {
+    /// A `put` that would write its document.
+    struct Put {
+        let order: PutOrder
+        let document: JSONText
+    }
+
+    /// Bytes of documents that are remembered. Beyond that, a document that is `put` twice may be counted twice.
+    private static let byteLimit = 8 << 20
+
+    private var documents: [DocumentPlace: JSONText] = [:]
+    private var bytes = 0
+    /// Documents of the followed keyspace that were submitted as they would be after the `put`.
+    private(set) var released: Set<DocumentID> = []
+
+    /// A document as it would be now.
+    ///
+    /// - Parameter lookup: As the gateway has it.
+    func current(_ place: DocumentPlace, _ lookup: DocumentLookup?) -> DocumentLookup {
+        documents[place].map { .found(RevisionID(""), $0) } ?? lookup ?? .missing
+    }
+
+    /// Those of one decision's orders that would write something, one on top of the other.
+    ///
+    /// - Parameter lookups: The documents as the gateway has them.
+    /// - Throws: Why one of them is impossible: then none is shown, and the change would become a dead letter.
+    func puts(
+        for orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup]
+    ) throws(PutTarget.PutImpossible) -> [Put] {
+        var puts: [Put] = []
+        var earlier: [DocumentPlace: DocumentLookup] = [:]
+        for order in orders {
+            let now = earlier[order.place] ?? current(order.place, lookups[order.place])
+            do throws(PutTarget.PutImpossible) {
+                guard let document = try PutTarget.write(order.effect, over: now) else { continue }
+                earlier[order.place] = .found(RevisionID(""), document)
+                puts.append(Put(order: order, document: document))
+            } catch {
+                throw PutTarget.PutImpossible(reason: PutTarget.failure(order, error.reason))
+            }
+        }
+        return puts
+    }
+
+    mutating func note(_ puts: [Put]) { for put in puts { note(put.order.place, put.document) } }
+
+    mutating func note(_ place: DocumentPlace, _ document: JSONText) {
+        guard bytes < Self.byteLimit else { return }
+        bytes += document.bytes.count
+        documents[place] = document
+    }
+
+    mutating func release(_ id: DocumentID) { released.insert(id) }
+}
+
+extension OtherDocuments {
+    /// The plans that would change another document, given the documents as they are now. Writes nothing.
+    ///
+    /// - Parameter previewed: What a dry run would have written before.
+    mutating func wanted(_ orders: [PutOrder], after previewed: PreviewedPuts) async throws -> Set<Int> {
+        let lookups = try await lookUp(orders)
+        return orders.reduce(into: []) { plans, order in
+            let current = previewed.current(order.place, lookups[order.place])
+            // An impossible one must be reported.
+            do { if try PutTarget.write(order.effect, over: current) != nil { plans.insert(order.plan) } } catch {
+                plans.insert(order.plan)
+            }
+        }
+    }
+
+    /// The wanted documents as they are now.
+    mutating func lookUp(_ orders: [PutOrder]) async throws -> [DocumentPlace: DocumentLookup] {
+        var lookups: [DocumentPlace: DocumentLookup] = [:]
+        for (keyspace, targets) in Dictionary(grouping: PutTarget.targets(of: orders), by: \.place.keyspace) {
+            for group in targets.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
+                let found = try await lookUp(group.map(\.place.id), in: keyspace)
+                for (target, lookup) in zip(group, found) { lookups[target.place] = lookup }
+            }
+        }
+        return lookups
     }
 }

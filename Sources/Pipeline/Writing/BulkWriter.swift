@@ -10,24 +10,6 @@ internal import Rules
 /// needing no change, an own revision, or dead-lettered. Its tickets are finished after that is recorded on disk, so a
 /// crash anywhere repeats work and loses none.
 package struct BulkWriter: Sendable {
-    /// The size of requests, and the number of attempts.
-    package struct Limits: Sendable {
-        /// The most documents in one request.
-        package var documents = 250
-        /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
-        package var bytes = 4 << 20
-        /// How many writes of a document may be refused as conflicts although no other revision is there.
-        package var attempts = 10
-
-        /// Limits that Sync Gateway and CouchDB take with their default settings.
-        package init() {}
-
-        /// Groups documents into requests, by count and by bytes, in order.
-        func requests(_ written: [BulkDocument]) -> [ArraySlice<BulkDocument>] {
-            written.grouped(count: documents, bytes: bytes) { $0.byteCount }
-        }
-    }
-
     /// What the writers of a run share.
     struct Shared: Sendable {
         let gateway: Gateway
@@ -148,6 +130,61 @@ package struct BulkWriter: Sendable {
         return again + decided.again + undecided
     }
 
+    /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.
+    func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
+        guard !candidates.isEmpty else { return [] }
+        var settled = Settlement()
+        var open: [Candidate] = []
+        // Grouped by the size that each had: what is read is held in memory.
+        for group in try await absorbing(candidates).grouped(
+            count: limits.documents, bytes: limits.bytes, size: \.byteCount)
+        {
+            let newestDeadLetter = shared.deadLettered.newest
+            let lookups = try await sender.reader.read(group.map(\.id)[...])
+            for (var candidate, lookup) in zip(group, lookups) {
+                candidate.newestDeadLetter = newestDeadLetter
+                apply(lookup, to: candidate, &open, &settled)
+            }
+        }
+        try await finish(settled)
+        return open
+    }
+
+    /// Sets the content of a candidate that goes on, and settles any other.
+    private func apply(
+        _ lookup: DocumentLookup, to candidate: Candidate, _ open: inout [Candidate], _ settled: inout Settlement
+    ) {
+        var candidate = candidate
+        switch lookup {
+        case .found(let revision, let document):
+            // Earlier conflicts are explained by the new revision.
+            if revision != candidate.revision { candidate.refusals = 0 }
+            candidate.setContent(revision, document.bytes)
+            open.append(candidate)
+        case .deleted(let revision) where candidate.isDeleted && revision == candidate.revision:
+            candidate.setContent(revision, candidate.document, isDeleted: true)
+            open.append(candidate)
+        case .deleted, .missing:
+            // The feed brings its tombstone, or has brought it: there is nothing left to write to.
+            settled.end(candidate, isWrite: false)
+        case .refused(let reason):
+            settled.deadLetter(candidate, candidate.deadLetter(reason: "can't be read again: \(reason)"))
+        }
+    }
+
+    private func absorbing(_ candidates: [Candidate]) async throws -> [Candidate] {
+        var freed = CandidateQueue.Freed()
+        var result: [Candidate] = []
+        for var candidate in candidates {
+            let more = await queue.absorbWaiting(into: &candidate)
+            freed.bytes += more.bytes
+            freed.documents += more.documents
+            result.append(candidate)
+        }
+        await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+        return result
+    }
+
     /// - Returns: The candidates to decide again, after their documents have been read again.
     private func write(_ writes: [Planner.Write], _ context: inout WriterContext) async throws -> [Candidate] {
         var again: [Candidate] = []
@@ -181,70 +218,38 @@ package struct BulkWriter: Sendable {
             ])
     }
 
-    func logWritten(_ other: OtherDocuments.Written) {
-        var metadata: Logger.Metadata = [
-            "id": "\(other.place.id)", "revision": "\(other.revision)",
-            "rules": .array(other.rules.map { "\($0)" }),
-        ]
-        metadata["keyspace"] = other.place.keyspace.map { "\($0)" }
-        logger.debug("wrote another document", metadata: metadata)
-    }
+    // MARK: - Postponing
 
-    /// Records what must be remembered, then finishes the candidates: this order is what makes a crash harmless.
-    ///
-    /// - Throws: ``RunError`` if there are more dead letters than the run's limit allows. Exactly one more than that
-    ///   is saved; documents behind it are not settled.
-    func finish(_ settled: Settlement) async throws {
-        var settled = settled
-        let admitted = await progress.admit(settled.deadLettered.count, settings.errorLimit)
-        settled.keepDeadLetters(admitted)
-        let deadLetters = settled.deadLetters
-        shared.deadLetterLog.report(deadLetters)
-        try await dropDeadLetters(ofResolved: settled.decided)
-        let filed = try await ledger.keep(deadLetters)
-        shared.deadLettered.insert(deadLetters, numbers: filed)
-        CrashPoint.deadLettersSaved.pass()
-        let effects = settings.effectLimits == nil ? [] : settled.effects
-        try await ledger.recordOwnRevisions(settled.ownRevisions, effects: effects)
-        try await forgetInterruptions(settled.decided)
-        CrashPoint.ownRevisionsSaved.pass()
-        // A rule that fails again keeps its dead letter and the number.
-        try await ledger.drop(settled.settledDeadLetters.filter { !filed.contains($0) })
-        let finished = settled.finished
-        await progress.count { [settled] in settled.count(in: &$0) }
-        await progress.finish(finished.flatMap(\.tickets))
-        CrashPoint.finished.pass()
-        await shared.budget.giveBack(bytes: finished.reduce(0) { $0 + $1.cost }, documents: finished.count)
-        await queue.release(finished)
-        try await progress.check(settings.errorLimit)
-    }
+    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
+    private static let conflictsBeforeWaiting = 10
+    private static let waitAfterManyConflicts: Duration = .seconds(1)
 
-    /// The process survived the decision about these documents: forgets its earlier deaths over them.
-    private func forgetInterruptions(_ decided: [Candidate]) async throws {
-        let survivors = decided.map(\.id).filter(shared.interruptions.isSuspect)
-        if !survivors.isEmpty { try await ledger.forgetInterruptions(of: survivors) }
-    }
-
-    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again. If
-    /// only some rules or documents were selected, only those of the rules that fired are obsolete.
-    private func dropDeadLetters(ofResolved decided: [Candidate]) async throws {
-        guard !shared.deadLettered.isEmpty, settings.preview == nil else { return }
-        let resolved = decided.filter { shared.deadLettered.mayContain($0.id) }
-        let isPartial = shared.ruleSet.isPartial
-        let dropped = try await ledger.dropDeadLetters(
-            of: resolved.map { candidate in
-                Ledger.ResolvedDocument(
-                    id: candidate.id, rules: isPartial ? Set(candidate.rules) : nil,
-                    failedRules: Set(candidate.skippedRules.map(\.rule)), newestDeadLetter: candidate.newestDeadLetter)
-            })
-        for candidate in resolved
-        where candidate.skippedRules.isEmpty && !isPartial && candidate.newestDeadLetter >= shared.deadLettered.newest {
-            shared.deadLettered.remove(candidate.id)
+    /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts are postponed.
+    func postponingContested(_ candidates: [Candidate]) async throws -> [Candidate] {
+        var contested: [(ContinuousClock.Instant, Candidate)] = []
+        var rest: [Candidate] = []
+        for candidate in candidates {
+            if candidate.attempts.isMultiple(of: Self.conflictsBeforeWaiting), candidate.attempts > 0 {
+                contested.append((.now + Self.waitAfterManyConflicts, candidate))
+            } else {
+                rest.append(candidate)
+            }
         }
-        for (id, count) in dropped {
-            logger.info(
-                "dropped the dead letters of a document: it is resolved",
-                metadata: ["id": "\(id)", "dead_letters": .stringConvertible(count)])
+        await postpone(contested)
+        return rest
+    }
+
+    /// Postpones candidates without their documents: the latest content is decided later.
+    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async {
+        guard !candidates.isEmpty else { return }
+        var freed = 0
+        let waiting = candidates.map { due, candidate in
+            var candidate = candidate
+            freed += candidate.releaseBudget()
+            if !candidate.isDeleted { candidate.dropContent() }
+            return (due: due, candidate: candidate)
         }
+        await shared.budget.giveBack(bytes: freed, documents: 0)
+        await queue.postpone(waiting)
     }
 }

@@ -60,7 +60,7 @@ struct Demo {
 
         let place = StateLocation(choice: .embedded(file: nil), directory: "", "demo")
         defer { place.discardIfTemporary() }
-        let state = try place.source(ruleSetHash: ruleSet.hash, for: .run)
+        let state = try place.statePlace(ruleSetHash: ruleSet.hash, for: .run)
         let gateway = Gateway(url)
         let report = RunReport()
         var settings = BotSettings()

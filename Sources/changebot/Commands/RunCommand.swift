@@ -24,8 +24,8 @@ struct RunCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: 0.",
-            valueName: "seq"), transform: StartingPoint.parse)
-    var since: StartingPoint?
+            valueName: "seq"), transform: StartArgument.parse)
+    var since: StartArgument?
 
     @Option(help: "How to wait for changes. Default: longpoll.")
     var feed: FeedReader.Following?
@@ -50,7 +50,7 @@ struct RunCommand: AsyncParsableCommand {
         let logger = try log.logger(environment, isDaemon: try !environment.isOn(once, "once"))
         var settings = BotSettings()
         settings.isOneShot = try environment.isOn(once, "once")
-        settings.since = try environment.value(since, "since", parse: StartingPoint.init(argument:))?.start
+        settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
         settings.name = try state.botName(environment)
         settings.following =
             try environment.value(feed, "feed", parse: FeedReader.Following.init(rawValue:)) ?? settings.following
@@ -80,7 +80,7 @@ extension FeedReader.Following: ExpressibleByArgument {}
 extension ResetPolicy: ExpressibleByArgument {}
 
 /// The value of `--since`: where a run without a checkpoint starts.
-struct StartingPoint: OptionValue {
+struct StartArgument: OptionValue {
     static let expected = "0, now, or a sequence as the gateway prints it, such as 1234 or 7-g1AAAA"
 
     let start: BotSettings.Start

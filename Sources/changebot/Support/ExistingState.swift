@@ -55,7 +55,7 @@ struct ExistingState {
         do throws(StateError) {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
-            guard case .locked(let holder) = error, access == .alone else { throw CommandError(error) }
+            guard case .locked(let holder) = error, access == .exclusive else { throw CommandError(error) }
             throw CommandError(.tryLater, "a run is using the state '\(name)' (\(holder)); stop it first")
         }
     }

@@ -13,7 +13,7 @@ struct Job {
     struct Parts {
         let gateway: Gateway
         let ruleSet: RuleSet
-        let state: StateSource
+        let state: StatePlace
         let settings: Delivery.Settings
         let report: RunReport
         let logger: Logger
@@ -90,7 +90,7 @@ struct Job {
 
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
         defer { place.discardIfTemporary() }
-        let state = try place.source(ruleSetHash: ruleSet.hash, for: purpose)
+        let state = try place.statePlace(ruleSetHash: ruleSet.hash, for: purpose)
         let grace = try options.grace(environment)
         try await GatewayConnection.with(
             choice, for: fileUse, access: access, environment: environment, logger: logger
@@ -125,7 +125,7 @@ struct Job {
         switch (isBesideRun, isDryRun) {
         case (false, false): .run
         case (false, true): .preview
-        case (true, false): .beside
+        case (true, false): .shared
         case (true, true): .previewOfExisting
         }
     }

@@ -19,11 +19,13 @@ struct StateLocation {
     }
 
     /// - Throws: ``CommandError`` with 73 or 78 if the run needs a state and can't have one here.
-    func source(ruleSetHash: String, for purpose: StateCatalogue.Purpose) throws(CommandError) -> StateSource {
+    func statePlace(
+        ruleSetHash: String, for purpose: StateCatalogue.Purpose
+    ) throws(CommandError) -> StatePlace {
         if purpose == .run {
             do throws(StateError) { try catalogue.check() } catch { throw CommandError(error) }
         }
-        return .chosen(StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose))
+        return StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
     /// The options with which other commands find this state.

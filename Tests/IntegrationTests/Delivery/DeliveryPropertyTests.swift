@@ -87,7 +87,8 @@ import Testing
         _ bed: BotTestBed, _ rules: RuleSet, _ round: Int, once: Bool, until death: Death
     ) async throws {
         let folders = [round, round + 1].map { "\(bed.directory)/\(Self.state($0))" }
-        let (bot, _, ledger) = try bed.bot(rules, state: Self.state(round), once: once)
+        try FileManager.default.createDirectory(atPath: folders[0], withIntermediateDirectories: true)
+        let (bot, _) = try bed.bot(rules, state: Self.state(round), once: once)
         let run = Task {
             try await CrashPoint.$observer.withValue({ death.pass($0, leaving: folders) }) { try await bot.run() }
         }
@@ -102,7 +103,6 @@ import Testing
             // What a dead process would have said doesn't matter.
             guard death.hasCome || error is CancellationError else { throw error }
         }
-        ledger.close()
         if !death.hasCome { try FileManager.default.moveItem(atPath: folders[0], toPath: folders[1]) }
     }
 }

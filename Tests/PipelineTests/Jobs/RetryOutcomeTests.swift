@@ -27,8 +27,8 @@ import Testing
             (.numbers([1, 2, 9]), 2), (.numbers([]), 0), (.matching(DeadLetterFilter(), upTo: 4), 4),
             // Dead letters that came since the command began are not retried.
             (.matching(DeadLetterFilter(), upTo: 3), 3), (.matching(DeadLetterFilter(rule: .named("s")), upTo: 4), 1),
-        ] as [(DeadLetterRetry.Letters, Int)])
-    func thoseThatExistAreCounted(deadLetters: DeadLetterRetry.Letters, count: Int) async throws {
+        ] as [(DeadLetterRetry.Selection, Int)])
+    func thoseThatExistAreCounted(deadLetters: DeadLetterRetry.Selection, count: Int) async throws {
         try await withLetters { ledger, outcome in
             try outcome.begin(deadLetters, ledger)
             #expect(outcome.before == count && outcome.left == count)

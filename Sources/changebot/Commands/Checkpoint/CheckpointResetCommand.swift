@@ -24,7 +24,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
 
     private func reset() async throws {
         let state = try database.existing(self.state, Environment())
-        try await state.with(.alone) { ledger in
+        try await state.with(.exclusive) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Recorded even without a checkpoint: otherwise the next run would use the copy in the database.
                 try await ledger.resetCheckpoint(reason: "reset by hand")

@@ -31,7 +31,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
                 "'\(self.sequence.visible)' is not a sequence; write \(SequenceArgument.expected). To skip all changes "
                     + "up to now, start the run with --since now after: changebot checkpoint reset \(state.options)")
         }
-        try await state.with(.alone) { ledger in
+        try await state.with(.exclusive) { ledger in
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")
             try notes.note(

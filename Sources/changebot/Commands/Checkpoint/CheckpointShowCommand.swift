@@ -23,7 +23,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
             let state = try database.existing(self.state, environment)
-            let report = try await state.with(.beside) { try CheckpointReport($0, of: state) }
+            let report = try await state.with(.shared) { try CheckpointReport($0, of: state) }
             if json { try Console.write(report.json) } else { try Console.write(report.lines) }
         } catch {
             throw CommandError(error)

@@ -32,7 +32,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                         : "which ones? give numbers, --rule, --reason or --since, or --all")
             }
             let state = try database.existing(self.state, Environment())
-            let dropped = try await state.with(.beside) { ledger in
+            let dropped = try await state.with(.shared) { ledger in
                 if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
                 return try await ledger.drop(
                     selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))

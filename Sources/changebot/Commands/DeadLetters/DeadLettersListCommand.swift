@@ -30,7 +30,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
             let count = try environment.isOn(count, "count")
-            try await database.existing(self.state, environment).with(.beside) { ledger in
+            try await database.existing(self.state, environment).with(.shared) { ledger in
                 let filter = deadLetters.filter
                 if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
                 let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
@@ -62,7 +62,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            try await database.existing(self.state, Environment()).with(.beside) { ledger in
+            try await database.existing(self.state, Environment()).with(.shared) { ledger in
                 try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
             }
         } catch {

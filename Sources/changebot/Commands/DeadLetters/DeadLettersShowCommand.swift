@@ -23,7 +23,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
             let state = try database.existing(self.state, environment)
-            let deadLetters = try await state.with(.beside) { try selection.deadLetters(in: $0, found: state.options) }
+            let deadLetters = try await state.with(.shared) { try selection.deadLetters(in: $0, found: state.options) }
             for (index, deadLetter) in deadLetters.enumerated() {
                 guard !json else {
                     try Console.write(DeadLetterText.json(deadLetter))

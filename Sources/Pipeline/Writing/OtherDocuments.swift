@@ -106,6 +106,16 @@ struct OtherDocuments {
         return again
     }
 
+    mutating func lookUp(
+        _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
+    ) async throws -> [DocumentLookup] {
+        guard !ids.isEmpty else { return [] }
+        guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
+            throw RunError(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
+        }
+        return lookups
+    }
+
     /// The plans for which something would be written.
     private static func needed(_ targets: [PutTarget], _ lookups: [DocumentLookup]) -> Set<Int> {
         zip(targets, lookups).reduce(into: []) { plans, target in
@@ -120,7 +130,7 @@ struct OtherDocuments {
         for group in plans.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
             let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
             for (plan, lookup) in zip(group, lookups) where triggers[plan].isOutdated(lookup) {
-                result.moved.insert(plan)
+                result.outdated.insert(plan)
             }
         }
     }
@@ -192,6 +202,52 @@ struct OtherDocuments {
             counters.written += written
             counters.conflicts += conflicts
             counters.rejected += rejected
+        }
+    }
+}
+
+extension OtherDocuments {
+    /// Another document as it was written.
+    struct Written: Sendable {
+        let place: DocumentPlace
+        let revision: RevisionID
+        let document: JSONText
+        /// The rules that wanted it, each once.
+        let rules: [String]
+    }
+
+    /// The result of all orders, by plan.
+    struct Result {
+        /// Why a plan can't have what it wants.
+        var failures: [Int: String] = [:]
+        /// Plans whose documents have changed since: they are decided again.
+        var outdated: Set<Int> = []
+        /// Plans that wait for a busy document, and until when.
+        var postponed: [Int: ContinuousClock.Instant] = [:]
+        /// Plans for which something was written.
+        var wrote: Set<Int> = []
+        var written: [Written] = []
+
+        /// Plans for which nothing more is done here.
+        var ended: Set<Int> { outdated.union(failures.keys).union(postponed.keys) }
+
+        mutating func fail(_ orders: [PutOrder], _ reason: String) {
+            for order in orders { failures[order.plan] = PutTarget.failure(order, reason) }
+        }
+
+        /// A plan with several busy documents waits for the last of them.
+        mutating func postpone(_ orders: [PutOrder], until due: ContinuousClock.Instant) {
+            for order in orders { postponed[order.plan] = max(due, postponed[order.plan] ?? due) }
+        }
+
+        /// Without the orders of plans for which nothing more is done.
+        func open(_ targets: [PutTarget]) -> [PutTarget] {
+            let ended = ended
+            return targets.compactMap { target in
+                var target = target
+                target.remove(plans: ended)
+                return target.orders.isEmpty ? nil : target
+            }
         }
     }
 }

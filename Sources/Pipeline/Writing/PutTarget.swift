@@ -1,6 +1,43 @@
+internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
+
+/// A changed document whose decision wants other documents.
+struct PutTrigger: Sendable {
+    let id: DocumentID
+    let revision: RevisionID?
+    let isDeleted: Bool
+    /// Whether it is written itself, after the other documents. Then a conflict would show that it has changed.
+    let isWritten: Bool
+    /// Whether a newer change of it is sure to be decided, so this one need not be.
+    let isFollowed: Bool
+
+    init(id: DocumentID, revision: RevisionID?, isDeleted: Bool = false, isWritten: Bool, isFollowed: Bool = false) {
+        self.id = id
+        self.revision = revision
+        self.isDeleted = isDeleted
+        self.isWritten = isWritten
+        self.isFollowed = isFollowed
+    }
+
+    init(_ plan: Planner.Plan, isFollowed: Bool) {
+        self.init(
+            id: plan.candidate.id, revision: plan.candidate.revision, isDeleted: plan.candidate.isDeleted,
+            isWritten: plan.decision.isChanged, isFollowed: isFollowed)
+    }
+
+    /// Whether the document is no longer the one that was decided.
+    func isOutdated(_ lookup: DocumentLookup) -> Bool {
+        if isFollowed { return false }
+        return switch lookup {
+        case .found(let found, _): isDeleted || found != revision
+        case .deleted, .missing: !isDeleted
+        case .refused: false
+        }
+    }
+}
 
 /// Another document that one decision wants.
 struct PutOrder: Sendable {
@@ -138,5 +175,48 @@ struct PutTarget: Sendable {
 
     static func failure(_ order: PutOrder, _ reason: String) -> String {
         "the other document '\(order.effect.id)': \(reason)"
+    }
+}
+
+// MARK: - The answer
+
+extension PutTarget {
+    /// What the answer to a write means for the document.
+    enum Verdict: Equatable {
+        case written(RevisionID)
+        /// Read it, and write it if that is still needed.
+        case again
+        /// The orders of the write are impossible.
+        case failed(reason: String)
+        /// Others write it all the time: leave it alone for a while.
+        case postponed
+    }
+
+    /// Consecutive conflicts after which a document is left alone for a while.
+    static let conflictsBeforeWaiting = 10
+
+    /// - Parameter need: What was written.
+    mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> Verdict {
+        switch outcome {
+        case .written(let revision):
+            resume(with: need.rest)
+            return .written(revision)
+        case .rejected where need.orders.count > 1:
+            splitUp()
+            return .again
+        case .rejected: return .failed(reason: outcome.explanation)
+        case .undecided: return .again
+        case .conflict:
+            conflicts += 1
+            return retry(outcome, refusals, attemptLimit)
+        case .unmentioned, .failed:
+            attempts += 1
+            return retry(outcome, attempts, attemptLimit)
+        }
+    }
+
+    private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Verdict {
+        if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
+        return conflicts >= Self.conflictsBeforeWaiting && refusals == 0 ? .postponed : .again
     }
 }
