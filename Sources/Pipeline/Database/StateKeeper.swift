@@ -26,14 +26,30 @@ package struct StatePlace: Sendable {
 
 /// Finds the state that belongs to a gateway's database, and handles resets of the database.
 struct StateKeeper: Sendable {
-    let place: StatePlace
-    let marks: MarkDocument
+    /// Asks the gateway; the run starts with it.
     let contact: FirstContact
-    let logger: Logger
-    /// The channels that the run reads; nil for all.
-    var channels: [String]?
-    /// The time between two checks of the mark during the run.
-    var checkInterval: Duration = .seconds(20)
+    private let place: StatePlace
+    private let marks: MarkDocument
+    private let logger: Logger
+    private let channels: [String]?
+    private let checkInterval: Duration
+
+    /// - Parameters:
+    ///   - name: The bot's name: part of the name of the mark's document.
+    ///   - retries: How requests are retried until the run reads from the database.
+    ///   - channels: The channels that the run reads; nil for all.
+    ///   - checkInterval: The time between two checks of the mark during the run.
+    init(
+        place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
+        logger: Logger, channels: [String]? = nil, checkInterval: Duration = .seconds(20)
+    ) {
+        self.place = place
+        marks = MarkDocument(gateway: gateway, name: name)
+        contact = FirstContact(gateway: gateway, retries: retries, report: report, logger: logger)
+        self.logger = logger
+        self.channels = channels
+        self.checkInterval = checkInterval
+    }
 
     /// An open state, and what the mark in its database says.
     struct Watched {

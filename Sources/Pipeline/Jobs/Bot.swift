@@ -14,7 +14,6 @@ package struct Bot: Service {
     private let settings: BotSettings
     private let logger: Logger
     private let report: RunReport
-    private let contact: FirstContact
     private let keeper: StateKeeper
 
     /// - Parameter report: Follows the run, also beyond a reset of the database.
@@ -27,11 +26,9 @@ package struct Bot: Service {
         self.settings = settings
         self.report = report
         self.logger = logger
-        contact = FirstContact(
-            gateway: gateway, retries: settings.delivery.retries, report: report, logger: logger)
         keeper = StateKeeper(
-            place: state, marks: MarkDocument(gateway: gateway, name: settings.name), contact: contact, logger: logger,
-            channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
+            place: state, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
+            logger: logger, channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
     }
 
     /// Returns at the end of a one-shot run, or after a graceful shutdown.
@@ -65,7 +62,7 @@ package struct Bot: Service {
     private func prepare(
         _ held: StateCatalogue.Opened?, wasThere: Bool
     ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
-        let info = try await contact.make(wasThere: wasThere)
+        let info = try await keeper.contact.make(wasThere: wasThere)
         try gateway.check(channels: settings.channels)
         return (info, try await keeper.open(held, onReset: startOver))
     }
@@ -130,7 +127,9 @@ package struct Bot: Service {
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
             since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watched.watch.channels)
         var info = info
-        if facts.needsNewest, !info.reportsNewest { info = try await contact.make(needsNewest: true, wasThere: true) }
+        if facts.needsNewest, !info.reportsNewest {
+            info = try await keeper.contact.make(needsNewest: true, wasThere: true)
+        }
         let start = facts.start(newest: info.updateSequence)
         start.log(to: logger, stateOptions: settings.delivery.stateOptions)
         return (info, start.sequence)

@@ -36,13 +36,12 @@ package struct DeadLetterRetry: Service {
 
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let state: StatePlace
-    private let name: String
     private let choose: @Sendable (Ledger) throws -> Selection
     private let outcome: RetryOutcome
     private let settings: Delivery.Settings
     private let report: RunReport
     private let logger: Logger
+    private let keeper: StateKeeper
 
     /// - Parameters:
     ///   - name: The name of the bot that dead-lettered them.
@@ -54,13 +53,13 @@ package struct DeadLetterRetry: Service {
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
-        self.state = state
-        self.name = name
         self.choose = choose
         self.outcome = outcome
         self.settings = settings
         self.report = report
         self.logger = logger
+        keeper = StateKeeper(
+            place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
     }
 
     /// Returns once all of them were tried, or after a graceful shutdown.
@@ -68,16 +67,10 @@ package struct DeadLetterRetry: Service {
     /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
         do {
-            let contact = FirstContact(
-                gateway: gateway, retries: settings.retries, report: report, logger: logger)
-            let opened = try await cancelWhenGracefulShutdown {
-                _ = try await contact.make()
-                return try await StateKeeper(
-                    place: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact,
-                    logger: logger
-                ).open()
+            let ledger = try await cancelWhenGracefulShutdown {
+                _ = try await keeper.contact.make()
+                return try await keeper.open().ledger
             }
-            let ledger = opened.ledger
             defer { ledger.close() }
             let deadLetters = try choose(ledger)
             try outcome.begin(deadLetters, ledger)

@@ -14,11 +14,10 @@ internal import ServiceLifecycle
 package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let state: StatePlace
-    private let name: String
     private let settings: Delivery.Settings
     private let report: RunReport
     private let logger: Logger
+    private let keeper: StateKeeper
 
     /// - Parameter name: The name of the state, and of the mark in the database.
     package init(
@@ -27,11 +26,11 @@ package struct Fixer: Service {
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
-        self.state = state
-        self.name = name
         self.settings = settings
         self.report = report
         self.logger = logger
+        keeper = StateKeeper(
+            place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
     }
 
     /// Returns at the end of the pass, or after a graceful shutdown.
@@ -39,10 +38,8 @@ package struct Fixer: Service {
     /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
         do {
-            let contact = FirstContact(
-                gateway: gateway, retries: settings.retries, report: report, logger: logger)
-            let info = try await cancelWhenGracefulShutdown { try await contact.make() }
-            let ledger = try await cancelWhenGracefulShutdown { try await openState(contact) }
+            let info = try await cancelWhenGracefulShutdown { try await keeper.contact.make() }
+            let ledger = try await cancelWhenGracefulShutdown { try await openState() }
             defer { ledger.close() }
             await report.expect(documents: info.documentCount)
             var settings = settings
@@ -59,9 +56,7 @@ package struct Fixer: Service {
     }
 
     /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
-    private func openState(_ contact: FirstContact) async throws -> Ledger {
-        let keeper = StateKeeper(
-            place: state, marks: MarkDocument(gateway: gateway, name: name), contact: contact, logger: logger)
+    private func openState() async throws -> Ledger {
         let watched = try await keeper.open { reset, state in
             logger.notice(
                 "forgetting the earlier passes over the database", metadata: ["reason": "\(reset.reason)"])
