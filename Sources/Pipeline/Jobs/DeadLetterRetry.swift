@@ -51,6 +51,8 @@ package struct DeadLetterRetry: Service {
         choose: @escaping @Sendable (Ledger) throws -> Selection, outcome: RetryOutcome, settings: Delivery.Settings,
         report: RunReport, logger: Logger
     ) {
+        keeper = StateKeeper(
+            place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
         self.gateway = gateway
         self.ruleSet = ruleSet
         self.choose = choose
@@ -58,8 +60,6 @@ package struct DeadLetterRetry: Service {
         self.settings = settings
         self.report = report
         self.logger = logger
-        keeper = StateKeeper(
-            place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
     }
 
     /// Returns once all of them were tried, or after a graceful shutdown.
