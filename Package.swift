@@ -135,11 +135,12 @@ let package = Package(
             dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
             swiftSettings: settings),
 
-        .target(name: "TestKit", swiftSettings: settings),
+        .target(name: "TestKit", dependencies: ["Locking"], swiftSettings: settings),
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
-                "changebot", "DocumentFlow", "GatewayClient", "LosslessJSON", "Pipeline", "TestKit", .logging,
+                "changebot", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "TestKit",
+                .logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
@@ -159,10 +160,11 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "GatewayClientTests", dependencies: ["Encodings", "GatewayClient", "LosslessJSON", "TestKit"],
+            name: "GatewayClientTests",
+            dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", "TestKit"],
             swiftSettings: settings),
         .testTarget(
-            name: "HTTPTransportTests", dependencies: ["Encodings", "HTTPTransport", "CCurl", "TestKit"],
+            name: "HTTPTransportTests", dependencies: ["Encodings", "HTTPTransport", "CCurl", "Locking", "TestKit"],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",

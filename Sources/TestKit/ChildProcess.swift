@@ -1,4 +1,5 @@
 import Glibc
+internal import Locking
 
 /// A program that a test starts. Its input is a pipe that stays open and
 /// empty until ``endInput(with:)``; it is killed when this object goes.

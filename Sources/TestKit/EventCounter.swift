@@ -1,3 +1,5 @@
+internal import Locking
+
 /// Counts events on one side of a test, so that the other side can wait for the n-th instead of sleeping.
 package final class EventCounter: Sendable {
     private struct State: Sendable {

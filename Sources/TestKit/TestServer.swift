@@ -1,4 +1,5 @@
 import Glibc
+internal import Locking
 
 /// A server on a free loopback port. Its script runs on each connection and decides on every byte and pause.
 ///

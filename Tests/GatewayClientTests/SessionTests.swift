@@ -1,3 +1,4 @@
+import Locking
 import LosslessJSON
 import TestKit
 import Testing

@@ -1,6 +1,7 @@
 import DocumentFlow
 import Foundation
 import GatewayClient
+import Locking
 import LosslessJSON
 import Pipeline
 import TestKit

@@ -2,6 +2,7 @@ import Compression
 import DocumentFlow
 import Foundation
 import GatewayClient
+import Locking
 import LosslessJSON
 import Pipeline
 import TestKit

@@ -1,7 +1,8 @@
 import Glibc
 
-/// A value under a lock; a thread can wait until it meets a condition. For threads of a test server, which may block;
-/// tasks wait on an ``EventCounter``.
+/// A value under a lock; a thread can wait until it meets a condition.
+///
+/// For threads that may block, as those that talk to another process. Swift tasks must not.
 package final class Monitor<Value: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -31,10 +32,21 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         return try body(&value)
     }
 
+    /// Reads the value under the lock, or changes what no thread waits for: wakes none.
+    package func quietly<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&value)
+    }
+
     /// Blocks the thread until `isMet` is true, without a time limit.
-    package func block(until isMet: (Value) -> Bool) {
+    package func block(until isMet: (Value) -> Bool) { block(until: isMet) { _ in } }
+
+    /// Blocks the thread until `isMet` is true, then changes the value before any other thread can. Wakes nobody.
+    package func block<Result>(until isMet: (Value) -> Bool, then body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while !isMet(value) { pthread_cond_wait(changed, mutex) }
+        return body(&value)
     }
 }
