@@ -83,6 +83,21 @@ package final class EmbeddedGateway: Sendable {
         state.withLockedValue { $0 = .idle }
     }
 
+    /// Serves while `body` runs.
+    ///
+    /// - Throws: As ``start()``, and what `body` throws.
+    package func whileServing<Result>(_ body: (Address) async throws -> Result) async throws -> Result {
+        let address = try await start()
+        do {
+            let result = try await body(address)
+            await stop()
+            return result
+        } catch {
+            await stop()
+            throw error
+        }
+    }
+
     /// Serves until the task is cancelled.
     ///
     /// - Parameter ready: Called once, when connections are accepted.

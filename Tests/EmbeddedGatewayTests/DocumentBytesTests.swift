@@ -18,7 +18,7 @@ import Testing
     ])
     func revisionsAreNamedAsTheRealGatewayNamesThem(text: String, revision: String) throws {
         let document = try IncomingDocument(JSONText(text).root)
-        #expect(RevisionID(after: nil, canonicalBody: document.canonicalBody).description == revision)
+        #expect(StoredRevisionID(after: nil, canonicalBody: document.canonicalBody).description == revision)
     }
 
     @Test(arguments: [
@@ -53,9 +53,9 @@ import Testing
     }
 
     @Test func aTombstoneIsNamedAfterItsParent() throws {
-        let parent = try #require(RevisionID("1-386016876530a550f925a20d98bf1254"))
+        let parent = try #require(StoredRevisionID("1-386016876530a550f925a20d98bf1254"))
         let document = IncomingDocument.tombstone(of: nil)
-        let revision = RevisionID(after: parent, canonicalBody: document.canonicalBody)
+        let revision = StoredRevisionID(after: parent, canonicalBody: document.canonicalBody)
         #expect(revision.description == "2-3a37917086ee3926f6d3d09cdd2d3929")
     }
 
@@ -81,6 +81,6 @@ import Testing
 
     @Test(arguments: ["", "1", "0-a", "-1-a", "1-", "x-a", "99999999999-a"])
     func whatIsNoRevisionIsNone(text: String) {
-        #expect(RevisionID(text) == nil)
+        #expect(StoredRevisionID(text) == nil)
     }
 }

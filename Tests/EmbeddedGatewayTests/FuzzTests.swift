@@ -14,7 +14,7 @@ import Testing
         var taken = 0
         for round in 0..<Damage.rounds(1500) {
             let body = mutations.damaged(Self.body)
-            var reader = try MultipartReader(body, contentType: "multipart/mixed; boundary=b1")
+            var reader = try MultipartSplitter(body, contentType: "multipart/mixed; boundary=b1")
             var length = 0
             while let part = try? reader.next() {
                 length += part.content.count

@@ -44,9 +44,9 @@ import Testing
         return (type, pieces.bytes)
     }
 
-    private func parts(_ body: [UInt8], _ type: String) throws -> [MultipartReader.Part] {
-        var reader = try MultipartReader(body, contentType: type)
-        var parts: [MultipartReader.Part] = []
+    private func parts(_ body: [UInt8], _ type: String) throws -> [MultipartSplitter.Part] {
+        var reader = try MultipartSplitter(body, contentType: type)
+        var parts: [MultipartSplitter.Part] = []
         while let part = try reader.next() { parts.append(part) }
         return parts
     }
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The larger contents follow the document, the others are in it.
-    private func check(_ parts: [MultipartReader.Part], _ lengths: [Int]) throws {
+    private func check(_ parts: [MultipartSplitter.Part], _ lengths: [Int]) throws {
         let entries = try #require(try JSONText(Array(parts[0].content)).root["_attachments"])
         var following = parts.dropFirst()
         for (number, length) in lengths.enumerated() {
@@ -136,7 +136,7 @@ import Testing
             #expect(isCompressed == compressesParts)
             if isCompressed {
                 let text = try Gzip.decompress(Array(documents[0].content), limit: 10_000)
-                documents[0] = MultipartReader.Part(fields: [], content: text[...])
+                documents[0] = MultipartSplitter.Part(fields: [], content: text[...])
             }
             try check(documents, lengths)
         }

@@ -8,13 +8,13 @@ import Testing
 @Suite struct MultipartTests {
     private static let long = String(repeating: "long ", count: 100)
 
-    private func parts(_ answer: Collected) throws -> [MultipartReader.Part] {
+    private func parts(_ answer: Collected) throws -> [MultipartSplitter.Part] {
         try parts(answer.bytes, #require(answer.field("Content-Type")))
     }
 
-    private func parts(_ body: [UInt8], _ type: String) throws -> [MultipartReader.Part] {
-        var reader = try MultipartReader(body, contentType: type)
-        var parts: [MultipartReader.Part] = []
+    private func parts(_ body: [UInt8], _ type: String) throws -> [MultipartSplitter.Part] {
+        var reader = try MultipartSplitter(body, contentType: type)
+        var parts: [MultipartSplitter.Part] = []
         while let part = try reader.next() { parts.append(part) }
         return parts
     }

@@ -9,7 +9,7 @@ import Testing
     private func edit(_ id: String, _ body: String, history: [String]? = nil) throws -> DocumentEdit {
         let document = try IncomingDocument(JSONText(body).root)
         guard let history else { return try DocumentEdit(id: id, document, isNew: true) }
-        return DocumentEdit(id: id, document: document, kind: .replicated(history.compactMap { RevisionID($0) }))
+        return DocumentEdit(id: id, document: document, kind: .replicated(history.compactMap { StoredRevisionID($0) }))
     }
 
     @Test func sequencesCountChangesAndADocumentHasItsNewestOnly() async throws {
@@ -38,7 +38,7 @@ import Testing
 
     @Test func historyIsKeptAndLimited() async throws {
         let store = try Store(.memory, rules: WritingRules(revisionsLimit: 50))
-        var revision: RevisionID?
+        var revision: StoredRevisionID?
         for _ in 0..<60 {
             let body = revision.map { #"{"_rev":"\#($0)"}"# } ?? "{}"
             revision = try await store.write(edit("a", body)).id

@@ -4,13 +4,13 @@
 /// - Note: Source: recorded, Sync Gateway 4.1.1; the end has no `last_seq` line.
 struct ContinuousFeed {
     private let store: Store
-    private let asked: ChangesRequest
+    private let asked: FeedRequest
     private let send: Answer.Send
     private var looked: FeedPosition
     private var left: Int?
     private static let lineFeed = [UInt8(ascii: "\n")]
 
-    init(_ store: Store, _ asked: ChangesRequest, _ send: @escaping Answer.Send) {
+    init(_ store: Store, _ asked: FeedRequest, _ send: @escaping Answer.Send) {
         self.store = store
         self.asked = asked
         self.send = send
@@ -39,7 +39,7 @@ struct ContinuousFeed {
     /// - Returns: Whether there was anything.
     private mutating func sendChanges() async throws -> Bool {
         let end = store.signal.lastSequence
-        var reader = FeedReader(store, asked, since: looked, through: end, limit: left, separator: "")
+        var reader = FeedPages(store, asked, since: looked, through: end, limit: left, separator: "")
         while !reader.isDone {
             let page = try reader.next()
             if page.count > 0 { try await send(page.text) }

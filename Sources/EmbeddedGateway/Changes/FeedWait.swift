@@ -7,7 +7,7 @@ struct FeedWait {
     private let heartbeat: Duration?
     private var deadline: ContinuousClock.Instant?
 
-    init(_ asked: ChangesRequest, _ signal: ChangeSignal) {
+    init(_ asked: FeedRequest, _ signal: ChangeSignal) {
         self.signal = signal
         endings = signal.endings
         timeout = asked.timeout

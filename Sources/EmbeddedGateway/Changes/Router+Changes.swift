@@ -1,7 +1,7 @@
 extension Router {
     /// `/DB/_changes`.
     func changes(_ request: Request) async throws -> Answer {
-        let asked = try ChangesRequest(request, visitor)
+        let asked = try FeedRequest(request, visitor)
         switch asked.feed {
         case .normal: return try await normalFeed(asked)
         case .longpoll:
@@ -22,9 +22,9 @@ extension Router {
     private static let wholeLimit = 2_048
 
     /// Everything up to the last sequence at the time of the request, so that it never chases writers.
-    private func normalFeed(_ asked: ChangesRequest) async throws -> Answer {
+    private func normalFeed(_ asked: FeedRequest) async throws -> Answer {
         let end = try store.lastSequence()
-        var reader = FeedReader(
+        var reader = FeedPages(
             store, asked, since: asked.since, through: end, limit: asked.limit, separator: ",")
         let first = try reader.next()
         let fields = [HTTPField.neverCached, .json]
@@ -42,13 +42,13 @@ extension Router {
     }
 
     /// Sends the head and the beginning at once, then waits for the first change.
-    private func longpoll(_ asked: ChangesRequest, _ send: @escaping Answer.Send) async throws {
+    private func longpoll(_ asked: FeedRequest, _ send: @escaping Answer.Send) async throws {
         let wait = FeedWait(asked, store.signal)
         var looked = asked.since
         try await send(ChangesArray.opening)
         while true {
             let end = store.signal.lastSequence
-            var reader = FeedReader(store, asked, since: looked, through: end, limit: asked.limit, separator: ",")
+            var reader = FeedPages(store, asked, since: looked, through: end, limit: asked.limit, separator: ",")
             let page = try reader.next()
             if page.count > 0 { return try await sendPages(page, reader, asked, send) }
             looked = max(looked, FeedPosition(end))
@@ -61,7 +61,7 @@ extension Router {
 
     /// Sends the remaining rows and the closing of the array.
     private func sendPages(
-        _ first: ChangesPage, _ reader: FeedReader, _ asked: ChangesRequest, _ send: Answer.Send
+        _ first: ChangesPage, _ reader: FeedPages, _ asked: FeedRequest, _ send: Answer.Send
     ) async throws {
         var reader = reader
         var page = first
@@ -79,7 +79,7 @@ enum ChangesArray {
     static let opening = Array("{\"results\":[\r\n".utf8)
 
     /// - Note: Source: recorded; without rows, `last_seq` is the `since` of the request.
-    static func closing(_ last: ChangesPage, _ reader: FeedReader, _ asked: ChangesRequest) -> [UInt8] {
+    static func closing(_ last: ChangesPage, _ reader: FeedPages, _ asked: FeedRequest) -> [UInt8] {
         Array("],\n\"last_seq\":\"\(reader.count == 0 ? asked.sinceText : last.last.text)\"}\n".utf8)
     }
 }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Documents as in rows of `_changes` and `_all_docs`: the body first, then the gateway's members.
 ///
 /// A row is always one line: line breaks, which JSON allows only between tokens, become spaces.
@@ -31,7 +33,12 @@ enum FeedDocument {
     private static func append(_ text: UnsafeRawBufferPointer, to line: inout [UInt8]) {
         let start = line.count
         line.append(contentsOf: text)
-        guard LineBreaks.occur(in: text) else { return }
+        guard hasLineBreak(text) else { return }
         for index in start..<line.count where line[index] == 0x0A || line[index] == 0x0D { line[index] = 0x20 }
+    }
+
+    private static func hasLineBreak(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard let start = text.baseAddress else { return false }
+        return memchr(start, 0x0A, text.count) != nil || memchr(start, 0x0D, text.count) != nil
     }
 }

@@ -10,7 +10,7 @@ struct IncomingDocument: Sendable {
     let version: String?
     let isDeleted: Bool
     /// `_revisions`, newest first; nil if it is missing or not valid.
-    let history: [RevisionID]?
+    let history: [StoredRevisionID]?
     /// The object as sent, without the members that are stored separately. `{}` if nothing is left.
     let body: [UInt8]
     /// What the revision's digest is computed from.
@@ -86,13 +86,13 @@ struct IncomingDocument: Sendable {
 
 /// `_revisions`: `{"start":3,"ids":["c","b","a"]}`.
 enum RevisionHistory {
-    static func read(_ value: JSONValue) -> [RevisionID]? {
-        guard let start = value["start"]?.integer, (1...RevisionID.largestGeneration).contains(start),
+    static func read(_ value: JSONValue) -> [StoredRevisionID]? {
+        guard let start = value["start"]?.integer, (1...StoredRevisionID.largestGeneration).contains(start),
             let ids = value["ids"], ids.kind == .array
         else { return nil }
-        var history: [RevisionID] = []
+        var history: [StoredRevisionID] = []
         for id in ids.elements {
-            guard let digest = id.string, let revision = RevisionID("\(start - history.count)-\(digest)") else {
+            guard let digest = id.string, let revision = StoredRevisionID("\(start - history.count)-\(digest)") else {
                 return nil
             }
             history.append(revision)
@@ -100,7 +100,7 @@ enum RevisionHistory {
         return history.isEmpty ? nil : history
     }
 
-    static func write(_ history: [RevisionID]) -> [UInt8] {
+    static func write(_ history: [StoredRevisionID]) -> [UInt8] {
         var text = JSONWriter()
         text.object { text in
             text.name("ids")

@@ -6,7 +6,7 @@ struct OutgoingDocument: Sendable {
     /// Nil if only stubs are sent.
     var attachments: [OutgoingAttachment]?
     /// Nil if it was not asked for.
-    var history: [RevisionID]?
+    var history: [StoredRevisionID]?
 
     /// Whether contents are sent with the document.
     var hasContents: Bool { attachments?.contains { $0.content != nil } ?? false }

@@ -39,7 +39,7 @@ struct StoredDocument: Sendable {
     /// - Parameters:
     ///   - sent: Replaces the stored stubs; nil keeps them.
     ///   - history: `_revisions`, if asked for.
-    func text(attachments sent: [UInt8]? = nil, history: [RevisionID]? = nil) -> [UInt8] {
+    func text(attachments sent: [UInt8]? = nil, history: [StoredRevisionID]? = nil) -> [UInt8] {
         let attachments = sent ?? attachments
         var text = JSONWriter(minimumCapacity: body.count + (attachments?.count ?? 0) + 160)
         text.object { text in

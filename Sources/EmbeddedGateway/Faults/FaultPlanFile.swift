@@ -101,7 +101,7 @@ struct FaultPlanFile {
         }
         mistakes.gather { () throws(FaultPlanMistake) in
             guard let feed = value["feed"] else { return }
-            guard let known = ChangesRequest.Feed(rawValue: try string(feed, "\"feed\"")) else {
+            guard let known = FeedRequest.Feed(rawValue: try string(feed, "\"feed\"")) else {
                 throw error("\"feed\" must be normal, longpoll or continuous", at: feed)
             }
             requests.feed = known

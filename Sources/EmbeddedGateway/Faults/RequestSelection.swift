@@ -4,12 +4,12 @@ struct RequestSelection: Sendable {
     var kinds: Set<RequestKind>?
     var method: String?
     /// The kind of changes feed; nil for all.
-    var feed: ChangesRequest.Feed?
+    var feed: FeedRequest.Feed?
 
     func includes(_ request: Request, _ kind: RequestKind) -> Bool {
         guard kinds?.contains(kind) ?? true, method.map({ $0 == request.method }) ?? true else { return false }
         guard let feed else { return true }
-        return kind == .changes && feed == (try? ChangesRequest(request.decompressed(), .nobody).feed)
+        return kind == .changes && feed == (try? FeedRequest(request.decompressed(), .nobody).feed)
     }
 }
 

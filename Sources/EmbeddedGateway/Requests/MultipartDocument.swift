@@ -11,7 +11,7 @@ enum MultipartDocument {
     static func read(
         _ body: [UInt8], contentType: String, object: ([UInt8]) throws(RequestError) -> JSONValue
     ) throws(RequestError) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
-        var parts = try MultipartReader(body, contentType: contentType)
+        var parts = try MultipartSplitter(body, contentType: contentType)
         guard let first = try parts.next() else {
             throw RequestError(500, "Internal error: multipart: NextPart: EOF")
         }
@@ -33,7 +33,7 @@ enum MultipartDocument {
         return (object, following)
     }
 
-    private static func decompressed(_ part: MultipartReader.Part) throws(RequestError) -> [UInt8] {
+    private static func decompressed(_ part: MultipartSplitter.Part) throws(RequestError) -> [UInt8] {
         guard part.fields.contains(where: { $0.isNamed("Content-Encoding") && $0.value == "gzip" }) else {
             return Array(part.content)
         }

@@ -56,7 +56,7 @@ private struct BulkLine {
     let edit: Result<DocumentEdit, RequestError>
 
     init(_ object: JSONValue, isNew: Bool, refused: RequestError?) {
-        let id = object["_id"]?.string ?? DocumentID.make()
+        let id = object["_id"]?.string ?? StoredDocumentID.make()
         self.id = id
         edit = Result { () throws(RequestError) in
             if let refused { throw refused }

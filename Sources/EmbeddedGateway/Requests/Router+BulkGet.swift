@@ -32,7 +32,7 @@ extension Router {
         let id = wish["id"]?.string ?? ""
         let revision = wish["rev"].flatMap { $0.kind == .null ? nil : $0 }
         do {
-            guard DocumentID.isValid(id), revision == nil || revision?.kind == .string else {
+            guard StoredDocumentID.isValid(id), revision == nil || revision?.kind == .string else {
                 throw RequestError(400, "Invalid doc/rev ID in _bulk_get")
             }
             let options = try DocumentOptions(query, wish)

@@ -64,10 +64,10 @@ extension Router {
     func postDocument(_ request: Request) async throws -> Answer {
         let (object, following) = try request.document()
         let document = try IncomingDocument(object, following: following)
-        let id = document.id ?? DocumentID.make()
+        let id = document.id ?? StoredDocumentID.make()
         let revision = try await store.write(DocumentEdit(id: id, document, isNew: true))
         var answer = Self.written(id, revision, status: 200)
-        answer.fields.append(HTTPField("Location", DocumentID.inPath(id)))
+        answer.fields.append(HTTPField("Location", StoredDocumentID.inPath(id)))
         return answer
     }
 

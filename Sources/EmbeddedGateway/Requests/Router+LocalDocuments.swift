@@ -35,7 +35,7 @@ extension Router {
                 let revision = try await store.writeLocalDocument(
                     String(id.dropFirst("_local/".count)), replacing: document.revision, body: document.body)
                 let written = WrittenRevision(
-                    id: RevisionID(generation: 0, digest: String(revision)), version: nil)
+                    id: StoredRevisionID(generation: 0, digest: String(revision)), version: nil)
                 outcomes.append((id, .success(written)))
             } catch let error as RequestError { outcomes.append((id, .failure(error))) }
         }

@@ -37,7 +37,7 @@ struct RevisionsDifference {
         }
         for name in asked where tree[name] == nil {
             missing.append(name)
-            guard let revision = RevisionID(name), revision.generation > 1 else { continue }
+            guard let revision = StoredRevisionID(name), revision.generation > 1 else { continue }
             for leaf in tree.leaves where !asked.contains(leaf.id.description) {
                 guard let ancestor = Self.ancestor(leaf, of: revision, tree)?.description,
                     !possibleAncestors.contains(ancestor)
@@ -48,8 +48,8 @@ struct RevisionsDifference {
     }
 
     private static func ancestor(
-        _ leaf: RevisionTree.Node, of revision: RevisionID, _ tree: RevisionTree
-    ) -> RevisionID? {
+        _ leaf: RevisionTree.Node, of revision: StoredRevisionID, _ tree: RevisionTree
+    ) -> StoredRevisionID? {
         if leaf.id.generation == revision.generation { return tree.parent(of: leaf) }
         return (revision.generation - 100..<revision.generation).contains(leaf.id.generation) ? leaf.id : nil
     }

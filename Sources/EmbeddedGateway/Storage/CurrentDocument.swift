@@ -21,7 +21,7 @@ struct CurrentDocument {
                 FROM documents d JOIN revisions r ON r.key = d.winner
                 WHERE d.collection = \(collection) AND d.id = ?
                 """)
-        guard let row = try Row.fetchOne(statement, arguments: [id]), let revision = RevisionID(row[4]) else {
+        guard let row = try Row.fetchOne(statement, arguments: [id]), let revision = StoredRevisionID(row[4]) else {
             return nil
         }
         let winner = ParentRevision(key: row[3], id: revision, attachments: (row[5] as Data?).map { Array($0) })
@@ -34,11 +34,11 @@ struct CurrentDocument {
 /// The revision that a new one continues.
 struct ParentRevision {
     let key: Int64
-    let id: RevisionID
+    let id: StoredRevisionID
     /// `_attachments` as text; nil if there are none, or only the revision's id is known.
     let attachments: [UInt8]?
 
-    init(key: Int64, id: RevisionID, attachments: [UInt8]?) {
+    init(key: Int64, id: StoredRevisionID, attachments: [UInt8]?) {
         self.key = key
         self.id = id
         self.attachments = attachments

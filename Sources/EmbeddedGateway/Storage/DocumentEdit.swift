@@ -6,7 +6,7 @@ struct DocumentEdit: Sendable {
         /// The gateway generates the revision id; the document's `_rev` is the parent.
         case newEdit
         /// The revision has its id already (`"new_edits":false`); the history is newest first.
-        case replicated([RevisionID])
+        case replicated([StoredRevisionID])
     }
 
     let id: String
@@ -39,8 +39,8 @@ extension DocumentEdit {
     /// - Parameter isNew: Whether the gateway generates the revision id.
     /// - Throws: ``RequestError`` 400 for an invalid id or revision.
     init(id: String, _ document: IncomingDocument, isNew: Bool) throws(RequestError) {
-        guard DocumentID.isValid(id) else { throw .invalidDocumentID }
-        let named = document.revision.flatMap { RevisionID($0) }
+        guard StoredDocumentID.isValid(id) else { throw .invalidDocumentID }
+        let named = document.revision.flatMap { StoredRevisionID($0) }
         if isNew, let text = document.revision, named == nil, !DocumentVersions.isVersion(text) {
             throw RequestError(400, "Invalid version type for OCC value: \"\(text)\"")
         }

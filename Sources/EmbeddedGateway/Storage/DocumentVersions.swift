@@ -43,7 +43,7 @@ struct DocumentVersions {
 
 /// The result of a write.
 struct WrittenRevision: Sendable {
-    let id: RevisionID
+    let id: StoredRevisionID
     /// Nil if the revision existed already and nothing was written.
     let version: String?
 }

@@ -31,7 +31,7 @@ extension DocumentWriter {
     /// Removes revisions that are too many generations behind.
     ///
     /// With branches, generations count back from the oldest leaf, so that no branch loses its leaf.
-    func prune(_ documentKey: Int64, newest: RevisionID, leafCount: Int) throws {
+    func prune(_ documentKey: Int64, newest: StoredRevisionID, leafCount: Int) throws {
         guard newest.generation > rules.revisionsLimit else { return }
         var oldest = newest.generation
         if leafCount > 1 {

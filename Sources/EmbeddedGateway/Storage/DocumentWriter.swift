@@ -45,7 +45,7 @@ struct DocumentWriter {
 
     private mutating func writeNewEdit(_ edit: DocumentEdit, over current: CurrentDocument?) throws -> WrittenRevision {
         let parent = try parent(of: edit.document, in: current)
-        let revision = RevisionID(after: parent?.id, canonicalBody: edit.document.canonicalBody)
+        let revision = StoredRevisionID(after: parent?.id, canonicalBody: edit.document.canonicalBody)
         let attachments = try entries(edit, revision, parent)
         guard let current else { return try place(edit, revision, attachments, parent: nil) }
         return try append(edit, revision, attachments, parent: parent, to: current, leafCount: current.leafCount)
@@ -72,7 +72,7 @@ struct DocumentWriter {
 
     /// Stores a revision with its history. One that exists already changes nothing.
     private mutating func writeReplicated(
-        _ edit: DocumentEdit, _ history: [RevisionID], over current: CurrentDocument?
+        _ edit: DocumentEdit, _ history: [StoredRevisionID], over current: CurrentDocument?
     ) throws -> WrittenRevision {
         guard let current else {
             let attachments = try entries(edit, history[0], nil)
@@ -100,8 +100,8 @@ struct DocumentWriter {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1, and the rules (a) to (c) of its `IsIllegalConflict`.
     private func isAllowed(
-        _ document: IncomingDocument, after parent: RevisionID?, _ joint: RevisionTree.Node?, in tree: RevisionTree,
-        _ current: CurrentDocument
+        _ document: IncomingDocument, after parent: StoredRevisionID?, _ joint: RevisionTree.Node?,
+        in tree: RevisionTree, _ current: CurrentDocument
     ) throws -> Bool {
         if rules.allowsConflicts || joint?.key == current.winner.key { return true }
         if document.isDeleted {
@@ -115,7 +115,7 @@ struct DocumentWriter {
     ///
     /// - Returns: The newest one; `root` if there are none.
     private mutating func insertNames(
-        _ names: ArraySlice<RevisionID>, of documentKey: Int64, onto root: ParentRevision?
+        _ names: ArraySlice<StoredRevisionID>, of documentKey: Int64, onto root: ParentRevision?
     ) throws -> ParentRevision? {
         var parent = root
         for name in names.reversed() {
@@ -137,7 +137,7 @@ struct DocumentWriter {
 
     /// Inserts a document with its first revision.
     private mutating func place(
-        _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, parent: ParentRevision?
     ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
@@ -153,7 +153,7 @@ struct DocumentWriter {
 
     /// Adds a revision to an existing document.
     private mutating func append(
-        _ edit: DocumentEdit, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
         to current: CurrentDocument, leafCount: Int
     ) throws -> WrittenRevision {
         revisionKey += 1
@@ -176,7 +176,7 @@ struct DocumentWriter {
     }
 
     private mutating func insert(
-        _ document: IncomingDocument, _ revision: RevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
+        _ document: IncomingDocument, _ revision: StoredRevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
         of documentKey: Int64
     ) throws -> WrittenRevision {
         try storeContents(document.attachments, of: documentKey)
@@ -196,7 +196,7 @@ struct DocumentWriter {
     }
 
     private func entries(
-        _ edit: DocumentEdit, _ revision: RevisionID, _ parent: ParentRevision?
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ parent: ParentRevision?
     ) throws -> [UInt8]? {
         try AttachmentEntries.make(
             edit.document.attachments, parent: parent?.attachments, generation: revision.generation)

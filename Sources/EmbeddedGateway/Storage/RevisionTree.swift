@@ -6,7 +6,7 @@ internal import GRDB
 struct RevisionTree {
     struct Node {
         let key: Int64
-        let id: RevisionID
+        let id: StoredRevisionID
         let parent: Int64?
         let isDeleted: Bool
 
@@ -28,7 +28,7 @@ struct RevisionTree {
         var parents: Set<Int64> = []
         let rows = try Row.fetchCursor(statement, arguments: [documentKey])
         while let row = try rows.next() {
-            guard let id = RevisionID(row[1]) else { continue }
+            guard let id = StoredRevisionID(row[1]) else { continue }
             let node = Node(key: row[0], id: id, parent: row[2], isDeleted: row[3])
             nodes[id.description] = node
             if let parent = node.parent { parents.insert(parent) }
@@ -45,7 +45,7 @@ struct RevisionTree {
     var leaves: [Node] { nodes.values.filter(isLeaf).sorted { $0.id < $1.id } }
 
     /// The id of the parent, if it is still known.
-    func parent(of node: Node) -> RevisionID? { nodes.values.first { $0.key == node.parent }?.id }
+    func parent(of node: Node) -> StoredRevisionID? { nodes.values.first { $0.key == node.parent }?.id }
 
     /// The revision that is returned for the document.
     var winner: Node? { leaves.max { $1.wins(against: $0) } }

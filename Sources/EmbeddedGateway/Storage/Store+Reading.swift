@@ -30,7 +30,7 @@ extension Store {
     }
 
     /// A revision and its known ancestors, newest first.
-    func history(of revision: String, of id: String) throws -> [RevisionID] {
+    func history(of revision: String, of id: String) throws -> [StoredRevisionID] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -42,7 +42,7 @@ extension Store {
                     )
                     SELECT revision FROM line
                     """)
-            return try String.fetchAll(statement, arguments: [id, revision]).compactMap { RevisionID($0) }
+            return try String.fetchAll(statement, arguments: [id, revision]).compactMap { StoredRevisionID($0) }
         }
     }
 

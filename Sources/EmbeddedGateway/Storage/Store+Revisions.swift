@@ -41,7 +41,7 @@ extension Store {
         return result
     }
 
-    private static func cut(_ history: [RevisionID], _ options: DocumentOptions) -> [RevisionID] {
+    private static func cut(_ history: [StoredRevisionID], _ options: DocumentOptions) -> [StoredRevisionID] {
         if let end = history.firstIndex(where: { options.historyFrom.contains($0.description) }) {
             return Array(history[...end])
         }

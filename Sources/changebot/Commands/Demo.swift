@@ -42,14 +42,7 @@ struct Demo {
     private func perform() async throws {
         let ruleSet = try DemoFiles.ruleSet()
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
-        let url = try GatewayURL(try await embedded.start().url)
-        do {
-            try await show(ruleSet, url)
-        } catch {
-            await embedded.stop()
-            throw error
-        }
-        await embedded.stop()
+        try await embedded.whileServing { address in try await show(ruleSet, try GatewayURL(address.url)) }
     }
 
     private func show(_ ruleSet: RuleSet, _ url: GatewayURL) async throws {

@@ -26,18 +26,13 @@ enum GatewayConnection {
             let file = try given.flatMap { try use.fileToOpen($0, logger) }
             let embedded = EmbeddedGateway(
                 EmbeddedGateway.Configuration(storage: file.map { .file($0) } ?? .memory, logger: logger))
-            let address = try await embedded.start()
-            logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
-            do {
+            try await embedded.whileServing { address in
+                logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
                 if let file { try use.checkCollections(of: embedded, file, logger) }
                 var settings = GatewaySettings()
                 settings.requestObserver = requestLog(logger)
                 try await using(Gateway(try GatewayURL(address.url), settings: settings), body)
-            } catch {
-                await embedded.stop()
-                throw error
             }
-            await embedded.stop()
         }
     }
 

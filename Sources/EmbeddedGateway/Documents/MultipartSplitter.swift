@@ -3,7 +3,7 @@ internal import Glibc
 /// Splits a multipart body into parts.
 ///
 /// - Note: Source: RFC 2046, section 5.1.1. Like Go's reader, it accepts `LF` as a line break too.
-struct MultipartReader {
+struct MultipartSplitter {
     struct Part {
         let fields: [HTTPField]
         let content: ArraySlice<UInt8>

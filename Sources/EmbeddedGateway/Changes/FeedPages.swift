@@ -1,7 +1,7 @@
 /// Reads a feed page by page, up to a fixed last sequence.
-struct FeedReader {
+struct FeedPages {
     private let store: Store
-    private let asked: ChangesRequest
+    private let asked: FeedRequest
     private let end: Int
     /// The most rows; nil for no limit.
     private let limit: Int?
@@ -17,7 +17,7 @@ struct FeedReader {
     private(set) var isDone = false
 
     init(
-        _ store: Store, _ asked: ChangesRequest, since: FeedPosition, through end: Int, limit: Int?, separator: String
+        _ store: Store, _ asked: FeedRequest, since: FeedPosition, through end: Int, limit: Int?, separator: String
     ) {
         self.store = store
         self.asked = asked

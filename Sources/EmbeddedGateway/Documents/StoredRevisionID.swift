@@ -1,7 +1,7 @@
 internal import Encodings
 
 /// A revision id, `GENERATION-DIGEST`.
-struct RevisionID: Comparable, Sendable, CustomStringConvertible {
+struct StoredRevisionID: Comparable, Sendable, CustomStringConvertible {
     let generation: Int
     let digest: String
 
@@ -29,14 +29,14 @@ struct RevisionID: Comparable, Sendable, CustomStringConvertible {
     ///   `"_deleted":true`.
     /// - Note: Source: derived from recorded answers of Sync Gateway 4.1.1 (`{"a":1}` is `1-36de1e87…` under any id):
     ///   MD5 of the length of the parent's id, that id, and the canonical body.
-    init(after parent: RevisionID?, canonicalBody: [UInt8]) {
+    init(after parent: StoredRevisionID?, canonicalBody: [UInt8]) {
         let name = Array((parent?.description ?? "").utf8)
         generation = (parent?.generation ?? 0) + 1
         digest = Digest.md5.hex([UInt8(truncatingIfNeeded: name.count)] + name + canonicalBody)
     }
 
     /// By generation, then by the bytes of the digest.
-    static func < (left: RevisionID, right: RevisionID) -> Bool {
+    static func < (left: StoredRevisionID, right: StoredRevisionID) -> Bool {
         if left.generation != right.generation { return left.generation < right.generation }
         return left.digest.utf8.lexicographicallyPrecedes(right.digest.utf8)
     }

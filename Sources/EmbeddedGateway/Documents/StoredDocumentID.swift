@@ -1,6 +1,7 @@
 internal import Encodings
 
-enum DocumentID {
+/// Rules for the ids of documents, which are strings here.
+enum StoredDocumentID {
     /// - Note: Source: recorded, 250 bytes are accepted and 251 are not.
     static func isValid(_ id: String) -> Bool {
         !id.isEmpty && id.utf8.count <= 250 && !id.hasPrefix("_") && !id.utf8.contains(0)

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 /// The parameters of a request for the changes feed.
-struct ChangesRequest: Sendable {
+struct FeedRequest: Sendable {
     enum Feed: String, Sendable {
         case normal
         case longpoll
