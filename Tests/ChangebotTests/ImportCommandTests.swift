@@ -43,6 +43,34 @@ import Testing
         }
     }
 
+    /// The check of a manifest reads the whole input, which may take long.
+    @Test(arguments: [SIGTERM, SIGINT]) func aStopWhileTheManifestIsCheckedEndsInGoodOrder(signal: Int32) async throws {
+        try await withTestBed { bed in
+            let file = try write([], bed)
+            let bytes = 1 << 36
+            // A hole: it takes no room on the disk.
+            #expect(truncate(file, bytes) == 0)
+            _ = try write([#"{"bytes":\#(bytes),"sha256":"00"}"#], bed, "in.ndjson.manifest.json")
+            let summary = bed.folder + "/summary.json"
+            let process = try ChildProcess([
+                Program.path, "import", file, "--gateway", bed.url, "--summary", summary, "--quiet",
+            ])
+            let files = "/proc/\(process.id)/fd/"
+            func isReading() -> Bool {
+                let names = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []
+                return names.contains {
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: files + $0))?.hasSuffix("/in.ndjson")
+                        == true
+                }
+            }
+            while !isReading() { try await Task.sleep(for: .milliseconds(10)) }
+            process.signal(signal)
+            #expect(await process.wait() == 0)
+            let text = try String(contentsOfFile: summary, encoding: .utf8)
+            #expect(text.contains(#""changes":0"#) && text.contains(#""exit":0"#), "\(text)")
+        }
+    }
+
     @Test func theLimitOfAFixIsReportedAsItWasGiven() async throws {
         try await withTestBed { bed in
             try await bed.put([#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"task"}"#])

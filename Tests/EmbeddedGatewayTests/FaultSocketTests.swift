@@ -10,12 +10,7 @@ import Testing
         var configuration = EmbeddedGateway.Configuration(logger: .quiet)
         configuration.faults = try FaultPlan.parse(Array(#"{"faults":[\#(faults)]}"#.utf8))
         let gateway = EmbeddedGateway(configuration)
-        let address = try await gateway.start()
-        do { try await body(gateway, address.port) } catch {
-            await gateway.stop()
-            throw error
-        }
-        await gateway.stop()
+        try await gateway.whileServing { address in try await body(gateway, address.port) }
     }
 
     private static let put =

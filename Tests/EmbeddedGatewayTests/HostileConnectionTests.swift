@@ -5,19 +5,13 @@ import Testing
 /// Clients that speak badly, half, slowly, or not at all: each gets its answer or its end, and the server stands.
 @Suite(.timeLimit(.minutes(5))) struct HostileConnectionTests {
     private func withGateway(_ body: (Int) async throws -> Void) async throws {
-        let gateway = EmbeddedGateway(.init(logger: .quiet))
-        let address = try await gateway.start()
-        do {
+        try await EmbeddedGateway(.init(logger: .quiet)).whileServing { address in
             try await body(address.port)
             try await RawConnection.with(port: address.port) { connection in
                 try await connection.get("/todo/")
                 #expect(try await connection.readAnswer().head.hasPrefix("HTTP/1.1 200 "))
             }
-        } catch {
-            await gateway.stop()
-            throw error
         }
-        await gateway.stop()
     }
 
     @Test(arguments: [

@@ -9,12 +9,7 @@ import Testing
         _ body: (EmbeddedGateway, EmbeddedGateway.Address) async throws -> Void
     ) async throws {
         let gateway = EmbeddedGateway(.init(logger: .quiet))
-        let address = try await gateway.start()
-        do { try await body(gateway, address) } catch {
-            await gateway.stop()
-            throw error
-        }
-        await gateway.stop()
+        try await gateway.whileServing { address in try await body(gateway, address) }
     }
 
     private static func put(_ id: String) -> String {

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 package import GatewayClient
 internal import LosslessJSON
 
@@ -63,5 +64,19 @@ package struct RunSummary: Sendable {
         let (seconds, attoseconds) = duration.components
         let milliseconds = String(attoseconds / 1_000_000_000_000_000)
         return "\(seconds).\(String(repeating: "0", count: 3 - milliseconds.count))\(milliseconds)"
+    }
+}
+
+/// The largest resident set of this process so far.
+private enum PeakMemory {
+    /// In bytes; 0 if the kernel does not report it.
+    ///
+    /// - Note: Source: proc(5), `VmHWM` of `/proc/self/status`, in kB.
+    static var bytes: Int {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+        for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
+            return line.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 } ?? 0
+        }
+        return 0
     }
 }

@@ -62,14 +62,14 @@ package struct FeedReader: Sendable {
     }
 
     /// Takes a batch of rows, nil if only the position moved, and the sequence that the feed has reached.
-    package typealias Delivery = (_ rows: ChangesBatch.SubSequence?, _ reached: SequenceID) async throws -> Void
+    package typealias Receive = (_ rows: ChangesBatch.SubSequence?, _ reached: SequenceID) async throws -> Void
 
     /// Delivers the feed in batches, in order; one without rows only moves the position.
     ///
     /// Returns at ``end``. Cancelling aborts a waiting longpoll at once; a delivery in progress is completed first.
     ///
     /// - Throws: ``RunError``, `CancellationError`, and whatever `deliver` throws.
-    package func read(from start: SequenceID, deliver: Delivery) async throws {
+    package func read(from start: SequenceID, deliver receive: Receive) async throws {
         var progress = Progress(
             position: start,
             retrier: Retrier(RetryPolicy(retries, hasSucceeded: true), logger: logger, noteRetry: noteRetry),
@@ -80,7 +80,7 @@ package struct FeedReader: Sendable {
             progress.hasRows = false
             progress.asked = progress.position
             do {
-                try await readAnswer(&progress, deliver)
+                try await readAnswer(&progress, receive)
                 noteEnd(of: &progress)
                 if isAtEnd(progress) { return noteCaughtUp(&progress) }
                 noteCaughtUp(&progress)
@@ -130,11 +130,11 @@ package struct FeedReader: Sendable {
     private struct EndReached: Error {}
 
     /// One request and its answer, to its end.
-    private func readAnswer(_ progress: inout Progress, _ deliver: Delivery) async throws {
+    private func readAnswer(_ progress: inout Progress, _ receive: Receive) async throws {
         var answer = try await gateway.changes(request(progress))
         progress.hasAnswered = true
         while let batch = try await answer.next() {
-            try await hand(over: batch, &progress, to: deliver)
+            try await deliver(batch, &progress, to: receive)
             if isContinuous(progress) {
                 // This answer may go on for minutes: treat each batch as an answer of its own.
                 noteEnd(of: &progress)
@@ -146,7 +146,7 @@ package struct FeedReader: Sendable {
         }
         if let last = answer.lastSequence {
             progress.position = last
-            try await deliver(nil, last)
+            try await receive(nil, last)
         }
     }
 
@@ -172,8 +172,8 @@ package struct FeedReader: Sendable {
     }
 
     /// Delivers the rows up to a `failure` row, and throws there.
-    private func hand(
-        over batch: ChangesBatch, _ progress: inout Progress, to deliver: Delivery
+    private func deliver(
+        _ batch: ChangesBatch, _ progress: inout Progress, to receive: Receive
     ) async throws {
         let rows = batch.prefix(while: { $0.kind != .failure })
         if let reached = rows.last?.sequence {
@@ -182,7 +182,7 @@ package struct FeedReader: Sendable {
                     "the feed went back; continuing: changes that are already processed are recognised",
                     metadata: ["from": "\(progress.position)", "to": "\(reached)"])
             }
-            try await deliver(rows, reached)
+            try await receive(rows, reached)
             progress.position = reached
             progress.hasRows = true
             progress.pace.add(rows)

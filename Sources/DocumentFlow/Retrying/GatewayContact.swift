@@ -3,51 +3,78 @@ package import Logging
 
 /// Sends single requests to a gateway and retries each until it is answered or the policy gives up.
 package struct GatewayContact: Sendable {
+    private static let attemptsForDialect = 3
+
     /// Also those of the retriers and readers made here.
     package let settings: RetryPolicy.Settings
+    private let pauses: Pauses
     private let logger: Logger
     private let noteRetry: @Sendable () async -> Void
 
     /// - Parameter noteRetry: Called for each request that is sent again.
     package init(
-        settings: RetryPolicy.Settings, logger: Logger, noteRetry: @escaping @Sendable () async -> Void = {}
+        settings: RetryPolicy.Settings, pauses: Pauses = Pauses(), logger: Logger,
+        noteRetry: @escaping @Sendable () async -> Void = {}
     ) {
         self.settings = settings
+        self.pauses = pauses
         self.logger = logger
         self.noteRetry = noteRetry
     }
 
-    /// Retries requests to a gateway that has answered before.
-    package func makeRetrier() -> Retrier { retrier(RetryPolicy(settings, hasSucceeded: true)) }
+    // MARK: - The first contact
 
-    /// Reads current documents from a gateway that has answered before.
-    package func makeReader(of gateway: Gateway) -> CurrentDocumentReader {
-        CurrentDocumentReader(
-            gateway: gateway, policy: RetryPolicy(settings, hasSucceeded: true), logger: logger, noteRetry: noteRetry)
+    /// Finds out whether there is a gateway, whether it lets this user in, and which server it is.
+    ///
+    /// - Parameters:
+    ///   - wasThere: The database has answered this run before: retry as after a first contact.
+    ///   - level: At which `connected` is logged.
+    ///   - check: What the caller needs to know of the database. Its `GatewayError` is retried like a failed request.
+    /// - Throws: ``RunError``, `CancellationError`, what `check` throws.
+    package func connect(
+        to gateway: Gateway, wasThere: Bool = false, logLevel level: Logger.Level = .info,
+        check: (DatabaseInfo) throws -> Void = { _ in }
+    ) async throws -> DatabaseInfo {
+        let info = try await ask(RetryPolicy(settings, hasSucceeded: wasThere)) {
+            let info = try await gateway.databaseInfo()
+            try check(info)
+            return info
+        }
+        try await findDialect(of: gateway)
+        logger.log(
+            level: level, "connected",
+            metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+        return info
     }
 
-    private func retrier(_ policy: RetryPolicy) -> Retrier {
-        Retrier(policy, logger: logger, noteRetry: noteRetry)
+    /// Finds out which server this is, if its answers have not shown it yet. A proxy may hide it. Then it stays
+    /// unknown, and nothing depends on it.
+    private func findDialect(of gateway: Gateway) async throws {
+        for attempt in 1...Self.attemptsForDialect {
+            do throws(GatewayError) {
+                _ = try await gateway.findDialect()
+                return
+            } catch {
+                if error.code == .cancelled { throw CancellationError() }
+                guard error.isRetryable, attempt < Self.attemptsForDialect else { return }
+            }
+            try await pauses.wait(.milliseconds(500))
+        }
     }
 
-    /// The first request of a run: shows whether there is a gateway and whether it lets this user in.
+    // MARK: - Further requests
+
+    /// Sends a request to a gateway that has answered before.
     ///
     /// - Throws: ``RunError``, `CancellationError`.
-    package func first<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
-        try await ask(RetryPolicy(settings), question)
-    }
-
-    /// A further request, to a gateway that has answered before.
-    ///
-    /// - Throws: ``RunError``, `CancellationError`.
-    package func again<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
+    package func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
         try await ask(RetryPolicy(settings, hasSucceeded: true), question)
     }
 
     private func ask<Answer: Sendable>(
         _ policy: RetryPolicy, _ question: () async throws -> Answer
     ) async throws -> Answer {
-        var retrier = retrier(policy)
+        var retrier = makeRetrier(policy)
         while true {
             do {
                 let answer = try await question()
@@ -62,44 +89,35 @@ package struct GatewayContact: Sendable {
         }
     }
 
-    /// Finds out which server this is, if its answers have not shown it yet. A proxy may hide it: after three attempts
-    /// it stays unknown, and nothing depends on it.
+    /// Sends one of many requests of a kind, such as for attachments. Gives up on a request that keeps failing while
+    /// the gateway answers others. Waits for the end of an outage.
     ///
-    /// - Throws: `CancellationError`.
-    package func findDialect(of gateway: Gateway) async throws {
-        for attempt in 1...3 {
+    /// - Parameters:
+    ///   - arrivals: How many requests of this kind have succeeded; the caller counts them.
+    ///   - isPermanent: Errors that a retry would not change.
+    /// - Returns: The answer, or why there is none.
+    /// - Throws: `RunError`, `CancellationError`.
+    package func askOrGiveUp<Answer: Sendable>(
+        _ gateway: Gateway, arrivals: Arrivals, _ message: Logger.Message, _ metadata: Logger.Metadata,
+        unless isPermanent: (GatewayError) -> Bool = { _ in false },
+        _ question: () async throws -> Answer
+    ) async throws -> Result<Answer, GatewayError> {
+        var suspect = SuspectRequest(retryFor: settings.retryFor)
+        while true {
             do {
-                _ = try await gateway.findDialect()
-                return
-            } catch {
-                if error.code == .cancelled { throw CancellationError() }
-                if attempt < 3 { try await Task.sleep(for: .milliseconds(500)) }
+                return .success(try await question())
+            } catch let error as GatewayError {
+                try endIfHopeless(error)
+                if isPermanent(error) { return .failure(error) }
+                // The answer does not tell whether the keyspace fails or only this request.
+                guard try await waitUntilOnline(gateway) else {
+                    suspect.noteOutage()
+                    continue
+                }
+                suspect.noteFailure(error, successes: arrivals.count)
+                if suspect.mustGiveUp { return .failure(error) }
+                try await makeRetrier().pause(suspect.wait(after: error), after: error, message, metadata)
             }
-        }
-    }
-
-    /// Whether the gateway answers and its database is online. If not, waits until it is and returns false. Waiting for
-    /// a `Retry-After` does not count as an outage.
-    ///
-    /// - Throws: ``RunError`` if that takes too long, or if it no longer lets this user in; `CancellationError`.
-    package func isThere(_ gateway: Gateway) async throws -> Bool {
-        @Sendable func look() async throws {
-            let info = try await gateway.databaseInfo()
-            guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
-        }
-        do {
-            do { try await look() } catch let error as GatewayError where error.isHeldBack {
-                let hold = error.retryAfter ?? .zero
-                guard hold <= max(settings.retryFor, .seconds(1)) else { throw error }
-                try await Task.sleep(for: hold)
-                try await look()
-            }
-            return true
-        } catch let error as GatewayError {
-            var retrier = makeRetrier()
-            try await retrier.wait(after: error, "the gateway does not answer; waiting for it")
-            try await again(look)
-            return false
         }
     }
 
@@ -111,16 +129,56 @@ package struct GatewayContact: Sendable {
         if error.code == .outOfResources { throw RunError(.outOfResources, error.description) }
     }
 
-    /// Logs the error, counts a retry and waits `duration`, before the caller sends the request again.
+    /// Returns when the gateway answers and its database is online.
     ///
-    /// - Throws: `CancellationError`.
-    package func pause(
-        _ duration: Duration, after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata
-    ) async throws {
-        let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(duration.text)"]
-        let level: Logger.Level = settings.outage.note(error) ? .warning : .debug
-        logger.log(level: level, message, metadata: metadata.merging(facts) { _, new in new })
-        await noteRetry()
-        try await Task.sleep(for: duration)
+    /// - Returns: Whether it was so at once; false after an outage. Waiting for a `Retry-After` does not count as one.
+    /// - Throws: ``RunError`` if that takes too long, or if it no longer lets this user in; `CancellationError`.
+    package func waitUntilOnline(_ gateway: Gateway) async throws -> Bool {
+        @Sendable func look() async throws {
+            let info = try await gateway.databaseInfo()
+            guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
+        }
+        do {
+            do { try await look() } catch let error as GatewayError where error.isHeldBack {
+                let hold = error.retryAfter ?? .zero
+                guard hold <= max(settings.retryFor, .seconds(1)) else { throw error }
+                try await pauses.wait(hold)
+                try await look()
+            }
+            return true
+        } catch let error as GatewayError {
+            var retrier = makeRetrier()
+            try await retrier.wait(after: error, "the gateway does not answer; waiting for it")
+            try await ask(look)
+            return false
+        }
+    }
+
+    // MARK: - Readers
+
+    /// Retries requests to a gateway that has answered before.
+    package func makeRetrier() -> Retrier { makeRetrier(RetryPolicy(settings, hasSucceeded: true)) }
+
+    private func makeRetrier(_ policy: RetryPolicy) -> Retrier {
+        Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
+    }
+
+    /// Reads current documents from a gateway that has answered before.
+    package func makeReader(of gateway: Gateway) -> CurrentDocumentReader {
+        CurrentDocumentReader(
+            gateway: gateway, policy: RetryPolicy(settings, hasSucceeded: true), pauses: pauses, logger: logger,
+            noteRetry: noteRetry)
+    }
+}
+
+extension Gateway {
+    /// Throws if channels are given but the server has none. To be called after its first answer, which names the
+    /// server.
+    ///
+    /// - Throws: `.badConfiguration`.
+    package func check(channels: [String]?) throws(RunError) {
+        guard channels == nil || dialect.hasChannels else {
+            throw RunError(.badConfiguration, "--channels: \(url) is no Sync Gateway and has no channels")
+        }
     }
 }

@@ -1,3 +1,5 @@
+internal import ServiceLifecycle
+
 /// Thrown by a pause that ends early because the run is to stop. The caller leaves its work unfinished.
 package struct RunIsStopping: Error {
     /// Without details: whoever stopped the run has logged it.
@@ -26,5 +28,16 @@ package struct Pauses: Sendable {
     /// - Throws: `CancellationError`, ``RunIsStopping``.
     package func wait(until instant: ContinuousClock.Instant) async throws {
         try await wait(ContinuousClock.now.duration(to: instant))
+    }
+}
+
+extension Pauses {
+    /// Every wait ends with ``RunIsStopping`` once a graceful shutdown begins.
+    package static let endedByGracefulShutdown = Pauses { duration in
+        do {
+            try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
+        } catch is CancellationError where !Task.isCancelled {
+            throw RunIsStopping()
+        }
     }
 }

@@ -40,11 +40,22 @@ package struct Retrier: Sendable {
         switch policy.verdict(on: error) {
         case .end(let failure): throw failure
         case .retry(let delay):
-            let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(delay.text)"]
-            let isNews = policy.settings.outage.note(error, stopsAll: stopsAll)
-            logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
-            await noteRetry()
-            try await pauses.wait(delay)
+            try await pause(delay, after: error, message, metadata, level: level, stopsAll: stopsAll)
         }
+    }
+
+    /// Logs the error, counts a retry and waits `duration`, before the caller sends the request again. For callers
+    /// that decide themselves how long to retry; the parameters are those of ``wait(after:_:_:level:stopsAll:)``.
+    ///
+    /// - Throws: `CancellationError`, ``RunIsStopping``.
+    package func pause(
+        _ duration: Duration, after error: GatewayError, _ message: Logger.Message,
+        _ metadata: Logger.Metadata = [:], level: Logger.Level = .warning, stopsAll: Bool = false
+    ) async throws {
+        let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(duration.text)"]
+        let isNews = policy.settings.outage.note(error, stopsAll: stopsAll)
+        logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
+        await noteRetry()
+        try await pauses.wait(duration)
     }
 }

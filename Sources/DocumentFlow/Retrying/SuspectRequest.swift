@@ -1,4 +1,5 @@
 package import GatewayClient
+internal import Locking
 
 /// Decides whether a request that keeps failing is given up, while the gateway answers others.
 ///
@@ -61,6 +62,20 @@ package struct SuspectRequest: Sendable {
     package mutating func wait(after error: GatewayError) -> Duration {
         min(backoff.next(atLeast: error.retryAfter), max(retryFor, .milliseconds(100)))
     }
+}
+
+/// How many requests of one kind have succeeded.
+package final class Arrivals: Sendable {
+    private let locked = Locked(0)
+
+    /// Starts at zero.
+    package init() {}
+
+    /// Successes so far.
+    package var count: Int { locked.withLock { $0 } }
+
+    /// Counts one success.
+    package func note() { locked.withLock { $0 += 1 } }
 }
 
 extension GatewayError {

@@ -27,7 +27,7 @@ package struct StatePlace: Sendable {
 /// Finds the state that belongs to a gateway's database, and handles resets of the database.
 struct StateKeeper: Sendable {
     /// Asks the gateway; the run starts with it.
-    let contact: FirstContact
+    let contact: GatewayContact
     private let place: StatePlace
     private let marks: MarkDocument
     private let logger: Logger
@@ -45,7 +45,7 @@ struct StateKeeper: Sendable {
     ) {
         self.place = place
         marks = MarkDocument(gateway: gateway, name: name)
-        contact = FirstContact(gateway: gateway, retries: retries, report: report, logger: logger)
+        contact = GatewayContact(settings: retries, logger: logger) { await report.noteContactRetry() }
         self.logger = logger
         self.channels = channels
         self.checkInterval = checkInterval

@@ -62,7 +62,7 @@ package struct Bot: Service {
     private func prepare(
         _ held: StateCatalogue.Opened?, wasThere: Bool
     ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
-        let info = try await keeper.contact.make(wasThere: wasThere)
+        let info = try await keeper.contact.connect(to: gateway, wasThere: wasThere)
         try gateway.check(channels: settings.channels)
         return (info, try await keeper.open(held, onReset: startOver))
     }
@@ -128,7 +128,11 @@ package struct Bot: Service {
             since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watched.watch.channels)
         var info = info
         if facts.needsNewest, !info.reportsNewest {
-            info = try await keeper.contact.make(needsNewest: true, wasThere: true)
+            info = try await keeper.contact.connect(to: gateway, wasThere: true) { info in
+                guard !info.reportsNewest else { return }
+                throw GatewayError(
+                    .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
+            }
         }
         let start = facts.start(newest: info.updateSequence)
         start.log(to: logger, stateOptions: settings.delivery.stateOptions)
@@ -159,4 +163,9 @@ package struct Bot: Service {
             logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])
         }
     }
+}
+
+extension DatabaseInfo {
+    /// Whether ``updateSequence`` is the newest sequence now.
+    var reportsNewest: Bool { isOnline && updateSequence != nil }
 }

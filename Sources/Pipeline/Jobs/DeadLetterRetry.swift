@@ -68,7 +68,7 @@ package struct DeadLetterRetry: Service {
     package func run() async throws {
         do {
             let ledger = try await cancelWhenGracefulShutdown {
-                _ = try await keeper.contact.make()
+                _ = try await keeper.contact.connect(to: gateway)
                 return try await keeper.open().ledger
             }
             defer { ledger.close() }

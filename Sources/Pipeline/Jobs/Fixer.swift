@@ -38,7 +38,7 @@ package struct Fixer: Service {
     /// - Throws: ``RunError`` or ``StateError``.
     package func run() async throws {
         do {
-            let info = try await cancelWhenGracefulShutdown { try await keeper.contact.make() }
+            let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
             let ledger = try await cancelWhenGracefulShutdown { try await openState() }
             defer { ledger.close() }
             await report.expect(documents: info.documentCount)

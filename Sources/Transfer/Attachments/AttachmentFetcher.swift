@@ -26,7 +26,7 @@ struct AttachmentFetcher: Sendable {
     func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
-        let answer = try await contact.single(
+        let answer = try await contact.askOrGiveUp(
             gateway, arrivals: arrivals, "fetching an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(stub.name)"],
             // Permanent: the attachments of a purged revision are gone too, and a name that no URL can hold stays one.

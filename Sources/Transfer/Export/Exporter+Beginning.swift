@@ -74,12 +74,12 @@ extension Exporter {
     private func resume(_ files: ExportFiles, _ found: ExportJournal) throws -> Beginning? {
         var journal = found
         var seen = found.manifest.source == .feed ? SeenDocuments() : nil
-        var lines = ExportLines(isCompressed: place.isCompressed && !files.isSpooled)
+        var lines = DocumentSplitter(isCompressed: place.isCompressed && !files.isSpooled)
         let isThere = try files.output.truncate(to: found.saved) { bytes in
             guard seen != nil else { return }
             try lines.read(bytes) { line in
                 guard let document = try? JSONText(Array(line)).root, let id = document["_id"]?.string else { return }
-                if ExportLine.isWithdrawal(document) || document["_deleted"]?.bool == true {
+                if GeneratedLine.isWithdrawal(document) || document["_deleted"]?.bool == true {
                     seen?.noteRepeated(DocumentID(id))
                 } else {
                     seen?.note(DocumentID(id))

@@ -1,8 +1,46 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
-internal import LosslessJSON
 internal import Rules
+internal import TodoData
+
+/// The passes of one import, one after the other.
+struct ImportRun {
+    let settings: ImportSettings
+    let reader: ImportReader
+    let admission: DocumentAdmission
+    let writer: ImportWriter
+    let journal: ImportJournal
+    let report: ImportReport
+    let isStopped: Locked<Bool>
+    let beginning: ImportProgress
+
+    /// - Throws: `SourceError`, after the last pass, if the input could not be read to its end.
+    func run() async throws {
+        var failure: SourceError?
+        var orders = Set(0..<TodoSchema.orderCount)
+        for (pass, purpose) in passes.enumerated() where pass >= beginning.pass {
+            if case .order(let order) = purpose, !orders.contains(order) { continue }
+            try await journal.begin(pass: pass)
+            var current = ImportPass(purpose, from: await journal.progress.items, of: self)
+            if let error = try await current.run() { failure = error }
+            if isStopped.withLock({ $0 }) { return }
+            if purpose == .check {
+                orders = current.orders
+                try await journal.check(isFinal: true)
+            }
+        }
+        if let failure {
+            try await journal.save()
+            throw failure
+        }
+    }
+
+    private var passes: [ImportPass.Purpose] {
+        guard settings.schema != nil else { return [.all] }
+        return [.check] + (0..<TodoSchema.orderCount).map { .order($0) }
+    }
+}
 
 /// Reads the input once and writes the documents of this pass.
 struct ImportPass {
@@ -26,8 +64,7 @@ struct ImportPass {
 
     /// The orders that documents have; filled by a check.
     private(set) var orders: Set<Int> = []
-    private var mapper: Mapper?
-    private let matcher: DocumentMatcher?
+    private let maker: EntryMaker
     private let mayRepeat: Bool
     private var assembly: BatchAssembly
     /// Documents of the input read so far.
@@ -35,7 +72,7 @@ struct ImportPass {
     /// Documents that an earlier run has finished.
     private let start: Int
 
-    // What is under way.
+    /// How many batches are being written.
     private var underWay = 0
     /// Bytes of batches that are being written or wait for an earlier one.
     private var bytesHeld: Int { held.values.reduce(0, +) }
@@ -50,8 +87,7 @@ struct ImportPass {
         self.purpose = purpose
         self.start = start
         self.job = job
-        mapper = job.settings.mapping?.makeMapper()
-        matcher = job.settings.filter.map { DocumentMatcher($0) }
+        maker = EntryMaker(job.settings, job.admission, now: job.beginning.now)
         mayRepeat = job.settings.mode == .restore && job.admission.dialect.keepsSeveralLeaves
         assembly = BatchAssembly(job.settings, start: start, mayRepeat: mayRepeat)
     }
@@ -77,9 +113,8 @@ struct ImportPass {
             try Task.checkCancellation()
             // When reading is stopped, the last item may be incomplete.
             if job.isStopped.withLock({ $0 }) { break }
-            for (item, outputs) in zip(chunk.items, await mapped(chunk.items)) {
-                try await add(item, outputs, chunk.header, &group)
-            }
+            let mapped = await maker.map(chunk.items, skipping: start - ordinal)
+            for (item, mapped) in zip(chunk.items, mapped) { try await add(item, mapped, chunk.header, &group) }
             expect(size, chunk)
             if chunk.isAtEnd || isIdle { try await dispatch(&group) }
             if chunk.isAtEnd { return chunk.failure }
@@ -90,30 +125,13 @@ struct ImportPass {
     /// Whether to save progress although there is nothing to write.
     private var isIdle: Bool { assembly.isIdle(after: Self.idleItems) }
 
-    /// The results of the mapping; nil for skipped documents, and if there is no mapping.
-    private func mapped(_ items: [SourceItem]) async -> [MappingResult?] {
-        guard let mapper else { return items.map { _ in nil } }
-        var wanted: [Int] = []
-        var documents: [JSONText] = []
-        for (index, item) in items.enumerated() where ordinal + index >= start {
-            guard case .document(let document) = item else { continue }
-            wanted.append(index)
-            documents.append(document.text)
-        }
-        var results = [MappingResult?](repeating: nil, count: items.count)
-        for (index, result) in zip(wanted, await mapper.map(documents, now: job.beginning.now)) {
-            results[index] = result
-        }
-        return results
-    }
-
     private mutating func add(
         _ item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?, _ group: inout Work
     ) async throws {
         defer { ordinal += 1 }
         guard ordinal >= start else { return }
         var isLarge = false
-        let entries = entries(of: item, mapped, header)
+        let entries = maker.entries(of: item, mapped, header: header, ordinal: ordinal)
         for entry in entries where isInThisPass(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
@@ -127,45 +145,6 @@ struct ImportPass {
         let isCounted = purpose == .all || purpose == .check
         assembly.finishItem(isCounted ? InputCounts(mapped, isLetThrough: !entries.isEmpty) : nil)
         if isLarge { try await dispatch(&group) }
-    }
-
-    private func entries(of item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?) -> [ImportEntry] {
-        switch item {
-        case .error(let error):
-            let reason = error.isCut ? "\(error) (only its beginning is kept)" : "\(error)"
-            let origin = ImportOrigin(
-                ordinal: ordinal, line: error.line, source: .init(error.text, header: header))
-            return [.refused(origin, id: nil, reason: reason)]
-        case .document(let document):
-            let origin = ImportOrigin(
-                ordinal: ordinal, line: document.line,
-                source: .init(document.original ?? document.bytes, header: header))
-            guard let mapped else { return entry(of: document.text, origin).map { [$0] } ?? [] }
-            if let error = mapped.error {
-                let id = document.text.root["_id"]?.string.map { DocumentID($0) }
-                return [
-                    .refused(origin, id: id, reason: error.rule == nil ? "\(error)" : "the mapping fails: \(error)")
-                ]
-            }
-            return mapped.documents.compactMap { output in
-                guard let text = output.text else {
-                    return .refused(
-                        origin, id: DocumentID(output.id), reason: "the mapping does not make valid JSON of it")
-                }
-                return entry(of: text, origin, isShared: true)
-            }
-        }
-    }
-
-    /// Nil if the selector does not match.
-    private func entry(of text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry? {
-        do {
-            guard try matcher?.matches(text.root) != false else { return nil }
-        } catch {
-            let id = text.root["_id"]?.string.map { DocumentID($0) }
-            return .refused(origin, id: id, reason: "the selector can't be decided: \(error)")
-        }
-        return job.admission.admit(text, origin, isShared: isShared)
     }
 
     /// Whether this pass handles the entry.
@@ -233,12 +212,5 @@ struct ImportPass {
                 state.expected = chunk.isAtEnd ? ordinal : max(ordinal, Int(min(Double(ordinal) * share, 1e15)))
             }
         }
-    }
-}
-
-extension MappedDocument {
-    /// The document with the attachments that the mapping added; nil if that is not valid JSON.
-    fileprivate var text: JSONText? {
-        attachments.isEmpty ? document : try? JSONText(Array(body.segments().joined()))
     }
 }

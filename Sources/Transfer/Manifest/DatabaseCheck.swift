@@ -26,7 +26,7 @@ struct DatabaseCheck: Sendable {
         guard let objection else { return nil }
         guard let reached = objection.reached?.syncGatewayNumber else { return objection.reason }
         let hasReached = try await cancelWhenGracefulShutdown {
-            try await contact.again { try await feed(hasReached: reached) }
+            try await contact.ask { try await feed(hasReached: reached) }
         }
         return hasReached ? nil : objection.reason
     }

@@ -43,7 +43,7 @@ package struct ExportFile: Sendable {
     func readLines(_ body: (Line) async throws -> Void) async throws -> Measure {
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
-        var lines = ExportLines(isCompressed: manifest.options.isCompressed)
+        var lines = DocumentSplitter(isCompressed: manifest.options.isCompressed)
         var number = 0
         var waiting: [ArraySlice<UInt8>] = []
         func pass() async throws {

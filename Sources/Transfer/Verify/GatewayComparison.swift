@@ -40,9 +40,8 @@ package struct GatewayComparison: Sendable {
         guard !file.manifest.options.format.isTable else {
             throw TransferError(.usage, Self.tableRemedy)
         }
-        _ = try await contact.first { try await gateway.databaseInfo() }
+        _ = try await contact.connect(to: gateway, logLevel: .debug)
         // Only now, because the first answer tells which server this is.
-        try await contact.findDialect(of: gateway)
         let comparison = comparison
         var reader = contact.makeReader(of: gateway)
         var bodies = AttachmentBytesComparison(AttachmentFetcher(gateway: gateway, contact: contact))
@@ -113,7 +112,7 @@ package struct GatewayComparison: Sendable {
                 id: DocumentID(document.root["_id"]?.string ?? ""),
                 revision: document.root["_rev"]?.string.map { RevisionID($0) })
         }
-        let (found, damages) = try await contact.again { try await revisions(keys) }
+        let (found, damages) = try await contact.ask { try await revisions(keys) }
         for (document, key) in zip(documents, keys) {
             guard let other = found[key] else {
                 let damage = damages.first { $0.id == nil || $0.id == key.id }

@@ -3,6 +3,7 @@ internal import GatewayClient
 internal import Logging
 internal import Pipeline
 internal import Rules
+internal import ServiceLifecycle
 internal import Transfer
 
 struct ImportCommand: AsyncParsableCommand {
@@ -60,14 +61,29 @@ struct ImportCommand: AsyncParsableCommand {
             progress: try common.progress(environment, log))
         let isDryRun = settings.preview != nil
         let report = ImportReport(rejectPath: isDryRun ? nil : settings.rejectPath, isDryRun: isDryRun)
-        try await job.run(report, limit: settings.errorLimit) { [settings] service in
-            let inputs = try ImportInputs(settings)
-            try await GatewayConnection.with(
-                choice, for: .filling(isDryRun: isDryRun), access: access, environment: environment, logger: logger
-            ) { gateway in
-                try await service(
-                    Importer(gateway: gateway, settings: settings, inputs: inputs, report: report, logger: logger))
+        try await job.run(report, limit: settings.errorLimit) { [settings, access] service in
+            let checked = CheckedImport(settings: settings, report: report) { inputs in
+                try await GatewayConnection.with(
+                    choice, for: .filling(isDryRun: isDryRun), access: access, environment: environment, logger: logger
+                ) { gateway in
+                    try await Importer(
+                        gateway: gateway, settings: settings, inputs: inputs, report: report, logger: logger
+                    ).run()
+                }
             }
+            try await service(checked)
         }
+    }
+}
+
+/// Checks the input before anything is made for the import. Both are one service, so that a signal stops either.
+private struct CheckedImport: Service {
+    let settings: ImportSettings
+    let report: ImportReport
+    let start: @Sendable (ImportInputs) async throws -> Void
+
+    func run() async throws {
+        guard let inputs = try await ImportInputs.check(settings, report) else { return }
+        try await start(inputs)
     }
 }

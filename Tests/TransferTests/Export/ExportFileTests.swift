@@ -41,7 +41,7 @@ import Testing
         output += framing.closing
         #expect(String(decoding: output, as: UTF8.self) == expected)
         for size in 1...7 {
-            var lines = ExportLines(isCompressed: false)
+            var lines = DocumentSplitter(isCompressed: false)
             var found: [String] = []
             for start in stride(from: 0, to: output.count, by: size) {
                 try lines.read(Array(output[start..<min(start + size, output.count)])) {
@@ -149,7 +149,7 @@ import Testing
     /// Cut behind each byte of the end.
     @Test func aMissingPartOfTheFrameIsReported() throws {
         func error(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {
-            var lines = ExportLines(isCompressed: isCompressed)
+            var lines = DocumentSplitter(isCompressed: isCompressed)
             try lines.read(Array(text)) { _ in }
             return try lines.finish { _ in }
         }

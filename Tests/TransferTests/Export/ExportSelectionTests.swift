@@ -48,11 +48,11 @@ import Testing
     }
 
     @Test func onlyTheLineThatWithdrawsIsOne() throws {
-        let withdrawal = try JSONText(ExportLine.withdrawal(of: "a\""))
-        #expect(ExportLine.isWithdrawal(withdrawal.root))
+        let withdrawal = try JSONText(GeneratedLine.withdrawal(of: "a\""))
+        #expect(GeneratedLine.isWithdrawal(withdrawal.root))
         #expect(withdrawal.root["_id"]?.string == "a\"")
-        let tombstone = try JSONText(ExportLine.tombstone(of: "a", RevisionID("2-b")))
-        #expect(!ExportLine.isWithdrawal(tombstone.root))
+        let tombstone = try JSONText(GeneratedLine.tombstone(of: "a", RevisionID("2-b")))
+        #expect(!GeneratedLine.isWithdrawal(tombstone.root))
         #expect(tombstone.root["_rev"]?.string == "2-b" && tombstone.root["_deleted"]?.bool == true)
     }
 }

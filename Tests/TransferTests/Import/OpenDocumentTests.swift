@@ -37,9 +37,9 @@ import Testing
     ) throws {
         let open = OpenDocument(index: 3, document: try Self.document(), failures: failures)
         let found: End
-        switch open.verdict(on: outcome, wanted: .inserted, ifConflict: isConflictFinal ? .isThere : nil) {
+        switch open.verdict(on: outcome, wanted: .inserted, ifConflict: isConflictFinal ? .alreadyExists : nil) {
         case .ended(.inserted): found = .inserted
-        case .ended(.isThere): found = .conflict
+        case .ended(.alreadyExists): found = .conflict
         case .ended: found = .rejected
         case .tryAgain(let next): found = .again(failures: next.failures)
         }

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Logging
 internal import LosslessJSON
 
 /// Carries out the step of each document, in order of arrival.
@@ -7,9 +8,14 @@ internal import LosslessJSON
 /// Documents with attachments wait for the bytes, which are fetched for a few documents together. Later documents
 /// wait, too.
 final class DocumentExport {
+    /// How many times a document is read if its attachments keep changing.
+    private static let tries = 5
+
     private let lines: DocumentLines
     private let tally: ExportTally
     private let reader: DocumentReader
+    /// Whether a document that has changed since is exported as it is now; false if only this revision is wanted.
+    private let takesCurrent: Bool
     /// Nil if documents keep their stubs.
     private let attachments: AttachmentExport?
     private var selection: ExportSelection
@@ -17,13 +23,14 @@ final class DocumentExport {
     private(set) var sample: DatabaseSample
 
     init(
-        to lines: DocumentLines, _ selection: ExportSelection, tally: ExportTally, reader: DocumentReader,
-        attachments: AttachmentExport?, sample: DatabaseSample
+        to lines: DocumentLines, _ selection: ExportSelection, tally: ExportTally, gateway: Gateway,
+        contact: GatewayContact, attachments: AttachmentExport?, takesCurrent: Bool, sample: DatabaseSample
     ) {
         self.lines = lines
         self.selection = selection
         self.tally = tally
-        self.reader = reader
+        reader = DocumentReader(gateway: gateway, contact: contact)
+        self.takesCurrent = takesCurrent
         self.attachments = attachments
         self.sample = sample
     }
@@ -83,7 +90,7 @@ final class DocumentExport {
             }
         case .writeTombstone(let tombstone):
             guard selection.wantsTombstone(of: id()) else { break }
-            let text = tombstone?.bytes ?? ExportLine.tombstone(of: id(), revision())[...]
+            let text = tombstone?.bytes ?? GeneratedLine.tombstone(of: id(), revision())[...]
             append(text, isTombstone: true)
         case .withdraw: withdraw(id)
         case .report(let reason): tally.noteUnreadable(id(), revision(), reason)
@@ -121,7 +128,7 @@ final class DocumentExport {
 
     /// Withdraws the earlier line of a document that no longer belongs to the export.
     private func withdraw(_ id: () -> DocumentID) {
-        if selection.mustWithdraw(id()) { append(ExportLine.withdrawal(of: id())[...]) }
+        if selection.mustWithdraw(id()) { append(GeneratedLine.withdrawal(of: id())[...]) }
     }
 
     // MARK: - Attachments
@@ -136,23 +143,55 @@ final class DocumentExport {
             switch document {
             case .whole(let bytes, let isTombstone): append(bytes, isTombstone: isTombstone)
             case .withAttachments(let value, let unfetched):
-                try await writeNewest(value, unfetched, fetched.popFirst() ?? [], attachments)
+                try await writeNewest(value, unfetched, fetched.popFirst() ?? [])
             }
         }
     }
 
     /// Writes a document, or its current state if it has changed meanwhile.
     private nonisolated(nonsending) func writeNewest(
-        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched],
-        _ attachments: AttachmentExport
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws {
-        switch try await attachments.newer(than: unfetched, fetched) {
-        case nil, .refused?: try await lines.append(document, unfetched, fetched)
-        case let lookup?:
-            _ = carryOut(
-                ExportStep(lookup), attempt: unfetched.attempt + 1, id: { unfetched.id },
-                revision: { lookup.revision })
-            try await writeWaiting()
+        guard let newer = try await newer(than: unfetched, fetched) else {
+            return try await lines.append(document, unfetched, fetched)
+        }
+        _ = carryOut(
+            ExportStep(newer), attempt: unfetched.attempt + 1, id: { unfetched.id }, revision: { newer.revision })
+        try await writeWaiting()
+    }
+
+    /// Reads a document again if an attachment is missing. Nil: write it as it is, because it is complete, unchanged or
+    /// refused, was read too often or can't be read, or because only this revision is wanted.
+    private nonisolated(nonsending) func newer(
+        than document: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
+    ) async throws -> DocumentLookup? {
+        guard takesCurrent, document.attempt < Self.tries, fetched.contains(where: \.isMissing) else { return nil }
+        switch try await reader.read(document.id) {
+        case .refused, .found(document.revision, _): return nil
+        case let lookup: return lookup
+        }
+    }
+}
+
+/// Reads documents one by one as they are now.
+///
+/// Gives up on a document that keeps failing while the gateway answers for others. Waits for the end of an outage.
+private struct DocumentReader: Sendable {
+    let gateway: Gateway
+    let contact: GatewayContact
+    /// Counts documents that were read.
+    let arrivals = Arrivals()
+
+    /// - Throws: `RunError`, `CancellationError`.
+    func read(_ id: DocumentID) async throws -> DocumentLookup {
+        let answer = try await contact.askOrGiveUp(
+            gateway, arrivals: arrivals, "reading a document failed; retrying", ["id": "\(id)"]
+        ) { () async throws(GatewayError) in try await gateway.currentDocument(id) }
+        switch answer {
+        case .success(let lookup):
+            arrivals.note()
+            return lookup
+        case .failure(let error): return .refused(reason: error.description)
         }
     }
 }

@@ -44,8 +44,8 @@ actor ExportWriter {
         documents = DocumentExport(
             to: lines,
             ExportSelection(settings, seen: beginning.seen, canWithdraw: files.canResume || files.isSpooled),
-            tally: tally, reader: DocumentReader(gateway: gateway, contact: contact), attachments: attachments,
-            sample: journal.manifest.facts.sample)
+            tally: tally, gateway: gateway, contact: contact, attachments: attachments,
+            takesCurrent: !settings.includesRevisions, sample: journal.manifest.facts.sample)
         revisions = RevisionsReader(gateway: gateway, contact: contact)
         rewrite = ExportRewrite(settings: settings, files: files, attachments: attachments, logger: logger)
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import ServiceLifecycle
 
 /// The files that an import reads, checked before anything is made for it.
 package struct ImportInputs: Sendable {
@@ -7,10 +8,23 @@ package struct ImportInputs: Sendable {
     /// Whether that folder was found by the manifest, not named by the user.
     let isNamedByManifest: Bool
 
+    /// Checks the files of an import. A graceful shutdown ends it.
+    ///
+    /// - Returns: Nil if it was stopped before the end; the report says so, too.
+    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is something else.
+    package static func check(_ settings: ImportSettings, _ report: ImportReport) async throws -> ImportInputs? {
+        do {
+            return try await cancelWhenGracefulShutdown { try await InputCheck().run(settings) }
+        } catch is CancellationError {
+            report.update { $0.isStopped = true }
+            return nil
+        }
+    }
+
     /// Blocks while it checks the whole input against its manifest, if that is wanted.
     ///
-    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is something else.
-    package init(_ settings: ImportSettings) throws(TransferError) {
+    /// - Throws: ``TransferError``, `CancellationError`.
+    fileprivate init(_ settings: ImportSettings) throws {
         try Self.checkReadable(settings.path)
         if let folder = settings.attachments {
             attachments = try AttachmentPlaces.checked(folder)
@@ -34,7 +48,7 @@ package struct ImportInputs: Sendable {
         }
     }
 
-    private static func exportedFolder(_ settings: ImportSettings) throws(TransferError) -> String? {
+    private static func exportedFolder(_ settings: ImportSettings) throws -> String? {
         guard let exported = try exportedAttachments(settings), settings.mode != .delete else { return nil }
         if let folder = exported.found { return folder }
         if exported.count > 0, settings.checksManifest { throw exported.absence }
@@ -42,7 +56,7 @@ package struct ImportInputs: Sendable {
     }
 
     /// The attachments according to the manifest beside the input; nil if there is no manifest.
-    private static func exportedAttachments(_ settings: ImportSettings) throws(TransferError) -> ExportedAttachments? {
+    private static func exportedAttachments(_ settings: ImportSettings) throws -> ExportedAttachments? {
         let path = settings.path
         guard ImportReader.isRegularFile(path),
             let manifest = try ManifestCheck.read(path, isStrict: settings.checksManifest)
@@ -50,4 +64,12 @@ package struct ImportInputs: Sendable {
         if settings.checksManifest { try ManifestCheck.run(path, manifest) }
         return ExportedAttachments(manifest.value, besides: path)
     }
+}
+
+/// Runs the check on a thread of its own, because reading the whole input blocks.
+private actor InputCheck {
+    private let executor = BlockingExecutor("changebot.check")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func run(_ settings: ImportSettings) throws -> ImportInputs { try ImportInputs(settings) }
 }

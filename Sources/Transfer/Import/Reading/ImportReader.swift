@@ -36,7 +36,7 @@ actor ImportReader {
     /// An input that can be read only once; nil once it was copied.
     private var input: PolledInput?
     /// The copy of an input that can be read only once.
-    private var spool: OpenFile?
+    private var copy: OpenFile?
 
     init(_ settings: ImportSettings, isStopped: Locked<Bool>) {
         path = settings.path
@@ -72,25 +72,25 @@ actor ImportReader {
     /// Copies an input that can be read only once to a temporary file without a name.
     ///
     /// - Throws: `SourceError`, ``TransferError``: `.cannotCreate`, `.cannotWrite`.
-    func keep() throws {
-        guard !Self.isRegularFile(path), spool == nil else { return }
+    func spool() throws {
+        guard !Self.isRegularFile(path), copy == nil else { return }
         let input = try self.input ?? PolledInput(path, isStopped: isStopped)
         self.input = nil
         let file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory)
         while let piece = try input.read() { try file.write(piece) }
-        spool = file
+        copy = file
     }
 
     /// Starts at the beginning. Returns the size of the input; nil if it is not known.
     func begin() throws -> Int? {
-        if let spool {
-            try spool.seek(to: 0)
-            let size = try spool.byteCount
+        if let copy {
+            try copy.seek(to: 0)
+            let size = try copy.byteCount
             source = DocumentSource(
                 format: format, delimiter: delimiter, fileName: path, size: size
             ) { () throws(SourceError) in
                 do throws(TransferError) {
-                    let piece = try spool.read(upTo: Self.pieceSize)
+                    let piece = try copy.read(upTo: Self.pieceSize)
                     return piece.isEmpty ? nil : piece
                 } catch {
                     throw SourceError(.unreadable(error.description), at: TextPlace())
@@ -139,5 +139,31 @@ extension SourceItem {
         case .document(let document): document.bytes.count
         case .error(let error): error.text.count
         }
+    }
+}
+
+/// Stdin or a pipe, whose reader can be stopped while it waits for input.
+final class PolledInput {
+    /// How often it checks whether to stop.
+    private static let milliseconds: Int32 = 200
+
+    private let descriptor: InputDescriptor
+    private let isStopped: Locked<Bool>
+
+    /// - Parameter path: `-` for stdin.
+    init(_ path: String, isStopped: Locked<Bool>) throws(SourceError) {
+        // Opening a pipe without a writer would block and could not be stopped.
+        descriptor = try InputDescriptor(path, flags: O_NONBLOCK)
+        self.isStopped = isStopped
+    }
+
+    /// The next piece; nil at the end or when stopped.
+    func read() throws(SourceError) -> [UInt8]? {
+        while !isStopped.withLock({ $0 }) {
+            var interest = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+            guard poll(&interest, 1, Self.milliseconds) > 0, let piece = try descriptor.read() else { continue }
+            return piece.isEmpty ? nil : piece
+        }
+        return nil
     }
 }

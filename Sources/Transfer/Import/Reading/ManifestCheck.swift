@@ -24,8 +24,8 @@ enum ManifestCheck {
         return Manifest(path: manifestPath, value: text.root)
     }
 
-    /// - Throws: ``TransferError``: `.invalid` if the size or the SHA-256 differs; `.missing`.
-    static func run(_ path: String, _ manifest: Manifest) throws(TransferError) {
+    /// - Throws: ``TransferError``: `.invalid` if the size or the SHA-256 differs; `.missing`. `CancellationError`.
+    static func run(_ path: String, _ manifest: Manifest) throws {
         guard let byteCount = manifest.value["bytes"]?.count, let sha256 = manifest.value["sha256"]?.string else {
             throw objection(path, "\(manifest.path) is no manifest")
         }
@@ -38,6 +38,7 @@ enum ManifestCheck {
         while true {
             let piece = try file.read(upTo: pieceSize)
             if piece.isEmpty { break }
+            try Task.checkCancellation()
             digest.update(piece)
         }
         guard digest.hex == sha256 else { throw objection(path, "its SHA-256 is not that of \(manifest.path)") }

@@ -70,7 +70,7 @@ struct ImportPlanner: Sendable {
         if settings.mode == .delete || document.isDeletion && settings.mode != .insert {
             return .write(Self.tombstone(document, revision, isPlain: settings.mode == .delete), .deleted)
         }
-        if settings.mode == .insert, !isTolerant { return .nothing(.isThere) }
+        if settings.mode == .insert, !isTolerant { return .nothing(.alreadyExists) }
         let isMerge = settings.mode == .merge
         let numbersAsWritten = !gateway.dialect.rewritesNumbers
         let text =
@@ -89,7 +89,7 @@ struct ImportPlanner: Sendable {
         )
         patch = JSONPatch(operations: patch.operations + attachments.operations)
         if patch.operations.isEmpty { return .nothing(.unchanged) }
-        if settings.mode == .insert { return .nothing(.isThere) }
+        if settings.mode == .insert { return .nothing(.alreadyExists) }
         return try await write(
             document, text, revision: revision, attachments.written, keeping: current,
             .changed(settings.preview == nil ? [] : patch.json))
@@ -118,7 +118,7 @@ struct ImportPlanner: Sendable {
 
     /// The digest of an attachment of the gateway; nil if it can't be read, so that it can't be compared.
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
-        let answer = try await contact.single(
+        let answer = try await contact.askOrGiveUp(
             gateway, arrivals: attachmentsRead, "reading an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(name)"],
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
@@ -164,4 +164,40 @@ struct ImportPlanner: Sendable {
         }
         return ImportBody(writer.bytes)
     }
+}
+
+/// What must be done for a document.
+enum ImportNeed {
+    case nothing(ImportOutcome)
+    /// Send this body; the outcome if it is accepted.
+    case write(ImportBody, ImportOutcome)
+    /// Send this body with streamed attachments; the outcome if it is accepted.
+    case stream(ImportBody, [StreamedAttachment], ImportOutcome)
+
+    var outcome: ImportOutcome {
+        switch self {
+        case .nothing(let outcome), .write(_, let outcome), .stream(_, _, let outcome): outcome
+        }
+    }
+
+    var body: ImportBody? {
+        switch self {
+        case .nothing: nil
+        case .write(let body, _), .stream(let body, _, _): body
+        }
+    }
+}
+
+/// An attachment to stream; its bytes were checked.
+struct StreamedAttachment: Sendable {
+    let name: String
+    let contentType: String
+    let digest: AttachmentDigest
+    let byteCount: Int
+    /// Makes a new source for each attempt to send it.
+    let source: @Sendable () -> ByteSource?
+}
+
+extension ImportBody {
+    var bytes: [UInt8] { Array(segments.joined()) }
 }

@@ -52,7 +52,7 @@ struct RevisionRestorer: Sendable {
             if let revision = open.document.revision { wanted[open.document.id, default: []].append(revision) }
         }
         let questions = wanted.map { (id: $0.key, revisions: $0.value) }
-        let answers = try await contact.again { try await gateway.revisionDifferences(questions) }
+        let answers = try await contact.ask { try await gateway.revisionDifferences(questions) }
         return Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 

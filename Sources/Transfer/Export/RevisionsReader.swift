@@ -17,7 +17,7 @@ struct RevisionsReader: Sendable {
         case unreadable(BulkGetKey, reason: String)
     }
 
-    typealias Delivery = nonisolated(nonsending) (Answer) async throws -> Void
+    typealias Receive = nonisolated(nonsending) (Answer) async throws -> Void
 
     private let gateway: Gateway
     private let contact: GatewayContact
@@ -41,7 +41,7 @@ struct RevisionsReader: Sendable {
 
     /// - Parameter deliver: Gets each revision as it arrives.
     /// - Throws: `RunError`, `CancellationError`, and what `deliver` throws.
-    nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver: Delivery) async throws {
+    nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver receive: Receive) async throws {
         var left = RevisionsLeft(keys, retryFor: contact.settings.retryFor)
         var retrier = contact.makeRetrier()
         while !left.isEmpty {
@@ -50,10 +50,10 @@ struct RevisionsReader: Sendable {
                 var answer = try await gateway.bulkGet(asked, includesHistory: true)
                 while let item = try await answer.next() {
                     retrier.succeed()
-                    try await handle(item, of: &left, deliver)
+                    try await handle(item, of: &left, receive)
                 }
                 for key in left.unanswered(of: asked) {
-                    try await deliver(.unreadable(key, reason: left.reason(for: key)))
+                    try await receive(.unreadable(key, reason: left.reason(for: key)))
                 }
                 left.remove(asked)
             } catch let error as GatewayError {
@@ -63,7 +63,7 @@ struct RevisionsReader: Sendable {
                     try await retrier.wait(
                         after: error, "reading the revisions was interrupted; continuing after the last one")
                 } else if let key = try await retryOrGiveUp(asked, error, &left, &retrier) {
-                    try await deliver(.unreadable(key, reason: error.description))
+                    try await receive(.unreadable(key, reason: error.description))
                     left.remove([key])
                 }
             }
@@ -71,7 +71,7 @@ struct RevisionsReader: Sendable {
     }
 
     private nonisolated(nonsending) func handle(
-        _ item: BulkGetItem, of left: inout RevisionsLeft, _ deliver: Delivery
+        _ item: BulkGetItem, of left: inout RevisionsLeft, _ receive: Receive
     ) async throws {
         switch item {
         case .attachment: break
@@ -79,13 +79,13 @@ struct RevisionsReader: Sendable {
         case .unavailable(let refusal):
             let key = BulkGetKey(id: refusal.id, revision: refusal.revision)
             left.noteArrival(of: key)
-            try await deliver(.unreadable(key, reason: refusal.reason))
+            try await receive(.unreadable(key, reason: refusal.reason))
         case .revision(let text):
             guard let id = text.root["_id"]?.string, let revision = text.root["_rev"]?.string else { return }
             let key = BulkGetKey(id: DocumentID(id), revision: RevisionID(revision))
             left.noteArrival(of: key)
             arrivals.note()
-            try await deliver(.revision(text, key))
+            try await receive(.revision(text, key))
         }
     }
 
@@ -95,7 +95,7 @@ struct RevisionsReader: Sendable {
     private nonisolated(nonsending) func retryOrGiveUp(
         _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RevisionsLeft, _ retrier: inout Retrier
     ) async throws -> BulkGetKey? {
-        guard try await contact.isThere(gateway) else {
+        guard try await contact.waitUntilOnline(gateway) else {
             left.noteOutage()
             return nil
         }
@@ -103,7 +103,7 @@ struct RevisionsReader: Sendable {
         if asked.count > 1, left.isToHalve {
             left.halve()
         } else if asked.count > 1 || !left.mustGiveUp {
-            try await contact.pause(
+            try await retrier.pause(
                 left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
                 ["revisions": "\(asked.count)"])
         } else if let key = asked.first, try await areOthersReadable(than: key, left, error) {
@@ -129,4 +129,81 @@ struct RevisionsReader: Sendable {
             return false
         }
     }
+}
+
+/// The revisions of a request that have not arrived yet.
+struct RevisionsLeft {
+    /// Requests that return nothing before the next one asks for fewer.
+    private static let failuresBeforeHalving = 3
+
+    private var keys: ArraySlice<BulkGetKey>
+    /// Revisions per request.
+    private var size: Int
+    private let retryFor: Duration
+    private var suspect: SuspectRequest
+    private var failures = 0
+    /// Why bodies could not be read, by document; under nil for those whose document is not known.
+    private var reasons: [DocumentID?: String] = [:]
+
+    init(_ keys: [BulkGetKey], retryFor: Duration) {
+        self.keys = keys[...]
+        self.retryFor = retryFor
+        size = max(1, keys.count)
+        suspect = SuspectRequest(retryFor: retryFor)
+    }
+
+    var isEmpty: Bool { keys.isEmpty }
+    var last: BulkGetKey? { keys.last }
+    /// The revisions to request next.
+    var next: [BulkGetKey] { Array(keys.prefix(size)) }
+
+    /// Notes that a revision has arrived. Without a revision: all of this document.
+    mutating func noteArrival(of key: BulkGetKey) {
+        guard key.revision != nil else { return keys.removeAll { $0.id == key.id } }
+        // They mostly arrive in the order of the request.
+        if keys.first == key { keys.removeFirst() } else { keys.removeAll { $0 == key } }
+    }
+
+    /// Whether any of the requested revisions have arrived.
+    func hasProgressed(since asked: [BulkGetKey]) -> Bool { next != asked }
+
+    func unanswered(of asked: [BulkGetKey]) -> [BulkGetKey] { asked.filter { keys.contains($0) } }
+
+    /// Removes revisions that need not be requested again.
+    mutating func remove(_ asked: [BulkGetKey]) {
+        keys.removeAll { asked.contains($0) }
+        noteSuccess()
+    }
+
+    mutating func note(_ damage: BulkGetDamage) { reasons[damage.id] = damage.reason }
+
+    func reason(for key: BulkGetKey) -> String {
+        reasons[key.id] ?? reasons[nil] ?? "the gateway does not answer for this revision"
+    }
+
+    // MARK: - Failures
+
+    mutating func noteSuccess() {
+        size = min(size * 2, max(1, keys.count))
+        (failures, suspect) = (0, SuspectRequest(retryFor: retryFor))
+    }
+
+    mutating func noteOutage() { suspect.noteOutage() }
+
+    mutating func noteFailure(_ error: GatewayError, successes: Int) {
+        failures += 1
+        suspect.noteFailure(error, successes: successes)
+    }
+
+    var isToHalve: Bool { failures >= Self.failuresBeforeHalving }
+    var mustGiveUp: Bool { suspect.mustGiveUp }
+
+    mutating func halve() {
+        size = max(1, min(size, keys.count) / 2)
+        // Smaller requests get fewer tries, because the first failures were already waited for.
+        failures = size > 1 ? Self.failuresBeforeHalving - 1 : 0
+        suspect = SuspectRequest(retryFor: retryFor)
+    }
+
+    mutating func wait(after error: GatewayError) -> Duration { suspect.wait(after: error) }
 }

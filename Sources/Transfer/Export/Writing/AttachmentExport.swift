@@ -1,11 +1,60 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
+internal import LosslessJSON
+
+/// The attachments of one document that are not fetched yet.
+struct UnfetchedAttachments: Sendable {
+    let stubs: [AttachmentStub]
+    let id: DocumentID
+    let revision: RevisionID?
+    let isTombstone: Bool
+    /// How many times the document was read. One that keeps changing is finally written with the attachments it has.
+    let attempt: Int
+}
+
+/// Documents that can't be written yet, because attachments of theirs, or of a document before them, are missing.
+struct WaitingDocuments: Sendable {
+    enum Document: Sendable {
+        case whole(ArraySlice<UInt8>, isTombstone: Bool)
+        case withAttachments(JSONValue, UnfetchedAttachments)
+    }
+
+    /// Attachments fetched in one go, so that some arrive while others are checked and synced.
+    private static let fetchedTogether = 16
+    /// The most bytes of documents to hold back.
+    private static let byteLimit = 1 << 20
+
+    private(set) var documents: [Document] = []
+    private var stubCount = 0
+    private var byteCount = 0
+
+    var isEmpty: Bool { documents.isEmpty }
+
+    /// Whether to fetch and write now.
+    var isFull: Bool { stubCount >= Self.fetchedTogether || byteCount >= Self.byteLimit }
+
+    mutating func append(_ document: JSONValue, _ attachments: UnfetchedAttachments) {
+        documents.append(.withAttachments(document, attachments))
+        stubCount += attachments.stubs.count
+        byteCount += document.range.count
+    }
+
+    mutating func append(whole document: ArraySlice<UInt8>, isTombstone: Bool) {
+        documents.append(.whole(document, isTombstone: isTombstone))
+        byteCount += document.count
+    }
+
+    /// The unfetched attachments of all documents, in order.
+    var unfetched: [UnfetchedAttachments] {
+        documents.compactMap { document in
+            if case .withAttachments(_, let attachments) = document { attachments } else { nil }
+        }
+    }
+}
 
 /// Fetches the bytes of attachments for an export, several at once.
 struct AttachmentExport: Sendable {
-    /// How many times a document is read if its attachments keep changing.
-    private static let tries = 5
     /// Attachments fetched at the same time.
     private static let parallelFetches = 4
 
@@ -14,8 +63,6 @@ struct AttachmentExport: Sendable {
     let store: AttachmentStore?
     let output: String
     let temporaryDirectory: String
-    /// Whether a document that has changed since is exported as it is now; false if only this revision is wanted.
-    let takesCurrent: Bool
     private let known = KnownBodies()
     let unsynced = UnsyncedFolders()
 
@@ -28,8 +75,6 @@ struct AttachmentExport: Sendable {
 
         var isMissing: Bool { if case .missing = self { true } else { false } }
     }
-
-    // MARK: - Bytes
 
     /// The results for the stubs of each document, in order.
     ///
@@ -77,22 +122,6 @@ struct AttachmentExport: Sendable {
     /// Removes the spool files once nothing is being fetched.
     func removeSpools() {
         for slot in 0..<Self.parallelFetches { store?.removeSpool(for: output, slot: slot) }
-    }
-
-    // MARK: - Documents that change during the export
-
-    /// Reads a document again if an attachment is missing. Nil: write it as it is, because it is complete, unchanged or
-    /// refused, was read too often or can't be read, or because only this revision is wanted.
-    func newer(than document: UnfetchedAttachments, _ fetched: [Fetched]) async throws -> DocumentLookup? {
-        guard fetched.contains(where: \.isMissing), takesCurrent, document.attempt < Self.tries else { return nil }
-        let now = try await fetcher.contact.single(
-            fetcher.gateway, arrivals: fetcher.arrivals, "reading a document again failed; retrying",
-            ["id": "\(document.id)"]
-        ) { () async throws(GatewayError) in try await fetcher.gateway.currentDocument(document.id) }
-        switch now {
-        case .failure, .success(.refused), .success(.found(document.revision, _)): return nil
-        case .success(let lookup): return lookup
-        }
     }
 }
 

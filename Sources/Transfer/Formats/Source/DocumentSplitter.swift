@@ -2,7 +2,7 @@ internal import Compression
 internal import LosslessJSON
 
 /// Splits the bytes of an export into its documents, one per line, without the framing of an array.
-struct ExportLines: ~Copyable {
+struct DocumentSplitter: ~Copyable {
     private var decompressor: GzipReader?
     private var text: [UInt8] = []
     /// No line feed before this offset, so that a long line is searched only once.
