@@ -43,6 +43,18 @@ actor ImportJournal {
         report.show(progress)
     }
 
+    /// Begins a pass; batches are numbered from 0 again.
+    func begin(pass: Int) throws(TransferError) {
+        if progress.pass != pass {
+            progress.pass = pass
+            progress.items = 0
+        }
+        reachResumable()
+        next = 0
+        waiting = [:]
+        try save()
+    }
+
     /// - Returns: How many batches of this pass are recorded, without gaps.
     /// - Throws: ``TransferError``; `RunError` if too many documents were rejected.
     func record(_ settled: SettledBatch) throws -> Int {
@@ -92,18 +104,6 @@ actor ImportJournal {
         let failures = report.failures
         guard let limit = settings.errorLimit, limit.isExceeded(by: failures, isFinal: isFinal) else { return }
         throw RunError(limit, failures)
-    }
-
-    /// Begins a pass; batches are numbered from 0 again.
-    func begin(pass: Int) throws(TransferError) {
-        if progress.pass != pass {
-            progress.pass = pass
-            progress.items = 0
-        }
-        reachResumable()
-        next = 0
-        waiting = [:]
-        try save()
     }
 
     func save() throws(TransferError) {

@@ -85,11 +85,6 @@ struct ImportWriter: Sendable {
         }
     }
 
-    /// Whether an existing equivalent document is not a conflict.
-    private func isTolerant(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
-        isResumed || document.isShared || lost.contains(document.id)
-    }
-
     /// Reads existing documents where they matter, and those whose write met a conflict.
     private func lookUp(
         _ open: inout [OpenDocument], isFirstAttempt: Bool, _ sender: inout BulkSender
@@ -170,6 +165,11 @@ struct ImportWriter: Sendable {
             }
         }
         return again
+    }
+
+    /// Whether an existing equivalent document is not a conflict.
+    private func isTolerant(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
+        isResumed || document.isShared || lost.contains(document.id)
     }
 
     private func makeSender() -> BulkSender {
