@@ -90,4 +90,74 @@ import Testing
             }
         }
     }
+
+    // MARK: - Names on the pages
+
+    /// The texts of all source files that declare or extend a type, by its name without the types around it.
+    private static let declarations: [String: [String]] = {
+        var texts: [String: [String]] = [:]
+        for folder in ["Sources", "Tests"] {
+            let files = FileManager.default.enumerator(
+                at: root.appending(path: folder), includingPropertiesForKeys: nil)
+            while let file = files?.nextObject() as? URL {
+                guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8) else {
+                    continue
+                }
+                let names = matches(
+                    #"\b(?:struct|class|enum|actor|protocol|extension|typealias) (?:\w+\.)*([A-Z]\w*)"#, in: text)
+                for name in Set(names.map { $0[1] }) { texts[name, default: []].append(text) }
+            }
+        }
+        return texts
+    }()
+
+    /// All matches, each with its groups; a group without a part in the match is empty. Swift's own regular expressions
+    /// take long in a debug build.
+    private static func matches(_ pattern: String, in text: String) -> [[String]] {
+        guard let expression = try? NSRegularExpression(pattern: pattern) else { return [] }
+        let whole = text as NSString
+        return expression.matches(in: text, range: NSRange(location: 0, length: whole.length)).map { match in
+            (0..<match.numberOfRanges).map { group in
+                let range = match.range(at: group)
+                return range.location == NSNotFound ? "" : whole.substring(with: range)
+            }
+        }
+    }
+
+    /// Whether a file that declares or extends the type declares a member of this name.
+    ///
+    /// - Parameter labels: Those of a function's arguments; nil: whatever they are.
+    private static func isDeclared(_ member: String, of type: String, labels: [String]?) -> Bool {
+        let kinds = "func|var|let|struct|class|enum|actor|typealias|case(?: [^\n]*)?"
+        let name = member == "init" ? #"\binit\b"# : #"\b(?:\#(kinds)) `?\#(member)\b"#
+        let arguments = labels.map { #"[^(\n]*\("# + $0.map { #"\s*\#($0)\b"# }.joined(separator: "[^{]*?,") } ?? ""
+        return (declarations[type] ?? []).contains { !matches(name + arguments, in: $0).isEmpty }
+    }
+
+    /// `Type.member` and `Type.member(label:)` stand for what the code declares under these names.
+    @Test func thePagesNameMembersThatAreDeclared() throws {
+        let folder = Self.root.appending(path: "Sources/changebot/Architecture.docc")
+        var count = 0
+        for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            let text = try String(contentsOf: page, encoding: .utf8)
+            for match in Self.matches(#"`(?:\w+\.)*([A-Z]\w*)\.(\w+)(?:\(((?:\w+:)*)\))?[^`\n]*`"#, in: text) {
+                let (type, member) = (match[1], match[2])
+                // Names of files: `Ledger.swift`, `FILE.manifest.json`.
+                if ["swift", "md"].contains(member) || type == "FILE" { continue }
+                let labels = match[3].isEmpty ? nil : match[3].split(separator: ":").map(String.init)
+                count += 1
+                #expect(
+                    Self.isDeclared(member, of: type, labels: labels), "\(page.lastPathComponent): \(match[0])")
+            }
+        }
+        #expect(count > 100)
+    }
+
+    @Test func aMemberThatIsNotDeclaredIsFound() {
+        #expect(Self.isDeclared("write", of: "BulkWriter", labels: nil))
+        #expect(!Self.isDeclared("writeNothing", of: "BulkWriter", labels: nil))
+        #expect(!Self.isDeclared("run", of: "NoSuchType", labels: nil))
+        #expect(Self.isDeclared("plan", of: "Planner", labels: ["_", "_"]))
+        #expect(!Self.isDeclared("plan", of: "Planner", labels: ["_", "nowhere"]))
+    }
 }
