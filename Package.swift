@@ -139,8 +139,8 @@ let package = Package(
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
-                "changebot", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "TestKit",
-                .logging,
+                "changebot", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "Locking", "LosslessJSON", "Pipeline",
+                "TestKit", .argumentParser, .logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),

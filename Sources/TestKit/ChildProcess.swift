@@ -33,6 +33,7 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, inputEnds[0], 0)
         posix_spawn_file_actions_adddup2(&actions, outputEnds[1], 1)
         posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        Self.closeInherited(&actions)
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         var settings: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
         let ownSettings = settings.count
@@ -55,6 +56,14 @@ package final class ChildProcess: Sendable {
             throw TestServerError(call: "posix_spawn")
         }
         (self.id, input, output) = (id, Monitor(inputEnds[1]), outputEnds[0])
+    }
+
+    /// Lets the child inherit nothing else. NIO's sockets are inheritable, and a port would stay in use.
+    private static func closeInherited(_ actions: inout posix_spawn_file_actions_t) {
+        typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+        // From glibc 2.34 on, but not in the headers as Swift reads them.
+        guard let function = dlsym(dlopen(nil, RTLD_NOW), "posix_spawn_file_actions_addclosefrom_np") else { return }
+        _ = unsafeBitCast(function, to: AddCloseFrom.self)(&actions, 3)
     }
 
     deinit {

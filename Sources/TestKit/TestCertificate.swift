@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A new self-signed certificate (RSA 2048) in a temporary folder that is removed with this object.
+/// A new self-signed certificate (ECDSA on P-256) in a temporary folder that is removed with this object.
 package final class TestCertificate: Sendable {
     /// The path of the `openssl` command; nil if it is not installed. A test that is skipped for that must say so.
     package static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first(
@@ -39,7 +39,8 @@ package final class TestCertificate: Sendable {
         """.write(toFile: settings, atomically: true, encoding: .utf8)
         try Data().write(to: folder.appending(path: "index"))
         try Self.run(
-            ["req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-keyout", keyFile, "-out", request])
+            ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=test"]
+                + ["-keyout", keyFile, "-out", request])
         let years = isExpired ? ("20200101000000Z", "20210101000000Z") : ("20200101000000Z", "20900101000000Z")
         try Self.run(
             ["ca", "-batch", "-notext", "-selfsign", "-config", settings, "-extensions", "names"]

@@ -1,8 +1,11 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import Pipeline
 import TestKit
 import Testing
+
+@testable import changebot
 
 /// A gateway, rules and a state, and the commands on them as a user gives them.
 struct CommandTestBed {
@@ -16,12 +19,12 @@ struct CommandTestBed {
         _ documents: [String] = [], rules: String, _ body: (CommandTestBed) async throws -> Void
     ) async throws {
         try await Program.withDirectory { folder in
-            let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
-            defer { process.kill() }
-            let bed = CommandTestBed(url: url, folder: folder)
-            try bed.write(rules: rules)
-            try await bed.put(documents)
-            try await body(bed)
+            try await Program.withGateway { url in
+                let bed = CommandTestBed(url: url, folder: folder)
+                try bed.write(rules: rules)
+                try await bed.put(documents)
+                try await body(bed)
+            }
         }
     }
 
@@ -99,10 +102,14 @@ struct CommandTestBed {
             ["dead-letters", "retry", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 
-    /// The state's dead letters, as `export` writes them.
-    func deadLetters() async throws -> [JSONText] {
-        try await command("dead-letters", "export").output.split(separator: "\n").map { try JSONText(String($0)) }
+    /// The dead letters of the bot's only state, as `dead-letters export` writes them.
+    func deadLetters(of name: String = "changebot") throws -> [JSONText] {
+        let ledger = try StateCatalogue(directory: state, name: name).openExisting(address: nil, access: .beside)
+        defer { ledger.close() }
+        return try ledger.deadLetters().map {
+            try JSONText(DeadLetterText.json($0))
+        }
     }
 
-    func deadLetterIDs() async throws -> [String?] { try await deadLetters().map { $0.root["id"]?.string } }
+    func deadLetterIDs() throws -> [String?] { try deadLetters().map { $0.root["id"]?.string } }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import TestKit
 import Testing
 
@@ -88,7 +89,8 @@ import Testing
             #expect(result.code == 66, "\(result.errors)")
             #expect(result.errors.contains("it belongs to another program: its tables are"), "\(result.errors)")
             #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
-            #expect(try await Program.run(["checkpoint", "show", "--state", folder + "/state"]).code == 0)
+            let catalogue = StateCatalogue(directory: folder + "/state", name: "changebot")
+            try catalogue.openExisting(address: nil, access: .beside).close()
         }
     }
 
@@ -99,18 +101,12 @@ import Testing
         try await Program.withDirectory { folder in
             let users =
                 #"{"databases":{"todo":{"guest":{"collection_access":{"s":{"c":{"admin_channels":["*"]}}}},"scopes":{"s":{"collections":{"c":{}}}}}}}"#
-            try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
             let file = folder + "/g.sqlite"
-            let process = try ChildProcess([
-                Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json", "--data", file,
-            ])
-            defer { process.kill() }
-            let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
-            try await CommandTestBed(url: url + ".s.c", folder: folder).put([#"{"_id":"b"}"#])
-            let busy = try await run(command, on: file, in: folder)
-            #expect(busy.code == 75 && busy.errors.contains("another gateway has it open"), "\(busy.errors)")
-            process.signal(SIGTERM)
-            _ = await process.wait()
+            try await Program.withGateway(data: file, users: users) { url in
+                try await CommandTestBed(url: url + ".s.c", folder: folder).put([#"{"_id":"b"}"#])
+                let busy = try await run(command, on: file, in: folder)
+                #expect(busy.code == 75 && busy.errors.contains("another gateway has it open"), "\(busy.errors)")
+            }
             let result = try await run(command, on: file, in: folder)
             #expect(result.code == code && result.errors.contains("s.c"), "\(result.errors)")
         }

@@ -5,6 +5,7 @@ import Testing
 @testable import changebot
 
 @Suite(.timeLimit(.minutes(5))) struct ExitCodeTests {
+    private static let rules = Program.pictureRules
     private static let noGateway = "http://127.0.0.1:1/todo"
 
     /// Rule files that are wrong, each with where and how.
@@ -35,24 +36,24 @@ import Testing
     @Test(
         arguments: [
             (["run", "--once"], 64, "no rules given"),
-            (["run", "--once", "--rules", Program.rules], 64, "no gateway given"),
+            (["run", "--once", "--rules", rules], 64, "no gateway given"),
             (["run", "--nonsense"], 64, "nonsense"),
             (["nonsense"], 64, "nonsense"),
-            (["run", "--once", "--rules", Program.rules, "--gateway", "wss://h/todo"], 64, "https://"),
-            (["run", "--once", "--rules", Program.rules, "--gateway", "http://h"], 64, "keyspace"),
-            (["run", "--once", "--rules", Program.rules, "--gateway", noGateway, "--name", "../x"], 64, "--name"),
-            (["run", "--once", "--rules", Program.rules, "--gateway", noGateway, "--dialect", "x"], 64, "--dialect"),
+            (["run", "--once", "--rules", rules, "--gateway", "wss://h/todo"], 64, "https://"),
+            (["run", "--once", "--rules", rules, "--gateway", "http://h"], 64, "keyspace"),
+            (["run", "--once", "--rules", rules, "--gateway", noGateway, "--name", "../x"], 64, "--name"),
+            (["run", "--once", "--rules", rules, "--gateway", noGateway, "--dialect", "x"], 64, "--dialect"),
             (["run", "--once", "--rules", "/nonexistent.yaml", "--gateway", noGateway], 66, "/nonexistent.yaml"),
             (
-                ["run", "--once", "--rules", Program.rules, "--gateway", noGateway], 69,
+                ["run", "--once", "--rules", rules, "--gateway", noGateway], 69,
                 "127.0.0.1:1: can't connect: Connection refused; check that the gateway is running"
             ),
             (
-                ["run", "--once", "--rules", Program.rules, "--gateway", "http://nonexistent.invalid/todo"], 69,
+                ["run", "--once", "--rules", rules, "--gateway", "http://nonexistent.invalid/todo"], 69,
                 "nonexistent"
             ),
             (["gateway", "--listen", "nowhere"], 64, "HOST:PORT"),
-            (["run", "--once", "--rules", Program.rules, "--gateway", "http://h:99999/todo"], 64, "from 1 to 65535"),
+            (["run", "--once", "--rules", rules, "--gateway", "http://h:99999/todo"], 64, "from 1 to 65535"),
             (["dead-letters", "list", "--since", "-2h"], 64, "how long ago"),
         ] as [([String], Int32, String)])
     func wrongUseAndMissingThings(arguments: [String], code: Int32, part: String) async throws {
@@ -87,7 +88,7 @@ import Testing
             let summary = directory + "/summary.json"
             let result = try await Program.run(
                 [
-                    "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
+                    "run", "--once", "--rules", Self.rules, "--gateway", server.url("/todo"), "--state", directory,
                     "--summary", summary,
                 ], environment: ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "hunter2"])
             #expect(result.code == code, "\(result.errors)")
@@ -119,24 +120,20 @@ import Testing
         try await Program.withDirectory { folder in
             let users =
                 #"{"databases":{"todo":{"guest":{"disabled":true},"users":{"amy":{"password":"secret","admin_channels":["*"]}}}}}"#
-            try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
-            let process = try ChildProcess([
-                Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json",
-            ])
-            defer { process.kill() }
-            let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
-            let result = try await Program.run(
-                [
-                    "run", "--once", "--rules", Program.pictureRules, "--state", folder + "/state", "--gateway",
-                    url.dropLast("/todo".count) + path,
-                ], environment: environment)
-            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+            try await Program.withGateway(users: users) { url in
+                let result = try await Program.run(
+                    [
+                        "run", "--once", "--rules", Self.rules, "--state", folder + "/state", "--gateway",
+                        url.dropLast("/todo".count) + path,
+                    ], environment: environment)
+                #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+            }
         }
     }
 
     @Test func aFolderThatCanNotBeMadeIsNamed() async throws {
         try await Program.withDirectory { folder in
-            let run = ["run", "--once", "--rules", Program.pictureRules, "--gateway", "embedded:\(folder)/g.sqlite"]
+            let run = ["run", "--once", "--rules", Self.rules, "--gateway", "embedded:\(folder)/g.sqlite"]
             let result = try await Program.run(run + ["--state", "/proc/x/y"])
             #expect(result.code == 73, "\(result.errors)")
             #expect(result.errors.contains("can't create /proc/x: No such file or directory"), "\(result.errors)")
@@ -146,7 +143,7 @@ import Testing
     @Test func contradictoryCredentialsAreWrongUsage() async throws {
         try await Program.withDirectory { state in
             let result = try await Program.run(
-                ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway, "--state", state],
+                ["run", "--once", "--rules", Self.rules, "--gateway", Self.noGateway, "--state", state],
                 environment: ["CHANGEBOT_TOKEN": "secret-token", "CHANGEBOT_USER": "amy"])
             #expect(result.code == 64)
             #expect(!result.errors.contains("secret-token"))
@@ -170,7 +167,7 @@ import Testing
     func credentialsOfWhichAPartIsMissing(environment: [String: String], code: Int32, part: String) async throws {
         try await Program.withDirectory { state in
             let result = try await Program.run(
-                ["run", "--once", "--rules", Program.rules, "--gateway", Self.noGateway, "--state", state],
+                ["run", "--once", "--rules", Self.rules, "--gateway", Self.noGateway, "--state", state],
                 environment: environment)
             #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
             #expect(!result.errors.contains("hunter22"))
@@ -182,7 +179,7 @@ import Testing
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer(500) } }
         try await Program.withDirectory { directory in
             let result = try await Program.run([
-                "run", "--once", "--rules", Program.rules, "--gateway", server.url("/todo"), "--state", directory,
+                "run", "--once", "--rules", Self.rules, "--gateway", server.url("/todo"), "--state", directory,
                 "--summary", path,
             ])
             #expect(result.code == 73)
@@ -194,7 +191,7 @@ import Testing
     @Test func aSummaryMayGoToADevice() async throws {
         try await Program.withDirectory { directory in
             let result = try await Program.run([
-                "run", "--once", "--rules", Program.rules, "--gateway", "embedded:", "--state", directory, "--quiet",
+                "run", "--once", "--rules", Self.rules, "--gateway", "embedded:", "--state", directory, "--quiet",
                 "--summary", "/dev/stdout",
             ])
             #expect(result.code == 0)

@@ -7,13 +7,12 @@ import Testing
     /// A gateway that wants a password, with three documents.
     private func withGateway(_ body: (SecretTestBed, String) async throws -> Void) async throws {
         try await SecretTestBed.with { bed in
-            let (process, url, phone) = try await bed.startGateway()
-            defer { process.kill() }
-            for number in 1...3 {
-                try await phone.put(DocumentID("d\(number)"), body: Array(#"{"n":\#(number)}"#.utf8))
+            try await bed.withGateway { url, phone in
+                for number in 1...3 {
+                    try await phone.put(DocumentID("d\(number)"), body: Array(#"{"n":\#(number)}"#.utf8))
+                }
+                try await body(bed, url)
             }
-            await phone.shutdown()
-            try await body(bed, url)
         }
     }
 

@@ -26,15 +26,15 @@ import Testing
     ) async throws {
         try await Program.withDirectory { folder in
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
-            let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
-            defer { process.kill() }
-            let gateway = Gateway(try GatewayURL(url))
-            for document in documents {
-                let id = try #require(JSONText(document).root["_id"]?.string)
-                try await gateway.put(DocumentID(id), body: Array(document.utf8))
+            try await Program.withGateway { url in
+                let gateway = Gateway(try GatewayURL(url))
+                for document in documents {
+                    let id = try #require(JSONText(document).root["_id"]?.string)
+                    try await gateway.put(DocumentID(id), body: Array(document.utf8))
+                }
+                await gateway.shutdown()
+                try await body(url, folder)
             }
-            await gateway.shutdown()
-            try await body(url, folder)
         }
     }
 

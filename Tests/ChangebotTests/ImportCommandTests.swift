@@ -8,7 +8,7 @@ import Testing
     private static let breaking = """
           - name: breaks
             when: { type: broken }
-            then: [{ merge: { jq: ".a.b.c | error" } }]
+            then: [{ patch: [{ op: remove, path: /none }] }]
           - name: sets
             when: { type: task }
             then: [{ merge: { done: false } }]

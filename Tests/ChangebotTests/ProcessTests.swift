@@ -25,6 +25,13 @@ import Testing
         }
     }
 
+    /// `changebot gateway` on a file, ready.
+    private func gateway(data: String) async throws -> (process: ChildProcess, url: String) {
+        let process = try ChildProcess([Program.path, "gateway", "--listen", "127.0.0.1:0", "--data", data])
+        let line = try #require(await process.readLine())
+        return (process, try #require(line.split(separator: " ").last.map(String.init)))
+    }
+
     private func runOnce(_ url: String, state: String, _ more: [String] = []) async throws -> (
         code: Int32, summary: String
     ) {
@@ -83,7 +90,7 @@ import Testing
 
     @Test func runsOfTheSameStateAndOfANewOneWriteNothingTwice() async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
             _ = try await phone.bulkDocs([task("t1", "apple"), task("t2", "tea"), task("t3", "Coffee")])
@@ -101,7 +108,7 @@ import Testing
     /// Killed at any instant, the bot loses no change and writes no document twice.
     @Test func killingTheBotLosesNothing() async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
             let count = 1500
@@ -141,7 +148,7 @@ import Testing
     @Test(arguments: [SIGTERM, SIGINT])
     func aDaemonThatIsAskedToStopEndsInGoodOrder(signal: Int32) async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let phone = Gateway(try GatewayURL(url))
             let summary = directory + "/summary.json"
@@ -159,7 +166,7 @@ import Testing
 
     @Test func twoRunsWithOneNameExcludeEachOther() async throws {
         try await Program.withDirectory { directory in
-            let (process, url) = try await Program.gateway(data: directory + "/todo.sqlite")
+            let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
             let state = directory + "/state"
             let bot = try ChildProcess([
@@ -181,7 +188,7 @@ import Testing
         try await Program.withDirectory { directory in
             let file = directory + "/todo.sqlite"
             do {
-                let (process, url) = try await Program.gateway(data: file)
+                let (process, url) = try await gateway(data: file)
                 _ = try await Gateway(try GatewayURL(url)).bulkDocs([task("t1", "apple")])
                 process.signal(SIGTERM)
                 #expect(await process.wait() == 0)

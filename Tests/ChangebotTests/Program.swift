@@ -1,4 +1,6 @@
+import EmbeddedGateway
 import Foundation
+import Logging
 import TestKit
 import Testing
 
@@ -42,10 +44,32 @@ enum Program {
         return try await body(path)
     }
 
-    /// `changebot gateway` on a file, ready.
-    static func gateway(data: String, port: Int = 0) async throws -> (process: ChildProcess, url: String) {
-        let process = try ChildProcess([path, "gateway", "--listen", "127.0.0.1:\(port)", "--data", data])
-        let line = try #require(await process.readLine())
-        return (process, try #require(line.split(separator: " ").last.map(String.init)))
+    /// A gateway while `body` runs, in this process: it starts sooner than `changebot gateway`, which
+    /// ``GatewayCommandTests`` test.
+    ///
+    /// - Parameters:
+    ///   - data: Its file; nil: it keeps everything in memory.
+    ///   - users: What `--config` names, and `faults` what `--faults` names, as JSON.
+    static func withGateway<Result>(
+        data: String? = nil, port: Int = 0, users: String? = nil, faults: String? = nil,
+        _ body: (_ url: String) async throws -> Result
+    ) async throws -> Result {
+        var logger = Logger(label: "gateway")
+        logger.logLevel = .critical
+        var configuration = EmbeddedGateway.Configuration(
+            storage: data.map { .file($0) } ?? .memory, port: port, logger: logger)
+        if let users {
+            configuration.users = try EmbeddedGateway.Users.parse(Array(users.utf8), database: configuration.database)
+        }
+        if let faults { configuration.faults = try FaultPlan.parse(Array(faults.utf8)) }
+        let gateway = EmbeddedGateway(configuration)
+        let url = try await gateway.start().url
+        let result: Result
+        do { result = try await body(url) } catch {
+            await gateway.stop()
+            throw error
+        }
+        await gateway.stop()
+        return result
     }
 }

@@ -35,7 +35,7 @@ import Testing
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.output == "")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try await bed.deadLetters().isEmpty)
+            #expect(try bed.deadLetters().isEmpty)
             for id in ["a", "b", "c"] as [DocumentID] {
                 #expect(try await bed.document(id)?.root["done"]?.bool == true)
             }
@@ -49,11 +49,11 @@ import Testing
         try await deadLettered { bed in
             // One is repaired, one is done by somebody else, one fails on.
             try await bed.put([task("a", #","place":1"#), task("b", #","done":false"#)])
-            let before = try await bed.deadLetters()[2].root
+            let before = try bed.deadLetters()[2].root
             let retry = try await bed.retry()
             #expect(retry.code == 1)
             #expect(retry.errors.contains("2 of 3 dead letters are settled"))
-            let deadLetters = try await bed.deadLetters()
+            let deadLetters = try bed.deadLetters()
             #expect(deadLetters.count == 1)
             let deadLetter = try #require(deadLetters.first).root
             #expect(deadLetter["number"]?.integer == 3)
@@ -69,7 +69,7 @@ import Testing
         try await deadLettered { bed in
             try bed.write(rules: Self.repaired)
             #expect(try await bed.retry("1", "c").code == 0)
-            #expect(try await bed.deadLetterIDs() == ["b"])
+            #expect(try bed.deadLetterIDs() == ["b"])
             #expect(try await bed.document("b")?.root["done"] == nil)
             #expect(try await bed.retry("nobody").code == 66)
         }
@@ -79,10 +79,10 @@ import Testing
         try await deadLettered { bed in
             try await bed.put([task("a", #","n":2"#)])
             #expect(try await bed.runOnce().code == 1)
-            #expect(try await bed.deadLetterIDs() == ["a", "b", "c", "a"])
+            #expect(try bed.deadLetterIDs() == ["a", "b", "c", "a"])
             try await bed.put([task("a", #","n":3"#)])
             #expect(try await bed.retry().code == 1)
-            let deadLetters = try await bed.deadLetters()
+            let deadLetters = try bed.deadLetters()
             #expect(deadLetters.map { $0.root["number"]?.integer } == [1, 2, 3])
             #expect(deadLetters[0].root["revision"]?.string?.hasPrefix("3-") == true)
         }
@@ -92,7 +92,7 @@ import Testing
         try await deadLettered { bed in
             try await bed.put([#"{"_id":"a","_deleted":true}"#])
             #expect(try await bed.retry("a").code == 0)
-            #expect(try await bed.deadLetterIDs() == ["b", "c"])
+            #expect(try bed.deadLetterIDs() == ["b", "c"])
         }
     }
 
@@ -107,11 +107,11 @@ import Testing
         try await CommandTestBed.with([task("a"), task("b")], rules: rules) { bed in
             try await bed.put([#"{"_id":"a","_deleted":true}"#, #"{"_id":"b","_deleted":true}"#])
             #expect(try await bed.runOnce().code == 1)
-            #expect(try await bed.deadLetterIDs() == ["a"])
+            #expect(try bed.deadLetterIDs() == ["a"])
             try bed.write(rules: rules.replacingOccurrences(of: #"{ jq: "error(\"no\")" }"#, with: "told"))
             let retry = try await bed.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try await bed.deadLetters().isEmpty)
+            #expect(try bed.deadLetters().isEmpty)
             #expect(try await bed.document("told")?.root["gone"]?.bool == true)
         }
     }
@@ -124,7 +124,7 @@ import Testing
             try await bed.wait(for: "d") { $0["done"] != nil }
             let retry = try await bed.retry()
             #expect(retry.code == 0, "\(retry.errors)")
-            #expect(try await bed.deadLetters().isEmpty)
+            #expect(try bed.deadLetters().isEmpty)
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
         }
@@ -154,22 +154,22 @@ import Testing
             let dry = try await bed.retry("--dry-run")
             #expect(dry.code == 0, "\(dry.errors)")
             #expect(dry.output.split(separator: "\n").count == 3)
-            #expect(try await bed.deadLetters().count == 3)
+            #expect(try bed.deadLetters().count == 3)
             #expect(try await bed.document("a")?.root["done"] == nil)
         }
     }
 
     @Test func deadLettersOfAnotherDatabaseAreKept() async throws {
         try await deadLettered { bed in
-            let (process, url) = try await Program.gateway(data: bed.folder + "/other.sqlite")
-            defer { process.kill() }
-            let retry = try await Program.run([
-                "dead-letters", "retry", "--gateway", url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
-            ])
-            #expect(retry.code == 66)
-            #expect(retry.errors.contains("no state for the database at \(url)"), "\(retry.errors)")
-            #expect(retry.errors.contains(bed.url), "\(retry.errors)")
-            #expect(try await bed.deadLetters().count == 3)
+            try await Program.withGateway { url in
+                let retry = try await Program.run([
+                    "dead-letters", "retry", "--gateway", url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
+                ])
+                #expect(retry.code == 66)
+                #expect(retry.errors.contains("no state for the database at \(url)"), "\(retry.errors)")
+                #expect(retry.errors.contains(bed.url), "\(retry.errors)")
+            }
+            #expect(try bed.deadLetters().count == 3)
         }
     }
 
@@ -183,7 +183,7 @@ import Testing
             let retry = try await bed.retry("--rule", "needs-place", "--since", "1h")
             #expect(retry.code == 0, "\(retry.errors)")
             #expect(retry.errors.contains("3 of 3 dead letters are settled"))
-            #expect(try await bed.deadLetters().isEmpty)
+            #expect(try bed.deadLetters().isEmpty)
         }
     }
 
@@ -196,7 +196,7 @@ import Testing
                 let retry = try await bed.retry()
                 #expect(retry.code == 1, "\(retry.errors)")
                 #expect(retry.errors.contains("1 of 1 dead letter is left"))
-                #expect(try await bed.deadLetters().map { $0.root["number"]?.integer } == [1])
+                #expect(try bed.deadLetters().map { $0.root["number"]?.integer } == [1])
             }
         }
     }
@@ -213,15 +213,15 @@ import Testing
 
     @Test func anUnreachableGatewayLosesNoDeadLetter() async throws {
         try await Program.withDirectory { folder in
-            let data = folder + "/g.sqlite"
-            let (process, url) = try await Program.gateway(data: data)
-            let bed = CommandTestBed(url: url, folder: folder)
-            try bed.write(rules: Self.broken)
-            try await bed.put([task("a")])
-            #expect(try await bed.runOnce().code == 1)
-            await process.stop()
+            let bed = try await Program.withGateway { url in
+                let bed = CommandTestBed(url: url, folder: folder)
+                try bed.write(rules: Self.broken)
+                try await bed.put([task("a")])
+                #expect(try await bed.runOnce().code == 1)
+                return bed
+            }
             #expect(try await bed.retry().code == 69)
-            #expect(try await bed.deadLetters().count == 1)
+            #expect(try bed.deadLetters().count == 1)
         }
     }
 }

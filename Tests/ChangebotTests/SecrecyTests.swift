@@ -33,16 +33,15 @@ import Testing
     @Test(arguments: SecretTestBed.Source.allCases)
     func aRunThatGoesWellLeavesNone(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
-            let (gateway, url, phone) = try await bed.startGateway(
-                errors:
-                    #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
-            )
-            defer { gateway.kill() }
-            try await load(phone)
-            // The error on _changes ends a run that may not ask again; the second goes through.
-            var codes = [try await bed.runOnce(url, from: source).code]
-            codes.append(try await bed.runOnce(url, from: source).code)
-            #expect(codes.contains(1), "\(codes)")
+            let faults =
+                #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
+            try await bed.withGateway(faults: faults) { url, phone in
+                try await load(phone)
+                // The error on _changes ends a run that may not ask again; the second goes through.
+                var codes = [try await bed.runOnce(url, from: source).code]
+                codes.append(try await bed.runOnce(url, from: source).code)
+                #expect(codes.contains(1), "\(codes)")
+            }
             let deadLetters = try await Program.run(["dead-letters", "export", "--state", bed.state])
             #expect(deadLetters.output.contains("\"b\""))
             bed.expectNoSecret(in: Data(deadLetters.output.utf8), "dead letters")
@@ -53,33 +52,34 @@ import Testing
     @Test(arguments: SecretTestBed.Source.allCases)
     func aDaemonShowsNone(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
-            let (gateway, url, phone) = try await bed.startGateway()
-            defer { gateway.kill() }
-            let (arguments, environment) = bed.run(url, from: source)
-            let bot = try ChildProcess(
-                [Program.path] + arguments, environment: environment, errors: bed.folder + "/stderr")
-            try await load(phone)
-            var since = SequenceID.start
-            var isDone = false
-            while !isDone {
-                var answer = try await phone.changes(
-                    ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(50))))
-                while let batch = try await answer.next() {
-                    isDone = isDone || batch.contains { $0.revision?.generation == 2 }
+            try await bed.withGateway { url, phone in
+                let (arguments, environment) = bed.run(url, from: source)
+                let bot = try ChildProcess(
+                    [Program.path] + arguments, environment: environment, errors: bed.folder + "/stderr")
+                try await load(phone)
+                var since = SequenceID.start
+                var isDone = false
+                while !isDone {
+                    var answer = try await phone.changes(
+                        ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(50))))
+                    while let batch = try await answer.next() {
+                        isDone = isDone || batch.contains { $0.revision?.generation == 2 }
+                    }
+                    since = answer.lastSequence ?? since
                 }
-                since = answer.lastSequence ?? since
+                for file in ["cmdline", "comm", "status"] {
+                    let shown = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(bot.id)/\(file)"))
+                    #expect(!shown.isEmpty)
+                    bed.expectNoSecret(in: shown, Comment(rawValue: file))
+                }
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: bed.state).contains { $0.hasSuffix("-wal") })
+                try Data().write(to: URL(fileURLWithPath: bed.folder + "/summary.json"))
+                try bed.expectNoSecretInFiles()
+                bot.signal(SIGTERM)
+                #expect(await bot.wait() == 0)
+                try bed.expectNoSecretInFiles()
             }
-            for file in ["cmdline", "comm", "status"] {
-                let shown = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(bot.id)/\(file)"))
-                #expect(!shown.isEmpty)
-                bed.expectNoSecret(in: shown, Comment(rawValue: file))
-            }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: bed.state).contains { $0.hasSuffix("-wal") })
-            try Data().write(to: URL(fileURLWithPath: bed.folder + "/summary.json"))
-            try bed.expectNoSecretInFiles()
-            bot.signal(SIGTERM)
-            #expect(await bot.wait() == 0)
-            try bed.expectNoSecretInFiles()
         }
     }
 
@@ -112,7 +112,9 @@ import Testing
         let plain = try TestServer { connection in _ = try connection.readRequest() }
         let noTLS = plain.url("/todo").replacingOccurrences(of: "http:", with: "https:")
         try await SecretTestBed.with { bed in
-            for url in ["http://127.0.0.1:1/todo", "http://nonexistent.invalid/todo", noTLS] {
+            // A password from a file, and an address from the environment, are by then as any other.
+            let isOther = source == .file || source == .addressInEnvironment
+            for url in isOther ? [noTLS] : ["http://127.0.0.1:1/todo", "http://nonexistent.invalid/todo", noTLS] {
                 let result = try await bed.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
                 #expect(result.code == 69, "\(result.errors)")
             }
@@ -126,14 +128,7 @@ import Testing
     /// Wrong, it is as secret: it may be that of another gateway.
     @Test(arguments: SecretTestBed.Source.allCases)
     func aWrongPasswordIsNotShownEither(source: SecretTestBed.Source) async throws {
-        try await Program.withDirectory { folder in
-            let users = #"{"databases":{"todo":{"users":{"amy":{"password":"another","admin_channels":["*"]}}}}}"#
-            try Data(users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
-            let gateway = try ChildProcess([
-                Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", folder + "/users.json",
-            ])
-            defer { gateway.kill() }
-            let url = try #require(await gateway.readLine()?.split(separator: " ").last.map(String.init))
+        try await Program.withGateway(users: SecretTestBed.users(password: "another")) { url in
             try await SecretTestBed.with { bed in
                 let result = try await bed.runOnce(url, from: source)
                 #expect(result.code == 77, "\(result.errors)")
@@ -141,17 +136,28 @@ import Testing
         }
     }
 
-    @Test(arguments: [("CHANGEBOT_USER", ""), ("CHANGEBOT_TOKEN", "x"), ("CHANGEBOT_GATEWAY", "wss://h/db")])
-    func wrongUseShowsNone(name: String, value: String) async throws {
+    @Test(arguments: SecretTestBed.Source.allCases)
+    func wrongArgumentsShowNone(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
-            for source in SecretTestBed.Source.allCases {
-                var (arguments, environment) = bed.run("http://127.0.0.1:1/todo", from: source, ["--once"])
-                environment[name] = value
-                arguments += ["--nonsense", "http://amy:\(SecretTestBed.password)@h/"]
-                let result = try await Program.run(arguments, environment: environment)
-                #expect(result.code == 64)
-                bed.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(source)")
-            }
+            let (arguments, environment) = bed.run("http://127.0.0.1:1/todo", from: source, ["--once"])
+            let wrong = ["--nonsense", "http://amy:\(SecretTestBed.password)@h/"]
+            let result = try await Program.run(arguments + wrong, environment: environment)
+            #expect(result.code == 64)
+            bed.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(source)")
+        }
+    }
+
+    @Test(arguments: [
+        ("CHANGEBOT_USER", "", "CHANGEBOT_USER"), ("CHANGEBOT_TOKEN", "x", "CHANGEBOT_TOKEN"),
+        ("CHANGEBOT_GATEWAY", "wss://h/db", "write https://"),
+    ])
+    func aWrongEnvironmentShowsNone(name: String, value: String, part: String) async throws {
+        try await SecretTestBed.with { bed in
+            var (arguments, environment) = bed.run("http://127.0.0.1:1/todo", from: .environment, ["--once"])
+            environment[name] = value
+            let result = try await Program.run(arguments, environment: environment)
+            #expect(result.code == 64 && result.errors.contains(part), "\(result.errors)")
+            bed.expectNoSecret(in: Data((result.output + result.errors).utf8), "\(name)")
         }
     }
 }

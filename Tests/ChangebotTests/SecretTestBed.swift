@@ -34,7 +34,7 @@ struct SecretTestBed {
                 version: 1
                 rules:
                   - { name: done, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }
-                  - { name: broken, when: { type: broken }, then: [{ merge: { x: { jq: error } } }] }
+                  - { name: broken, when: { type: broken }, then: [{ patch: [{ op: remove, path: /none }] }] }
                 """)
             try await body(bed)
         }
@@ -44,23 +44,27 @@ struct SecretTestBed {
         try Data(text.utf8).write(to: URL(fileURLWithPath: inputs + "/" + name))
     }
 
-    /// `changebot gateway` with one user, ready, and what a phone would use.
-    func startGateway(errors: String? = nil) async throws -> (process: ChildProcess, url: String, phone: Gateway) {
-        let quoted = Self.password.replacingOccurrences(of: "\"", with: "\\\"")
-        try input(
-            "users.json",
-            #"{"databases":{"todo":{"users":{"\#(Self.user)":{"password":"\#(quoted)","admin_channels":["*"]}}}}}"#)
-        var arguments = [Program.path, "gateway", "--listen", "127.0.0.1:0", "--config", inputs + "/users.json"]
-        if let errors {
-            try input("faults.json", #"{"faults":[\#(errors)]}"#)
-            arguments += ["--faults", inputs + "/faults.json"]
+    /// A gateway with one user, and what a phone would use.
+    ///
+    /// - Parameter faults: What it does wrong, as JSON objects with commas between them.
+    func withGateway(
+        faults: String = "", _ body: (_ url: String, _ phone: Gateway) async throws -> Void
+    ) async throws {
+        let users = Self.users(password: Self.password.replacingOccurrences(of: "\"", with: "\\\""))
+        try await Program.withGateway(users: users, faults: #"{"faults":[\#(faults)]}"#) { url in
+            var settings = GatewaySettings()
+            settings.credentials = .basic(user: Self.user, password: Self.password)
+            let phone = Gateway(try GatewayURL(url), settings: settings)
+            try await body(url, phone)
+            await phone.shutdown()
         }
-        let process = try ChildProcess(arguments)
-        let url = try #require(await process.readLine()?.split(separator: " ").last.map(String.init))
-        var settings = GatewaySettings()
-        settings.credentials = .basic(user: Self.user, password: Self.password)
-        let phone = Gateway(try GatewayURL(url), settings: settings)
-        return (process, url, phone)
+    }
+
+    /// What `changebot gateway --config` reads: one user.
+    ///
+    /// - Parameter password: As it stands in JSON.
+    static func users(password: String) -> String {
+        #"{"databases":{"todo":{"users":{"\#(user)":{"password":"\#(password)","admin_channels":["*"]}}}}}"#
     }
 
     /// The command line and the environment of `changebot run`.

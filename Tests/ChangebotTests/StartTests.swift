@@ -49,8 +49,8 @@ import Testing
             #expect(good.code == 0 && !good.errors.contains("--progress-file"), "\(good.errors)")
             try FileManager.default.createDirectory(
                 atPath: file + ".import-progress", withIntermediateDirectories: false)
-            let told = try await Program.run(arguments)
-            #expect(told.code == 0 && told.errors.contains("name a file with --progress-file"), "\(told.errors)")
+            let result = try await Program.run(arguments)
+            #expect(result.code == 0 && result.errors.contains("name a file with --progress-file"), "\(result.errors)")
         }
     }
 }

@@ -73,25 +73,25 @@ import Testing
 
     @Test func twoDatabasesAreWorkedOnAlternately() async throws {
         try await CommandTestBed.with(Self.documents(5), rules: Self.rules) { bed in
-            let (process, other) = try await Program.gateway(data: bed.folder + "/other.sqlite")
-            defer { process.kill() }
-            let second = CommandTestBed(url: other, folder: bed.folder)
-            try await second.put(Self.documents(8))
-            #expect(try await run(bed, bed.url).summary.root["written"]?.integer == 5)
-            #expect(try await run(bed, other).summary.root["written"]?.integer == 8)
-            for url in [bed.url, other] { _ = try await run(bed, url) }
-            for url in [bed.url, other] {
-                let again = try await run(bed, url)
-                #expect(again.code == 0, "\(again.errors)")
-                #expect(again.summary.root["changes"]?.integer == 0)
-            }
-            for command in [["checkpoint", "show"], ["dead-letters", "list"]] {
-                let unclear = try await Program.run(command + ["--state", bed.state])
-                #expect(unclear.code == 64)
-                #expect(unclear.errors.contains("--gateway URL"), "\(unclear.errors)")
-                #expect(unclear.errors.contains(bed.url) && unclear.errors.contains(other), "\(unclear.errors)")
-                let clear = try await Program.run(command + ["--state", bed.state, "--gateway", other])
-                #expect(clear.code == 0, "\(clear.errors)")
+            try await Program.withGateway { other in
+                let second = CommandTestBed(url: other, folder: bed.folder)
+                try await second.put(Self.documents(8))
+                #expect(try await run(bed, bed.url).summary.root["written"]?.integer == 5)
+                #expect(try await run(bed, other).summary.root["written"]?.integer == 8)
+                for url in [bed.url, other] { _ = try await run(bed, url) }
+                for url in [bed.url, other] {
+                    let again = try await run(bed, url)
+                    #expect(again.code == 0, "\(again.errors)")
+                    #expect(again.summary.root["changes"]?.integer == 0)
+                }
+                for command in [["checkpoint", "show"], ["dead-letters", "list"]] {
+                    let unclear = try await Program.run(command + ["--state", bed.state])
+                    #expect(unclear.code == 64)
+                    #expect(unclear.errors.contains("--gateway URL"), "\(unclear.errors)")
+                    #expect(unclear.errors.contains(bed.url) && unclear.errors.contains(other), "\(unclear.errors)")
+                    let clear = try await Program.run(command + ["--state", bed.state, "--gateway", other])
+                    #expect(clear.code == 0, "\(clear.errors)")
+                }
             }
         }
     }
@@ -103,9 +103,7 @@ import Testing
             let second = try await run(bed, local(bed.url))
             #expect(second.code == 75)
             #expect(second.errors.contains("pid \(bot.id)"), "\(second.errors)")
-            let (process, other) = try await Program.gateway(data: bed.folder + "/other.sqlite")
-            defer { process.kill() }
-            #expect(try await run(bed, other).code == 0)
+            #expect(try await Program.withGateway { try await run(bed, $0).code } == 0)
             bot.signal(SIGTERM)
             #expect(await bot.wait() == 0)
         }
@@ -150,12 +148,9 @@ import Testing
         try await Program.withDirectory { folder in
             let bed = CommandTestBed(url: "embedded:" + folder + "/g.sqlite", folder: folder)
             try bed.write(rules: Self.rules)
-            do {
-                let (process, url) = try await Program.gateway(data: folder + "/g.sqlite")
-                defer { process.kill() }
+            try await Program.withGateway(data: folder + "/g.sqlite") { url in
                 try await CommandTestBed(url: url, folder: folder).put(Self.documents(4))
                 for _ in 1...2 { _ = try await run(bed, url) }
-                await process.stop()
             }
             for _ in 1...2 {
                 let embedded = try await run(bed, bed.url)
@@ -172,10 +167,9 @@ import Testing
             try bed.write(rules: Self.rules)
             let files = ["a", "b"].map { folder + "/\($0).sqlite" }
             func put(_ file: String, _ documents: [String]) async throws {
-                let (process, url) = try await Program.gateway(data: file)
-                defer { process.kill() }
-                try await CommandTestBed(url: url, folder: folder).put(documents)
-                await process.stop()
+                try await Program.withGateway(data: file) { url in
+                    try await CommandTestBed(url: url, folder: folder).put(documents)
+                }
             }
             try await put(files[0], Self.documents(3))
             for _ in 1...2 { _ = try await run(bed, "embedded:" + files[0]) }
@@ -198,22 +192,22 @@ import Testing
 
     @Test func aResetUnderAnotherNameOfTheHostIsNoticed() async throws {
         try await Program.withDirectory { folder in
-            let (first, url) = try await Program.gateway(data: folder + "/one.sqlite")
-            let bed = CommandTestBed(url: url, folder: folder)
-            try bed.write(rules: Self.rules)
-            try await bed.put(Self.documents(3))
-            for _ in 1...2 { _ = try await run(bed, url) }
-            await first.stop()
-            let port = try #require(URL(string: url)?.port)
-            let (second, _) = try await Program.gateway(data: folder + "/two.sqlite", port: port)
-            defer { second.kill() }
-            try await bed.put(Self.documents(2))
-            let stopped = try await run(bed, local(url), "--on-reset", "stop")
-            #expect(stopped.code == 78)
-            #expect(stopped.errors.contains("reset"), "\(stopped.errors)")
-            let result = try await run(bed, local(url))
-            #expect(result.summary.root["written"]?.integer == 2, "\(result.errors)")
-            #expect(result.errors.contains("starting over from the beginning"))
+            let bed = try await Program.withGateway { url in
+                let bed = CommandTestBed(url: url, folder: folder)
+                try bed.write(rules: Self.rules)
+                try await bed.put(Self.documents(3))
+                for _ in 1...2 { _ = try await run(bed, url) }
+                return bed
+            }
+            try await Program.withGateway(port: try #require(URL(string: bed.url)?.port)) { url in
+                try await bed.put(Self.documents(2))
+                let stopped = try await run(bed, local(url), "--on-reset", "stop")
+                #expect(stopped.code == 78)
+                #expect(stopped.errors.contains("reset"), "\(stopped.errors)")
+                let result = try await run(bed, local(url))
+                #expect(result.summary.root["written"]?.integer == 2, "\(result.errors)")
+                #expect(result.errors.contains("starting over from the beginning"))
+            }
         }
     }
 }

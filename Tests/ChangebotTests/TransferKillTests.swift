@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct TransferKillTests {
     /// Documents that can be written; every 40th has an attachment in the folder.
     private static let count = 2_500
-    private static let leastKills = 12
+    private static let leastKills = 8
     private static let bodies = (0..<3).map { number in
         Data((0..<(40_000 + number)).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ $0 >> 8 &+ number) })
     }
@@ -49,16 +49,11 @@ import Testing
         /// A gateway of its own, which does wrong what the list of errors says, and a folder.
         static func with(_ errors: String, _ body: (TestBed) async throws -> Void) async throws {
             try await Program.withDirectory { folder in
-                try Data(#"{"faults":[\#(errors)]}"#.utf8).write(to: URL(fileURLWithPath: folder + "/faults.json"))
-                let process = try ChildProcess([
-                    Program.path, "gateway", "--listen", "127.0.0.1:0", "--faults", folder + "/faults.json",
-                ])
-                defer { process.kill() }
-                let line = try #require(await process.readLine())
-                let url = try #require(line.split(separator: " ").last.map(String.init))
-                let bed = TestBed(folder: folder, url: url, phone: Gateway(try GatewayURL(url)))
-                try await body(bed)
-                await bed.phone.shutdown()
+                try await Program.withGateway(faults: #"{"faults":[\#(errors)]}"#) { url in
+                    let bed = TestBed(folder: folder, url: url, phone: Gateway(try GatewayURL(url)))
+                    try await body(bed)
+                    await bed.phone.shutdown()
+                }
             }
         }
 
