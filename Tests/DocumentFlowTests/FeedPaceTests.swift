@@ -45,15 +45,15 @@ import Testing
     @Test(arguments: [1, 2, 3, 7, 500])
     func sequencesThatGoRoundAreHeldBack(cycle: Int) throws {
         var pace = FeedPace(start: .start)
-        var told = 0
+        var logged = 0
         for step in 0..<(cycle + 20) {
             let number = step % cycle + 1
             // New revisions at old sequences.
             let pause = try read(&pace, [(seq: number, id: "a", rev: "\(step)-a")], last: number)
             #expect((pause != nil) == (step >= cycle))
-            if pace.shouldLog { told += 1 }
+            if pace.shouldLog { logged += 1 }
         }
-        #expect(told == 1)
+        #expect(logged == 1)
         #expect(pace.pause == .seconds(5))
         #expect(pace.isHopeless)
     }

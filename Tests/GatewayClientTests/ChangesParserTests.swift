@@ -158,7 +158,7 @@ struct RowFacts: Equatable {
             Array(#"{"results":[{"seq":1,"id":"bad","doc":{"a":""#.utf8) + [0xC0, 0xAF]
             + Array(#""},"changes":[]}],"last_seq":"1"}"#.utf8)
         guard case .malformed(let error) = try rows(of: [text]).rows.first?.kind else {
-            Issue.record("not told")
+            Issue.record("not reported")
             return
         }
         #expect(error.reason == .invalidUTF8)

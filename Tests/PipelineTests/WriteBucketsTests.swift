@@ -34,8 +34,8 @@ import Testing
     @Test func aBusyDocumentIsLoggedOnce() {
         var buckets = WriteBuckets<String>(capacity: 1, perMinute: 30)
         buckets.noteWrite("a", now: start)
-        let told = ["a", "a", "b"].map { buckets.noteWait($0) }
-        #expect(told == [true, false, false])
+        let reported = ["a", "a", "b"].map { buckets.noteWait($0) }
+        #expect(reported == [true, false, false])
     }
 
     @Test func documentsThatAreNotBusyAreForgotten() {

@@ -81,7 +81,7 @@ import Testing
         try await Workspace.with { workspace in
             let (early, late) = (workspace.id("early"), workspace.id("late"))
             try await workspace.put(early)
-            var request = ChangesRequest(feed: .continuous(duration: Workspace.patience))
+            var request = ChangesRequest(feed: .continuous(duration: Workspace.timeLimit))
             request.since = try #require(SequenceID(workspace.start))
             var answer = try await workspace.gateway.changes(request)
             var (seen, revision): ([Change], String?) = ([], nil)
@@ -150,7 +150,7 @@ extension Workspace {
 
     /// Longpolls until a change of the document comes; nil if none does.
     fileprivate func awaitChange(of id: String, since: String) async throws -> Change? {
-        let deadline = ContinuousClock.now + Workspace.patience
+        let deadline = ContinuousClock.now + Workspace.timeLimit
         var request = ChangesRequest(feed: .longpoll(timeout: Self.longpollTimeout))
         request.since = try #require(SequenceID(since))
         while ContinuousClock.now < deadline {

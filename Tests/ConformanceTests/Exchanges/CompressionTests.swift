@@ -69,8 +69,8 @@ import Testing
             let compresses = KnownDifferences.compressesAnswers[workspace.kind]
             #expect(reply.headers["Content-Encoding"] == (compresses ? "gzip" : nil))
             let text = compresses ? try Gzip.decompress(reply.bytes, limit: 1 << 24) : reply.bytes
-            let told = try JSONText(text).root["results"]?.elements.compactMap { $0["id"]?.string } ?? []
-            #expect(Set(told).isSuperset(of: ids))
+            let reported = try JSONText(text).root["results"]?.elements.compactMap { $0["id"]?.string } ?? []
+            #expect(Set(reported).isSuperset(of: ids))
         }
     }
 

@@ -23,11 +23,11 @@ import Testing
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let page = try await workspace.changes(until: ids)
-            let told = page.own(workspace).map(\.id)
+            let reported = page.own(workspace).map(\.id)
             if KnownDifferences.feedIsOrdered[workspace.kind] {
-                #expect(told == ids)
+                #expect(reported == ids)
             } else {
-                #expect(told.sorted() == ids)
+                #expect(reported.sorted() == ids)
             }
         }
     }
@@ -116,9 +116,9 @@ import Testing
             let (gone, later) = (workspace.id("gone"), workspace.id("later"))
             try await workspace.delete(gone, try await workspace.put(gone))
             try await workspace.put(later)
-            let told = try await workspace.changes("active_only=true", until: [later]).own(workspace).map(\.id)
+            let reported = try await workspace.changes("active_only=true", until: [later]).own(workspace).map(\.id)
             let expected = KnownDifferences.heedsActiveOnly[workspace.kind] ? [later] : [gone, later]
-            #expect(told.sorted() == expected)
+            #expect(reported.sorted() == expected)
         }
     }
 
@@ -137,8 +137,8 @@ import Testing
         try await Workspace.with { workspace in
             let ids = Array(try await workspace.putFour().prefix(3))
             _ = try await workspace.changes(until: ids)
-            let told = try await workspace.changes("limit=0").own(workspace).map(\.id).filter(ids.contains)
-            #expect(told.count == KnownDifferences.limitZero[workspace.kind])
+            let reported = try await workspace.changes("limit=0").own(workspace).map(\.id).filter(ids.contains)
+            #expect(reported.count == KnownDifferences.limitZero[workspace.kind])
         }
     }
 

@@ -40,7 +40,7 @@ import Testing
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
-            let deadline = ContinuousClock.now + Workspace.patience
+            let deadline = ContinuousClock.now + Workspace.timeLimit
             var page: FeedPage
             // On a busy server the time may end before it has sent anything.
             repeat {
@@ -67,9 +67,9 @@ import Testing
             try await Task.sleep(for: .milliseconds(100))
             #expect(!isOver.withLock { $0 }, "the feed did not wait")
             let tombstone = try await workspace.delete(id, revision)
-            let told = try await row
-            #expect(told?.isDeleted == true)
-            #expect(told?.revisions == [tombstone])
+            let reported = try await row
+            #expect(reported?.isDeleted == true)
+            #expect(reported?.revisions == [tombstone])
         }
     }
 }
@@ -78,7 +78,7 @@ extension Workspace {
     /// Begins a feed; its body is still to be read.
     fileprivate func open(_ query: String, since: String? = nil) async throws -> HTTPResponse {
         var request = request("GET", changesPath(query, since: since))
-        request.deadline = Self.patience
+        request.deadline = Self.timeLimit
         return try await server.http.send(request)
     }
 

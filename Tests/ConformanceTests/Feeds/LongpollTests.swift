@@ -34,7 +34,7 @@ import Testing
             let id = workspace.id("doc")
             try await workspace.put(id)
             var since = try #require(try await workspace.changes(until: [id]).last)
-            let deadline = ContinuousClock.now + Workspace.patience
+            let deadline = ContinuousClock.now + Workspace.timeLimit
             while ContinuousClock.now < deadline {
                 let page = try await workspace.changes("feed=longpoll&timeout=100", since: since)
                 let last = try #require(page.last)
@@ -94,7 +94,7 @@ extension Workspace {
 
     /// Longpolls until a row of the document comes; nil if none does.
     func await(_ id: String, since: String, _ options: String) async throws -> FeedRow? {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeLimit
         var since = since
         while ContinuousClock.now < deadline {
             let asked = ContinuousClock.now

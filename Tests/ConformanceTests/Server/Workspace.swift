@@ -26,7 +26,7 @@ final class Workspace: Sendable {
     let made = Locked(Made())
 
     /// For what a server does in its own time. All cases run at once, on a machine that may be busy.
-    static let patience: Duration = .seconds(60)
+    static let timeLimit: Duration = .seconds(60)
 
     var kind: Kind { server.kind }
 
@@ -138,7 +138,7 @@ extension Workspace {
     func ask(
         _ method: String, _ path: String, _ body: String? = nil, until isExpected: (Reply) -> Bool
     ) async throws -> Reply {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeLimit
         while true {
             let reply = try await send(method, path, body)
             if isExpected(reply) || ContinuousClock.now > deadline { return reply }
