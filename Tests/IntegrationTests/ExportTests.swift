@@ -30,11 +30,11 @@ import Transfer
 
     @Test func everyDocumentIsALineAsTheGatewaySendsIt() async throws {
         try await BotTestBed.with { bed in
-            try await bed.load(documents(2_300))
-            let report = try await bed.export("o.ndjson") { $0.pageSize = 1_000 }
+            try await bed.load(documents(1_150))
+            let report = try await bed.export("o.ndjson") { $0.pageSize = 500 }
             let lines = try bed.lines("o.ndjson")
-            #expect(lines.count == 2_300)
-            let stored = try await bed.phone.allDocs(keys: (0..<2_300).map(Self.id))
+            #expect(lines.count == 1_150)
+            let stored = try await bed.phone.allDocs(keys: (0..<1_150).map(Self.id))
             for (lookup, line) in zip(stored, lines) {
                 guard case .found(_, let text) = lookup else {
                     Issue.record("a document is not there any more")
@@ -42,9 +42,9 @@ import Transfer
                 }
                 #expect(String(decoding: text.bytes, as: UTF8.self) == line)
             }
-            #expect(report.state.counters.changes == 2_300)
+            #expect(report.state.counters.changes == 1_150)
             let manifest = try bed.manifest("o.ndjson")
-            #expect(manifest.counts.lines == 2_300)
+            #expect(manifest.counts.lines == 1_150)
             #expect(manifest.from == nil)
             #expect(manifest.to != nil)
             #expect(try await bed.verify("o.ndjson").isEmpty)
@@ -90,7 +90,7 @@ import Transfer
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
     func killedAtAnyInstantAndResumedItEndsTheSame(name: String) async throws {
         try await BotTestBed.with { bed in
-            try await bed.load(documents(500))
+            try await bed.load(documents(250))
             @Sendable func configure(_ settings: inout ExportSettings) {
                 settings.format = name.hasSuffix(".json") ? .json : .ndjson
                 settings.pageSize = 15
@@ -112,7 +112,7 @@ import Transfer
             }
             _ = try await running.value
             let whole = try bed.text(name)
-            #expect(whole.split(separator: "\n").count >= 500)
+            #expect(whole.split(separator: "\n").count >= 250)
             for copy in copies {
                 try await bed.export(copy + "/" + name, configure: configure)
                 #expect(try bed.text(copy + "/" + name) == whole)

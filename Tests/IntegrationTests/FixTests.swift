@@ -33,12 +33,12 @@ import Testing
     @Test func everyDocumentIsFixedOnceAndAThirdPassWritesNothing() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
-            try await bed.load(documents(2_300))
+            try await bed.load(documents(1_200))
             let shown = try await bed.preview(rules)
-            let wrong = (0..<2_300).count { number in number % 3 == 0 || number % 5 == 0 }
+            let wrong = (0..<1_200).count { number in number % 3 == 0 || number % 5 == 0 }
             #expect(shown.count == wrong)
             let done = try await bed.fix(rules)
-            #expect(done.changes >= 2_300)
+            #expect(done.changes >= 1_200)
             #expect(done.written == shown.count)
             #expect(done.deadLetters == 0)
             #expect(try await bed.fix(rules).written == 0)
@@ -101,7 +101,7 @@ import Testing
     @Test func killedAnywhereAndRunAgainItEndsTheSame() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(Self.rules)
-            try await bed.load(documents(1_500))
+            try await bed.load(documents(800))
             for _ in 0..<4 {
                 let pass = Task { try await bed.fix(rules) { $0.limits.documents = 20 } }
                 let first = try #require(try await bed.phone.databaseInfo().updateSequence)
@@ -113,11 +113,11 @@ import Testing
             }
             try await bed.fix(rules)
             #expect(try await bed.preview(rules, state: "none").isEmpty)
-            let stored = try await bed.phone.allDocs(keys: documents(1_500).map(\.id))
+            let stored = try await bed.phone.allDocs(keys: documents(800).map(\.id))
             let revisions = stored.map { lookup -> Int? in
                 if case .found(let revision, _) = lookup { revision.generation } else { nil }
             }
-            let expected = (0..<1_500).map { $0 % 3 == 0 || $0 % 5 == 0 ? 2 : 1 }
+            let expected = (0..<800).map { $0 % 3 == 0 || $0 % 5 == 0 ? 2 : 1 }
             #expect(revisions == expected)
         }
     }

@@ -37,47 +37,53 @@ import Transfer
         }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    @Test(arguments: [0, 1_000, 80_000, 1 << 20]) func fromAFolderTheyComeWhole(streamedFrom: Int) async throws {
+    /// With each of these limits from which on attachments are streamed.
+    @Test func fromAFolderTheyComeWhole() async throws {
         try await BotTestBed.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
             #expect(before.count == 52)
             #expect(before.contains { $0.hasSuffix(Digest.sha256.hex(Self.bodies[3])) })
-            try await BotTestBed.withEmbedded { target in
-                try target.write("in.ndjson", bytes: try origin.bytes("files.ndjson"))
-                let configure: (inout ImportSettings) -> Void = { settings in
-                    settings.attachments = origin.path("files")
-                    settings.streamedFrom = streamedFrom
+            let contents = try await origin.contents()
+            for streamedFrom in [0, 1_000, 80_000, 1 << 20] {
+                try await BotTestBed.withEmbedded { target in
+                    try target.write("in.ndjson", bytes: try origin.bytes("files.ndjson"))
+                    let configure: (inout ImportSettings) -> Void = { settings in
+                        settings.attachments = origin.path("files")
+                        settings.streamedFrom = streamedFrom
+                    }
+                    let state = try await target.load(file: "in.ndjson", configure: configure)
+                    #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
+                    #expect(try await digests(target, "files") == before, "\(streamedFrom)")
+                    #expect(try await target.contents() == contents, "\(streamedFrom)")
+                    let again = try await target.load(file: "in.ndjson") { settings in
+                        configure(&settings)
+                        settings.mode = .upsert
+                    }
+                    #expect(again.counts == ImportCounts(unchanged: 26), "\(streamedFrom)")
                 }
-                let state = try await target.load(file: "in.ndjson", configure: configure)
-                #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
-                #expect(try await digests(target, "files") == before)
-                #expect(try await target.contents() == (try await origin.contents()))
-                let again = try await target.load(file: "in.ndjson") { settings in
-                    configure(&settings)
-                    settings.mode = .upsert
-                }
-                #expect(again.counts == ImportCounts(unchanged: 26))
             }
         }
     }
 
-    @Test(arguments: zip(["o.ndjson", "o.ndjson", "o.ndjson.gz", "o.ndjson.gz"], [0, 1 << 20, 0, 100_000]))
-    func withinTheirDocumentsTheyComeWhole(name: String, streamedFrom: Int) async throws {
+    @Test(arguments: [("o.ndjson", [0, 1 << 20]), ("o.ndjson.gz", [0, 100_000])])
+    func withinTheirDocumentsTheyComeWhole(name: String, limits: [Int]) async throws {
         try await BotTestBed.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
             try await origin.export(name) { $0.attachments = .inline }
-            try await BotTestBed.withEmbedded { target in
-                try target.write(name, bytes: try origin.bytes(name))
-                let state = try await target.load(file: name) { $0.streamedFrom = streamedFrom }
-                #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
-                #expect(try await digests(target, "files") == before)
-                let again = try await target.load(file: name) { settings in
-                    settings.mode = .upsert
-                    settings.streamedFrom = streamedFrom
+            for streamedFrom in limits {
+                try await BotTestBed.withEmbedded { target in
+                    try target.write(name, bytes: try origin.bytes(name))
+                    let state = try await target.load(file: name) { $0.streamedFrom = streamedFrom }
+                    #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
+                    #expect(try await digests(target, "files") == before, "\(streamedFrom)")
+                    let again = try await target.load(file: name) { settings in
+                        settings.mode = .upsert
+                        settings.streamedFrom = streamedFrom
+                    }
+                    #expect(again.counts == ImportCounts(unchanged: 26), "\(streamedFrom)")
                 }
-                #expect(again.counts == ImportCounts(unchanged: 26))
             }
         }
     }

@@ -88,7 +88,7 @@ import Transfer
     func killedAtAnyInstantAndResumedItEndsTheSame(schema: ImportSettings.Schema?) async throws {
         try await BotTestBed.withEmbedded { bed in
             let list = #","taskList":{"id":"a.l","owner":"a"},"task":"x"}"#
-            let lines = Self.lines(400).map { schema == nil ? $0 : $0.replacingOccurrences(of: "}", with: list) }
+            let lines = Self.lines(200).map { schema == nil ? $0 : $0.replacingOccurrences(of: "}", with: list) }
             try bed.write("in.ndjson", lines)
             @Sendable func configure(_ settings: inout ImportSettings) {
                 Self.configure(&settings)
@@ -112,7 +112,7 @@ import Transfer
                 copies.append(copy)
                 await Task.yield()
             }
-            #expect(try await running.value.counts == ImportCounts(inserted: 392, rejected: 8))
+            #expect(try await running.value.counts == ImportCounts(inserted: 196, rejected: 4))
             let (rejects, reasons) = (try bed.bytes(files[1]), try bed.bytes(files[2]))
             for copy in copies {
                 let state = try await bed.load(file: "in.ndjson") { settings in
@@ -120,11 +120,11 @@ import Transfer
                     settings.progressPath = copy + "/" + files[0]
                     settings.rejectPath = copy + "/" + files[1]
                 }
-                #expect(state.counts.rejected == 8 && state.counts.settled == 400)
+                #expect(state.counts.rejected == 4 && state.counts.settled == 200)
                 #expect(FileManager.default.contents(atPath: copy + "/" + files[1]) == Data(rejects))
                 #expect(FileManager.default.contents(atPath: copy + "/" + files[2]) == Data(reasons))
             }
-            if schema == nil { try await expectWhole(bed, 400) }
+            if schema == nil { try await expectWhole(bed, 200) }
         }
     }
 

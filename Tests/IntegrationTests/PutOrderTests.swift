@@ -46,7 +46,7 @@ import Testing
                       - merge: { marked: true }
                       - put: { id: { jq: .other }, document: { by: { jq: ._id } }, if_exists: merge }
                 """)
-            let count = 400
+            let count = 200
             try await bed.load(
                 (0..<count).map { number in
                     let other = number.isMultiple(of: 2) ? number + 1 : number - 1
@@ -111,7 +111,7 @@ import Testing
             let ids = (0..<count).map { DocumentID("d\($0)") }
             try await bed.load(ids.map { ($0, #"{"_id":"\#($0)","type":"doc","edit":0}"#) })
             try await bed.following(rules) {
-                for edit in 1...6 {
+                for edit in 1...4 {
                     for (id, lookup) in zip(ids, try await bed.phone.allDocs(keys: ids)) {
                         guard case .found(let revision, _) = lookup else { continue }
                         // Whoever is later reads again: the bot writes these documents, too.
