@@ -3,6 +3,7 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Rules
+import TestKit
 import Testing
 
 extension BotTestBed {
@@ -34,28 +35,27 @@ extension BotTestBed {
         user: (name: String, password: String)? = nil, settings: GatewaySettings = GatewaySettings(),
         _ body: (BotTestBed, EmbeddedGateway) async throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
-        var phone = GatewaySettings()
-        if let user {
-            let account = #""\#(user.name)":{"password":"\#(user.password)","admin_channels":["*"]}"#
-            configuration.users = try EmbeddedGateway.Users.parse(
-                Array(#"{"databases":{"todo":{"users":{\#(account)}}}}"#.utf8), database: "todo")
-            phone.credentials = .basic(user: user.name, password: user.password)
-        }
-        let embedded = EmbeddedGateway(configuration)
-        let url = try GatewayURL(try await embedded.start().url)
-        var bed = BotTestBed(url: url, settings: phone, directory: directory)
-        bed.settings = settings
-        bed.settings.credentials = phone.credentials
-        do { try await body(bed, embedded) } catch {
+        try await withDirectory { directory in
+            var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
+            var phone = GatewaySettings()
+            if let user {
+                let account = #""\#(user.name)":{"password":"\#(user.password)","admin_channels":["*"]}"#
+                configuration.users = try EmbeddedGateway.Users.parse(
+                    Array(#"{"databases":{"todo":{"users":{\#(account)}}}}"#.utf8), database: "todo")
+                phone.credentials = .basic(user: user.name, password: user.password)
+            }
+            let embedded = EmbeddedGateway(configuration)
+            let url = try GatewayURL(try await embedded.start().url)
+            var bed = BotTestBed(url: url, settings: phone, directory: directory)
+            bed.settings = settings
+            bed.settings.credentials = phone.credentials
+            do { try await body(bed, embedded) } catch {
+                await embedded.stop()
+                throw error
+            }
+            await bed.phone.shutdown()
             await embedded.stop()
-            throw error
         }
-        await bed.phone.shutdown()
-        await embedded.stop()
     }
 
     /// Each of these tasks is done, was written for it once and lost nothing over it.

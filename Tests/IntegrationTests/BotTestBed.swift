@@ -8,6 +8,7 @@ import LosslessJSON
 import Pipeline
 import Rules
 import ServiceLifecycle
+import TestKit
 import Testing
 
 /// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
@@ -42,20 +43,19 @@ struct BotTestBed {
     /// - Parameter countsRevisions: The documents must have no past, not even as tombstones: where no database can be made
     ///   for the test alone, the embedded gateway has to do.
     static func with(countsRevisions: Bool = false, _ body: (BotTestBed) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        if let server = try RealServer.fromEnvironment() {
-            let run: (GatewayURL) async throws -> Void = { url in
-                let bed = BotTestBed(url: url, settings: server.settings, directory: directory)
-                try await body(bed)
-                await bed.phone.shutdown()
+        try await withDirectory { directory in
+            if let server = try RealServer.fromEnvironment() {
+                let run: (GatewayURL) async throws -> Void = { url in
+                    let bed = BotTestBed(url: url, settings: server.settings, directory: directory)
+                    try await body(bed)
+                    await bed.phone.shutdown()
+                }
+                guard countsRevisions else { return try await server.withKeyspace(run) }
+                if try await server.withDatabase(run) { return }
             }
-            guard countsRevisions else { return try await server.withKeyspace(run) }
-            if try await server.withDatabase(run) { return }
+            let configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
+            try await serve(configuration, in: directory, body)
         }
-        let configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
-        try await serve(configuration, in: directory, body)
     }
 
     /// Runs `body` on an embedded gateway, and stops that.

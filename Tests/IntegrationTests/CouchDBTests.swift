@@ -23,13 +23,12 @@ import Testing
         twice: Bool = false, _ script: @escaping ScriptedServer.Script,
         _ check: (ScriptedServer, RunCounters) async throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let server = try ScriptedServer(information: Self.information, headers: Self.headers, script)
-        var counters = try await server.runOnce(directory).counters
-        if twice { counters = try await server.runOnce(directory).counters }
-        try await check(server, counters)
+        try await withDirectory { directory in
+            let server = try ScriptedServer(information: Self.information, headers: Self.headers, script)
+            var counters = try await server.runOnce(directory).counters
+            if twice { counters = try await server.runOnce(directory).counters }
+            try await check(server, counters)
+        }
     }
 
     @Test func sequencesGoBackAsTheyCameAndStubsStay() async throws {

@@ -10,13 +10,6 @@ import Testing
 
 /// Whatever a gateway answers, each change comes to an end, and with the right one.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryEndTests {
-    private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
-    }
-
     private static func keys(_ request: TestRequest) -> [String] {
         (try? JSONText(request.body).root["keys"]?.elements.compactMap(\.string)) ?? []
     }

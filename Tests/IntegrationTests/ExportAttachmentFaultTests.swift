@@ -26,54 +26,56 @@ import Transfer
         bad: @escaping @Sendable (TestConnection, Int) throws -> Void,
         check: (ExportReport, [JSONText], ExportManifest) throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let asked = Monitor(0)
-        let askedForBad = Monitor(0)
-        let stub = #"{"content_type":"image/png","digest":"\#(Self.digest)","length":3,"stub":true}"#
-        let document = #"{"_id":"a","_rev":"1-a","_attachments":{"\#(name)":\#(stub),"good":\#(stub)}}"#
-        let rows = [("a", document), ("b", #"{"_id":"b","_rev":"1-b"}"#)].map { id, document in
-            #"{"id":"\#(id)","key":"\#(id)","value":{"rev":"1-\#(id)"},"doc":\#(document)}"#
-        }
-        let server = try TestServer { connection in
-            try connection.serve { request in
-                let number = asked.with { asked in
-                    asked += 1
-                    return asked
-                }
-                guard outage?.contains(number) != true else { throw Hangup() }
-                let json = ScriptedServer.syncGateway
-                switch (request.method, request.path) {
-                case (_, "/"): try connection.answer(404, headers: json, body: #"{"error":"not_found","reason":"no"}"#)
-                case (_, "/todo/"):
-                    try connection.answer(headers: json, body: #"{"db_name":"todo","update_seq":9,"state":"Online"}"#)
-                case ("POST", "/todo/_all_docs"): try connection.answer(headers: json, body: #"{"rows":[\#(rows[0])]}"#)
-                case (_, "/todo/_all_docs"):
-                    let isBehind = request.target.contains("startkey=%22b%22")
-                    let body = isBehind ? rows[1] : rows.joined(separator: ",")
-                    try connection.answer(headers: json, body: #"{"rows":[\#(body)]}"#)
-                case (_, "/todo/a/good"): try connection.answer(headers: ["Content-Type: image/png"], body: "new")
-                default:
-                    let number = askedForBad.with { asked in
+        try await withDirectory { directory in
+            let asked = Monitor(0)
+            let askedForBad = Monitor(0)
+            let stub = #"{"content_type":"image/png","digest":"\#(Self.digest)","length":3,"stub":true}"#
+            let document = #"{"_id":"a","_rev":"1-a","_attachments":{"\#(name)":\#(stub),"good":\#(stub)}}"#
+            let rows = [("a", document), ("b", #"{"_id":"b","_rev":"1-b"}"#)].map { id, document in
+                #"{"id":"\#(id)","key":"\#(id)","value":{"rev":"1-\#(id)"},"doc":\#(document)}"#
+            }
+            let server = try TestServer { connection in
+                try connection.serve { request in
+                    let number = asked.with { asked in
                         asked += 1
                         return asked
                     }
-                    try bad(connection, number)
+                    guard outage?.contains(number) != true else { throw Hangup() }
+                    let json = ScriptedServer.syncGateway
+                    switch (request.method, request.path) {
+                    case (_, "/"):
+                        try connection.answer(404, headers: json, body: #"{"error":"not_found","reason":"no"}"#)
+                    case (_, "/todo/"):
+                        try connection.answer(
+                            headers: json, body: #"{"db_name":"todo","update_seq":9,"state":"Online"}"#)
+                    case ("POST", "/todo/_all_docs"):
+                        try connection.answer(headers: json, body: #"{"rows":[\#(rows[0])]}"#)
+                    case (_, "/todo/_all_docs"):
+                        let isBehind = request.target.contains("startkey=%22b%22")
+                        let body = isBehind ? rows[1] : rows.joined(separator: ",")
+                        try connection.answer(headers: json, body: #"{"rows":[\#(body)]}"#)
+                    case (_, "/todo/a/good"): try connection.answer(headers: ["Content-Type: image/png"], body: "new")
+                    default:
+                        let number = askedForBad.with { asked in
+                            asked += 1
+                            return asked
+                        }
+                        try bad(connection, number)
+                    }
                 }
             }
+            var settings = ExportSettings()
+            settings.attachments = .inline
+            settings.retries.retryFor = retryFor
+            let report = ExportReport()
+            let exporter = Exporter(
+                gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
+                place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger)
+            try await exporter.run()
+            let text = try String(contentsOfFile: directory + "/o", encoding: .utf8)
+            let lines = try text.split(separator: "\n").map { try JSONText(String($0)) }
+            try check(report, lines, try ExportManifest.read(directory + "/o.manifest.json"))
         }
-        var settings = ExportSettings()
-        settings.attachments = .inline
-        settings.retries.retryFor = retryFor
-        let report = ExportReport()
-        let exporter = Exporter(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger)
-        try await exporter.run()
-        let text = try String(contentsOfFile: directory + "/o", encoding: .utf8)
-        let lines = try text.split(separator: "\n").map { try JSONText(String($0)) }
-        try check(report, lines, try ExportManifest.read(directory + "/o.manifest.json"))
     }
 
     /// The bad one keeps its stub, the good one has its bytes, and the export went on.

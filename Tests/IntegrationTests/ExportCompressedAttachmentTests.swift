@@ -117,26 +117,25 @@ import Transfer
         let server = try TestServer { connection in
             try connection.serve { request in try Self.answer(request, with: now.with { $0 }, on: connection) }
         }
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        var settings = ExportSettings()
-        settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
-        let gateway = Gateway(try GatewayURL(server.url("/todo")))
-        try await Exporter(
-            gateway: gateway, settings: settings, place: ExportPlace(directory + "/o"), report: ExportReport(),
-            logger: BotTestBed.logger
-        ).run()
-        let other = [UInt8](repeating: UInt8(ascii: "b"), count: Self.plain.count)
-        now.with { $0 = isReplaced ? sent(other, level: 8) : sent(Self.plain, level: 1) }
-        var findings: [VerificationFinding] = []
-        try await GatewayComparison(
-            ExportFile(directory + "/o"), gateway: gateway, comparesRevisions: false, retries: .init(),
-            logger: BotTestBed.logger
-        ).compare { findings.append($0) }
-        let expected = VerificationFinding(.different, id: "a", path: "/_attachments/p")
-        #expect(findings == (isReplaced ? [expected] : []))
-        await gateway.shutdown()
+        try await withDirectory { directory in
+            var settings = ExportSettings()
+            settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
+            let gateway = Gateway(try GatewayURL(server.url("/todo")))
+            try await Exporter(
+                gateway: gateway, settings: settings, place: ExportPlace(directory + "/o"), report: ExportReport(),
+                logger: BotTestBed.logger
+            ).run()
+            let other = [UInt8](repeating: UInt8(ascii: "b"), count: Self.plain.count)
+            now.with { $0 = isReplaced ? sent(other, level: 8) : sent(Self.plain, level: 1) }
+            var findings: [VerificationFinding] = []
+            try await GatewayComparison(
+                ExportFile(directory + "/o"), gateway: gateway, comparesRevisions: false, retries: .init(),
+                logger: BotTestBed.logger
+            ).compare { findings.append($0) }
+            let expected = VerificationFinding(.different, id: "a", path: "/_attachments/p")
+            #expect(findings == (isReplaced ? [expected] : []))
+            await gateway.shutdown()
+        }
     }
 
     // MARK: - A server with one document
@@ -145,23 +144,22 @@ import Transfer
     private func export(
         _ sent: Case, isInline: Bool, check: (JSONValue, [UInt8]?, ExportManifest) throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let server = try TestServer { connection in
-            try connection.serve { try Self.answer($0, with: sent, on: connection) }
+        try await withDirectory { directory in
+            let server = try TestServer { connection in
+                try connection.serve { try Self.answer($0, with: sent, on: connection) }
+            }
+            var settings = ExportSettings()
+            settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
+            let exporter = Exporter(
+                gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
+                place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotTestBed.logger)
+            try await exporter.run()
+            let text = try JSONText(try String(contentsOfFile: directory + "/o", encoding: .utf8))
+            let attachment = try #require(text.root["_attachments"]?["p"])
+            try check(
+                attachment, try Self.bytes(of: attachment, in: directory),
+                try ExportManifest.read(directory + "/o.manifest.json"))
         }
-        var settings = ExportSettings()
-        settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
-        let exporter = Exporter(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotTestBed.logger)
-        try await exporter.run()
-        let text = try JSONText(try String(contentsOfFile: directory + "/o", encoding: .utf8))
-        let attachment = try #require(text.root["_attachments"]?["p"])
-        try check(
-            attachment, try Self.bytes(of: attachment, in: directory),
-            try ExportManifest.read(directory + "/o.manifest.json"))
     }
 
     private static func bytes(of attachment: JSONValue, in directory: String) throws -> [UInt8]? {

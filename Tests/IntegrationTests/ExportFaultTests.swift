@@ -9,13 +9,6 @@ import Transfer
 
 /// Gateways that cut connections, refuse, change their documents meanwhile, or send what is not a document.
 @Suite(.timeLimit(.minutes(5))) struct ExportFaultTests {
-    private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
-    }
-
     private func export(
         _ server: ScriptedServer, _ path: String, configure: (inout ExportSettings) -> Void = { _ in }
     ) async throws -> ExportReport {

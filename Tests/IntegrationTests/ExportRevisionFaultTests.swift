@@ -31,66 +31,64 @@ import Transfer
     }
 
     @Test(arguments: Fault.allCases) func oneUnreadableRevisionDoesNotEndTheExport(fault: Fault) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let ids = (0..<12).map { "d\($0)" }
-        let server = try ScriptedServer { request, _ in
-            if request.path == "/todo/_changes" {
-                let rows = ids.enumerated().map { number, id in
-                    #"{"seq":\#(number + 1),"id":"\#(id)","changes":[{"rev":"1-a"}]}"#
+        try await withDirectory { directory in
+            let ids = (0..<12).map { "d\($0)" }
+            let server = try ScriptedServer { request, _ in
+                if request.path == "/todo/_changes" {
+                    let rows = ids.enumerated().map { number, id in
+                        #"{"seq":\#(number + 1),"id":"\#(id)","changes":[{"rev":"1-a"}]}"#
+                    }
+                    return ScriptedServer.feed(rows, last: 1000)
                 }
-                return ScriptedServer.feed(rows, last: 1000)
-            }
-            guard request.path == "/todo/_bulk_get", let docs = try? JSONText(request.body).root["docs"] else {
-                return nil
-            }
-            let asked = docs.elements.compactMap { $0["id"]?.string }
-            if asked.contains(Self.bad) {
-                switch fault {
-                case .serverError: return .init(status: 500, body: #"{"error":"Internal","reason":"badmatch"}"#)
-                case .badRequest: return .init(status: 400, body: #"{"error":"Bad Request","reason":"no"}"#)
-                case .cut: return nil
-                default: break
+                guard request.path == "/todo/_bulk_get", let docs = try? JSONText(request.body).root["docs"] else {
+                    return nil
                 }
+                let asked = docs.elements.compactMap { $0["id"]?.string }
+                if asked.contains(Self.bad) {
+                    switch fault {
+                    case .serverError: return .init(status: 500, body: #"{"error":"Internal","reason":"badmatch"}"#)
+                    case .badRequest: return .init(status: 400, body: #"{"error":"Bad Request","reason":"no"}"#)
+                    case .cut: return nil
+                    default: break
+                    }
+                }
+                let body = asked.compactMap { Self.part($0, fault) }.joined() + "--x--\r\n"
+                return .init(headers: ["Content-Type: multipart/mixed; boundary=x"], body: body)
             }
-            let body = asked.compactMap { Self.part($0, fault) }.joined() + "--x--\r\n"
-            return .init(headers: ["Content-Type: multipart/mixed; boundary=x"], body: body)
+            var settings = ExportSettings()
+            settings.includesRevisions = true
+            settings.retries.retryFor = .milliseconds(500)
+            let report = ExportReport()
+            try await Exporter(
+                gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
+                place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger
+            ).run()
+            let lines = try String(contentsOfFile: directory + "/o", encoding: .utf8).split(separator: "\n")
+            let found = try lines.compactMap { try JSONText(String($0)).root["_id"]?.string }
+            #expect(found.sorted() == ids.filter { $0 != Self.bad }.sorted())
+            #expect(report.state.counters.deadLetters == 1)
+            #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.unreadable == 1)
         }
-        var settings = ExportSettings()
-        settings.includesRevisions = true
-        settings.retries.retryFor = .milliseconds(500)
-        let report = ExportReport()
-        try await Exporter(
-            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger
-        ).run()
-        let lines = try String(contentsOfFile: directory + "/o", encoding: .utf8).split(separator: "\n")
-        let found = try lines.compactMap { try JSONText(String($0)).root["_id"]?.string }
-        #expect(found.sorted() == ids.filter { $0 != Self.bad }.sorted())
-        #expect(report.state.counters.deadLetters == 1)
-        #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.unreadable == 1)
     }
 
     /// No revision comes at all, so no single revision is the cause.
     @Test func aGatewayThatReturnsNoRevisionsEndsTheExport() async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let server = try ScriptedServer { request, _ in
-            guard request.path == "/todo/_changes" else {
-                return .init(status: 405, body: #"{"error":"method_not_allowed","reason":"no _bulk_get here"}"#)
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                guard request.path == "/todo/_changes" else {
+                    return .init(status: 405, body: #"{"error":"method_not_allowed","reason":"no _bulk_get here"}"#)
+                }
+                let rows = (1...8).map { #"{"seq":\#($0),"id":"d\#($0)","changes":[{"rev":"1-a"}]}"# }
+                return ScriptedServer.feed(rows, last: 1000)
             }
-            let rows = (1...8).map { #"{"seq":\#($0),"id":"d\#($0)","changes":[{"rev":"1-a"}]}"# }
-            return ScriptedServer.feed(rows, last: 1000)
+            var settings = ExportSettings()
+            settings.includesRevisions = true
+            settings.retries.retryFor = .milliseconds(500)
+            let exporter = Exporter(
+                gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
+                place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotTestBed.logger)
+            await #expect(throws: RunError.self) { try await exporter.run() }
+            #expect(!FileManager.default.fileExists(atPath: directory + "/o"))
         }
-        var settings = ExportSettings()
-        settings.includesRevisions = true
-        settings.retries.retryFor = .milliseconds(500)
-        let exporter = Exporter(
-            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: ExportReport(), logger: BotTestBed.logger)
-        await #expect(throws: RunError.self) { try await exporter.run() }
-        #expect(!FileManager.default.fileExists(atPath: directory + "/o"))
     }
 }

@@ -28,26 +28,25 @@ import Transfer
         configure: (inout ExportSettings, String) throws -> Void = { _, _ in },
         check: (String, ExportReport, ExportManifest) async throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let server = try ScriptedServer { request, _ in
-            switch request.path {
-            case "/todo/_all_docs": .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)
-            case "/todo/_changes":
-                request.target.contains("since=0&") ? Self.cut(first) : ScriptedServer.feed(second, last: 1003)
-            case let path: current[path] ?? .init(body: "new")
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_all_docs": .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)
+                case "/todo/_changes":
+                    request.target.contains("since=0&") ? Self.cut(first) : ScriptedServer.feed(second, last: 1003)
+                case let path: current[path] ?? .init(body: "new")
+                }
             }
+            var settings = ExportSettings()
+            settings.retries.retryFor = .milliseconds(400)
+            try configure(&settings, directory)
+            let report = ExportReport()
+            let exporter = Exporter(
+                gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
+                place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger)
+            try await exporter.run()
+            try await check(directory, report, try ExportManifest.read(directory + "/o.manifest.json"))
         }
-        var settings = ExportSettings()
-        settings.retries.retryFor = .milliseconds(400)
-        try configure(&settings, directory)
-        let report = ExportReport()
-        let exporter = Exporter(
-            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
-            place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger)
-        try await exporter.run()
-        try await check(directory, report, try ExportManifest.read(directory + "/o.manifest.json"))
     }
 
     /// The rows of a feed whose end gets lost.

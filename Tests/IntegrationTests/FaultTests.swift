@@ -7,13 +7,6 @@ import TestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
-    private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
-    }
-
     private static let fourRows = ScriptedServer.feed((1...4).map(ScriptedServer.row), last: 4)
 
     @Test func whatIsSentBackIsWhatCameButForTheEdit() async throws {

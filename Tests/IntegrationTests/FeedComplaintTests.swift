@@ -145,7 +145,7 @@ import Testing
     }
 
     /// One that follows it asks on, but says so and takes its time.
-    @Test("A feed that brings the same page again and again is told")
+    @Test("A feed that brings the same page again and again is reported")
     func aFeedThatBringsTheSamePageAgainIsReported() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
@@ -153,13 +153,13 @@ import Testing
                 try connection.answer(headers: ScriptedServer.syncGateway, body: page)
             }
         }
-        let told = EventCounter()
+        let logged = EventCounter()
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
-            logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: told) }, noteRetry: {})
+            logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: logged) }, noteRetry: {})
         await withThrowingTaskGroup { tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
-            await told.wait(for: 1)
+            await logged.wait(for: 1)
             tasks.cancelAll()
             await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
         }
@@ -167,7 +167,7 @@ import Testing
 
     /// Sequences that swing between two values were asked for 4,200 times a second.
     @Test(
-        "A feed that goes round in a circle is held back and told once",
+        "A feed that goes round in a circle is held back and reported once",
         arguments: [(2, FeedReader.Following.longpoll), (3, .longpoll), (2, .continuous)])
     func aFeedThatGoesRoundIsHeldBack(cycle: Int, following: FeedReader.Following) async throws {
         let answered = EventCounter()
@@ -183,20 +183,20 @@ import Testing
                 throw CancellationError()
             }
         }
-        let told = EventCounter()
+        let logged = EventCounter()
         var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
-            logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: told) }, noteRetry: {})
+            logger: Logger(label: "test") { _ in Witness(words: "makes no progress", seen: logged) }, noteRetry: {})
         reader.following = following
         await withThrowingTaskGroup { [reader] tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
-            await told.wait(for: 1)
+            await logged.wait(for: 1)
             #expect(answered.count <= cycle + 5)
             await answered.wait(for: cycle + 6)
             tasks.cancelAll()
             await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
         }
-        #expect(told.count == 1)
+        #expect(logged.count == 1)
     }
 
     @Test("A run that ends with the feed ends with one that goes round in a circle")
@@ -218,7 +218,7 @@ import Testing
     }
 
     /// The log says that the errors have ended, and that nothing is left to read.
-    @Test("The end of trouble is told once, and so is the end of the feed")
+    @Test("The end of trouble is reported once, and so is the end of the feed")
     func theEndOfTroubleIsLogged() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<3))
@@ -262,15 +262,15 @@ import Testing
         }
         var settings = GatewaySettings()
         settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
-        let told = EventCounter()
+        let logged = EventCounter()
         var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo")), settings: settings), end: .never, retries: .init(),
-            logger: Logger(label: "test") { _ in Witness(words: "the changes feed was interrupted", seen: told) },
+            logger: Logger(label: "test") { _ in Witness(words: "the changes feed was interrupted", seen: logged) },
             noteRetry: {})
         reader.idleAfter = .zero
         await withThrowingTaskGroup { [reader] tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
-            await told.wait(for: 1)
+            await logged.wait(for: 1)
             tasks.cancelAll()
             await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
         }
@@ -344,12 +344,5 @@ import Testing
             gateway.behave()
             try await bed.expectDoneOnce(0..<40)
         }
-    }
-
-    private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
     }
 }

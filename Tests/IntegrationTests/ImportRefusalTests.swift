@@ -17,14 +17,13 @@ import Transfer
         _ server: ScriptedServer, lines: [String] = Self.lines, configure: (inout ImportSettings) -> Void = { _ in },
         _ body: (BotTestBed, ImportReport.State) throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let bed = BotTestBed(
-            url: try GatewayURL(server.server.url("/todo")), settings: GatewaySettings(), directory: directory)
-        let state = try await bed.load(lines: lines, configure: configure)
-        try body(bed, state)
-        await bed.phone.shutdown()
+        try await withDirectory { directory in
+            let bed = BotTestBed(
+                url: try GatewayURL(server.server.url("/todo")), settings: GatewaySettings(), directory: directory)
+            let state = try await bed.load(lines: lines, configure: configure)
+            try body(bed, state)
+            await bed.phone.shutdown()
+        }
     }
 
     private func expectOnlyD4Rejected(_ bed: BotTestBed, _ state: ImportReport.State, _ reason: String) throws {
@@ -87,34 +86,33 @@ import Transfer
         let ended = try ScriptedServer { request, number in
             request.path == "/todo/_bulk_docs" && number == 0 ? ScriptedServer.written(request) : nil
         }
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        @Sendable func configure(_ settings: inout ImportSettings) {
-            settings.batchDocuments = 3
-            settings.retries.retryFor = .milliseconds(200)
-            settings.isResuming = true
+        try await withDirectory { directory in
+            @Sendable func configure(_ settings: inout ImportSettings) {
+                settings.batchDocuments = 3
+                settings.retries.retryFor = .milliseconds(200)
+                settings.isResuming = true
+            }
+            let first = BotTestBed(
+                url: try GatewayURL(ended.server.url("/todo")), settings: GatewaySettings(), directory: directory)
+            await #expect(throws: RunError.self) { try await first.load(lines: Self.lines, configure: configure) }
+            await first.phone.shutdown()
+            let node = try Self.nodeThatIsBehind(
+                #"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, newest: 990, hasLaterChanges: !isReset)
+            let bed = BotTestBed(
+                url: try GatewayURL(node.server.url("/todo")), settings: GatewaySettings(), directory: directory)
+            // The same gateway, at another port of this machine.
+            let progress = bed.path("in.ndjson.import-progress")
+            let text = try String(contentsOfFile: progress, encoding: .utf8)
+                .replacingOccurrences(of: first.url.description, with: bed.url.description)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: progress))
+            do {
+                let state = try await bed.load(file: "in.ndjson", configure: configure)
+                #expect(!isReset && state.counts == ImportCounts(inserted: 9))
+            } catch {
+                #expect(isReset && (error as? TransferError)?.code == .foreign, "\(error)")
+            }
+            await bed.phone.shutdown()
         }
-        let first = BotTestBed(
-            url: try GatewayURL(ended.server.url("/todo")), settings: GatewaySettings(), directory: directory)
-        await #expect(throws: RunError.self) { try await first.load(lines: Self.lines, configure: configure) }
-        await first.phone.shutdown()
-        let node = try Self.nodeThatIsBehind(
-            #"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, newest: 990, hasLaterChanges: !isReset)
-        let bed = BotTestBed(
-            url: try GatewayURL(node.server.url("/todo")), settings: GatewaySettings(), directory: directory)
-        // The same gateway, at another port of this machine.
-        let progress = bed.path("in.ndjson.import-progress")
-        let text = try String(contentsOfFile: progress, encoding: .utf8)
-            .replacingOccurrences(of: first.url.description, with: bed.url.description)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: progress))
-        do {
-            let state = try await bed.load(file: "in.ndjson", configure: configure)
-            #expect(!isReset && state.counts == ImportCounts(inserted: 9))
-        } catch {
-            #expect(isReset && (error as? TransferError)?.code == .foreign, "\(error)")
-        }
-        await bed.phone.shutdown()
     }
 
     @Test func documentsThatAreGoneAreAReset() async throws {

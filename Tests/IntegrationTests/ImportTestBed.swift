@@ -4,6 +4,7 @@ import GatewayClient
 import Locking
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
@@ -20,12 +21,11 @@ extension BotTestBed {
         _ configure: (inout EmbeddedGateway.Configuration) throws -> Void = { _ in }, keyspace: String = "todo",
         _ body: (BotTestBed) async throws -> Void
     ) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
-        try configure(&configuration)
-        try await serve(configuration, keyspace: Keyspace(keyspace), in: directory, body)
+        try await withDirectory { directory in
+            var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
+            try configure(&configuration)
+            try await serve(configuration, keyspace: Keyspace(keyspace), in: directory, body)
+        }
     }
 
     func write(_ name: String, bytes: [UInt8]) throws {

@@ -116,17 +116,18 @@ import Testing
         }
     }
 
+    private static let echo = """
+        version: 1
+        rules:
+          - name: echo
+            when: {}
+            then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
+        """
+
     /// Each document leads to another, for ever. What a rule put is a document like any other, up to ten times.
     @Test func aChainOfPutsEnds() async throws {
         try await BotTestBed.with { bed in
-            let rules = try bed.rules(
-                """
-                version: 1
-                rules:
-                  - name: echo
-                    when: {}
-                    then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
-                """)
+            let rules = try bed.rules(Self.echo)
             try await bed.load([task("t1", "apple"), task("t2", "tea")])
             #expect(try await bed.runOnce(rules).written == 20)
             #expect(try await bed.runOnce(rules).written == 0)
@@ -144,14 +145,7 @@ import Testing
     /// The feed may show what was put before it is on disk which rules led to it.
     @Test func aChainOfPutsEndsOnALiveFeed() async throws {
         try await BotTestBed.with { bed in
-            let rules = try bed.rules(
-                """
-                version: 1
-                rules:
-                  - name: echo
-                    when: {}
-                    then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
-                """)
+            let rules = try bed.rules(Self.echo)
             let tenth = String(repeating: "z", count: 10)
             try await bed.following(rules) {
                 for number in 0..<5 {
@@ -203,39 +197,39 @@ import Testing
 
     /// The changed document is written last, and not at all if another one that it led to can't be.
     @Test func aRefusedPutDeadLettersTheChange() async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let server = try ScriptedServer { request, _ in
-            switch request.path {
-            case "/todo/_changes":
-                return ScriptedServer.feed((1...2).map(ScriptedServer.row), last: 2)
-            case "/todo/_all_docs":
-                let keys = (try? JSONText(request.body).root["keys"]?.elements.compactMap { $0.string }) ?? []
-                let rows = keys.map { key in
-                    key.hasPrefix("other.")
-                        ? #"{"key":"\#(key)","error":"not_found","status":404}"#
-                        : #"{"key":"\#(key)","id":"\#(key)","value":{"rev":"1-a"}}"#
+        try await withDirectory { directory in
+            let server = try ScriptedServer { request, _ in
+                switch request.path {
+                case "/todo/_changes":
+                    return ScriptedServer.feed((1...2).map(ScriptedServer.row), last: 2)
+                case "/todo/_all_docs":
+                    let keys = (try? JSONText(request.body).root["keys"]?.elements.compactMap { $0.string }) ?? []
+                    let rows = keys.map { key in
+                        key.hasPrefix("other.")
+                            ? #"{"key":"\#(key)","error":"not_found","status":404}"#
+                            : #"{"key":"\#(key)","id":"\#(key)","value":{"rev":"1-a"}}"#
+                    }
+                    return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
+                default:
+                    let rows = ScriptedServer.ids(in: request).map { id in
+                        id == "other.t1"
+                            ? #"{"id":"\#(id)","error":"Forbidden","reason":"no","status":403}"#
+                            : #"{"id":"\#(id)","rev":"2-b"}"#
+                    }
+                    return .init(status: 201, body: "[\(rows.joined(separator: ","))]")
                 }
-                return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
-            default:
-                let rows = ScriptedServer.ids(in: request).map { id in
-                    id == "other.t1"
-                        ? #"{"id":"\#(id)","error":"Forbidden","reason":"no","status":403}"#
-                        : #"{"id":"\#(id)","rev":"2-b"}"#
-                }
-                return .init(status: 201, body: "[\(rows.joined(separator: ","))]")
             }
+            let (counters, deadLetters) = try await server.runOnce(
+                directory,
+                then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#)
+            #expect(counters.written == 2)
+            #expect(deadLetters.map(\.id) == ["t1"])
+            #expect(
+                deadLetters.first?.reason.contains("the other document 'other.t1': the gateway refused it (403)")
+                    == true)
+            let written = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
+            #expect(written == [["other.t1", "other.t2"], ["t2"]])
         }
-        let (counters, deadLetters) = try await server.runOnce(
-            directory,
-            then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#)
-        #expect(counters.written == 2)
-        #expect(deadLetters.map(\.id) == ["t1"])
-        #expect(
-            deadLetters.first?.reason.contains("the other document 'other.t1': the gateway refused it (403)") == true)
-        let written = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
-        #expect(written == [["other.t1", "other.t2"], ["t2"]])
     }
 
     @Test func aKeyspaceThatIsNoneIsBadConfiguration() async throws {

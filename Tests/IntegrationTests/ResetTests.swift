@@ -4,6 +4,7 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
 /// The database is not the one that it was: a reset, a restore, another machine.
@@ -164,9 +165,9 @@ import Testing
             request.path == "/todo/_changes"
                 ? ScriptedServer.feed([ScriptedServer.row(1)], last: 1) : ScriptedServer.written(request)
         }
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        #expect(try await server.runOnce(directory).counters.written == 1)
+        try await withDirectory { directory in
+            let counters = try await server.runOnce(directory).counters
+            #expect(counters.written == 1)
+        }
     }
 }

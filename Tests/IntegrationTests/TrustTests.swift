@@ -187,13 +187,6 @@ import Testing
 
     // MARK: - Answers
 
-    private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
-    }
-
     /// A full disk: CouchDB answers for each document, and a job from cron went on for ever.
     @Test(arguments: [429, 502, 503, 504, 507])
     func aJobGivesUpOnDocumentsThatAreNotDecided(status: Int) async throws {

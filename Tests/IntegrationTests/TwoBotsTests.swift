@@ -8,15 +8,6 @@ import Testing
 
 /// Two bots on one database, as on two machines: each with a state of its own.
 @Suite(.timeLimit(.minutes(5))) struct TwoBotsTests {
-    private static let stamp = """
-        version: 1
-        rules:
-          - name: stamp
-            when: { type: task, stamped: { $exists: false } }
-            then:
-              - merge: { stamped: true }
-        """
-
     private static func paint(_ from: String, _ to: String) -> String {
         """
         version: 1
@@ -58,7 +49,7 @@ import Testing
     @Test func withTheSameRulesTheyDoDocumentsNoHarm() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let count = 600
-            let rules = try bed.rules(Self.stamp)
+            let rules = try bed.rules(BotTestBed.doneRules)
             let counters = try await following(bed, [rules, rules]) { _ in
                 for start in stride(from: 0, to: count, by: 50) {
                     try await bed.load(
@@ -66,7 +57,7 @@ import Testing
                             (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task","n":1.10}"#)
                         })
                 }
-                try await bed.wait(until: (0..<count).map { DocumentID("t\($0)") }) { $0["stamped"]?.bool == true }
+                try await bed.wait(until: (0..<count).map { DocumentID("t\($0)") }) { $0["done"]?.bool == true }
             }
             // Revisions decided who was first; the other found nothing left to do.
             #expect(counters.reduce(0) { $0 + $1.written } == count)

@@ -26,18 +26,17 @@ import Testing
     }
 
     @Test func eachAddressHasAStateOfItsOwn() async throws {
-        let directory = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let servers = [try server(), try server()]
-        for _ in 1...2 { for server in servers { try await run(server, directory) } }
-        let states = try FileManager.default.contentsOfDirectory(atPath: directory + "/state")
-        #expect(states.filter { $0.hasSuffix(".sqlite") }.sorted() == ["bot.sqlite", "bot@2.sqlite"])
-        for server in servers {
-            // The second run continues where the first ended.
-            let feeds = server.requests("/todo/_changes")
-            #expect(feeds.first?.target.contains("since=0") == true)
-            #expect(feeds.last?.target.contains("since=0") == false)
+        try await withDirectory { directory in
+            let servers = [try server(), try server()]
+            for _ in 1...2 { for server in servers { try await run(server, directory) } }
+            let states = try FileManager.default.contentsOfDirectory(atPath: directory + "/state")
+            #expect(states.filter { $0.hasSuffix(".sqlite") }.sorted() == ["bot.sqlite", "bot@2.sqlite"])
+            for server in servers {
+                // The second run continues where the first ended.
+                let feeds = server.requests("/todo/_changes")
+                #expect(feeds.first?.target.contains("since=0") == true)
+                #expect(feeds.last?.target.contains("since=0") == false)
+            }
         }
     }
 }
