@@ -104,7 +104,7 @@ struct CommandTestBed {
 
     /// The dead letters of the bot's only state, as `dead-letters export` writes them.
     func deadLetters(of name: String = "changebot") throws -> [JSONText] {
-        let ledger = try StateCatalogue(directory: state, name: name).openExisting(address: nil, access: .beside)
+        let ledger = try StateCatalogue(directory: state, name: name).openExisting(address: nil, access: .shared)
         defer { ledger.close() }
         return try ledger.deadLetters().map {
             try JSONText(DeadLetterText.json($0))

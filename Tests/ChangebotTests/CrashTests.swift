@@ -78,7 +78,7 @@ import Testing
             #expect(isLog || document.root["done"]?.bool == true, place)
         }
         let catalogue = StateCatalogue(directory: bed.directory + "/state", name: "changebot")
-        let ledger = try catalogue.openExisting(address: nil, access: .beside)
+        let ledger = try catalogue.openExisting(address: nil, access: .shared)
         defer { ledger.close() }
         #expect(try ledger.deadLetters().map(\.id) == ["broken"], place)
     }

@@ -90,7 +90,7 @@ import Testing
             #expect(result.errors.contains("it belongs to another program: its tables are"), "\(result.errors)")
             #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
             let catalogue = StateCatalogue(directory: folder + "/state", name: "changebot")
-            try catalogue.openExisting(address: nil, access: .beside).close()
+            try catalogue.openExisting(address: nil, access: .shared).close()
         }
     }
 
