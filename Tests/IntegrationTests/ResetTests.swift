@@ -158,6 +158,51 @@ import Testing
         }
     }
 
+    /// The gateway was restarted with another database, and later with the first one again: the checkpoint of one was
+    /// saved for the other, and changes were lost.
+    @Test func anotherDatabaseAfterAnOutageIsNoticedBeforeItIsRead() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1")])
+            try await bed.following(rules, configure: { $0.checkInterval = .seconds(3600) }) {
+                try await bed.wait(until: "t1") { $0["done"]?.bool == true }
+                try await remark(bed)
+                try embedded.misbehave(#"{"status":502,"on":"_changes","times":1}"#)
+                for id in ["t2", "t3"] {
+                    try await bed.load([Self.task(id)])
+                    try await bed.wait(until: id) { $0["done"]?.bool == true }
+                }
+            }
+            let ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.databaseIdentity() == "another")
+        }
+    }
+
+    /// It ended with 0, and the database was empty.
+    @Test func aResetDuringARunThatEndsIsNoticedAtItsEnd() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load((0..<5).map { Self.task("t\($0)") })
+            try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","times":1}"#)
+            let failure = await #expect(throws: RunError.self) {
+                try await bed.runOnce(rules) { $0.onReset = .stop }
+            }
+            #expect(failure?.code == .databaseReset)
+        }
+    }
+
+    @Test func aResetDuringAPassIsNoticedAtItsEnd() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load((0..<5).map { Self.task("t\($0)") })
+            try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","times":1}"#)
+            let failure = await #expect(throws: RunError.self) { try await bed.fix(rules) }
+            #expect(failure?.code == .databaseReset)
+            #expect(failure?.description.contains("run it again") == true)
+        }
+    }
+
     /// A user may be let in to the documents and not to what is kept beside them.
     @Test func withoutAMarkTheRunGoesOn() async throws {
         let server = try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) {

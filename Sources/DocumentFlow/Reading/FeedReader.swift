@@ -42,6 +42,9 @@ package struct FeedReader: Sendable {
     package var logsCaughtUp = true
     /// A request that fails after this long without traffic counts as ended by a proxy.
     package var idleAfter: Duration = .seconds(5)
+    /// Called after a lost connection, before anything more is read: the database may be another one now. Throws to
+    /// end the reading.
+    package var confirmDatabase: @Sendable () async throws -> Void = {}
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
     package let retries: RetryPolicy.Settings
     /// Logs retries, stalls and `caught up`.
@@ -101,7 +104,7 @@ package struct FeedReader: Sendable {
                 }
                 if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
                     logger.debug("an idle request was ended on the way; asking again", metadata: ["reason": "\(error)"])
-                    try await checkAfterIdleEnd(&progress)
+                    try await checkAfterIdleEnd(error, &progress)
                 } else {
                     try await wait(after: error, &progress)
                 }
@@ -237,8 +240,10 @@ package struct FeedReader: Sendable {
     }
 
     /// A proxy before a dead gateway ends requests in the same way, so every third time the gateway itself must answer.
-    private func checkAfterIdleEnd(_ progress: inout Progress) async throws {
+    private func checkAfterIdleEnd(_ error: GatewayError, _ progress: inout Progress) async throws {
         progress.idleEnds += 1
+        // Without an answer of a proxy, the gateway itself may have been restarted.
+        if error.status == nil { try await confirmDatabase() }
         guard progress.idleEnds.isMultiple(of: 3) else { return }
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
             if error.code == .cancelled { throw CancellationError() }
@@ -251,5 +256,6 @@ package struct FeedReader: Sendable {
         progress.hasCaughtUp = false
         try await progress.retrier.wait(
             after: error, "the changes feed was interrupted; continuing after the last change", stopsAll: true)
+        try await confirmDatabase()
     }
 }

@@ -2,6 +2,7 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import Logging
+internal import ServiceLifecycle
 
 /// Detects a reset of the database, and keeps the copy of the checkpoint in it.
 ///
@@ -100,6 +101,23 @@ struct DatabaseWatch: Sendable {
                 if error.code == .cancelled { throw CancellationError() }
                 logger.debug("the database's mark can't be read now", metadata: ["reason": "\(error)"])
             }
+        }
+    }
+
+    /// The reset of the database since the run began, if there was one. For the end of a one-shot run: a gateway that
+    /// can't be asked now proves nothing.
+    ///
+    /// - Throws: ``StateError``.
+    func resetAtEnd() async throws -> DatabaseReset? {
+        do {
+            guard case .reset(let reset) = try await cancelWhenGracefulShutdown({ try await look() }) else {
+                return nil
+            }
+            return reset
+        } catch is GatewayError {
+            return nil
+        } catch is CancellationError {
+            return nil
         }
     }
 

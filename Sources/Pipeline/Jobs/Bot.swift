@@ -98,11 +98,14 @@ package struct Bot: Service {
         logger.info("following the feed", metadata: ["since": "\(start)", "rules": "\(ruleSet.count)"])
         try await delivery.run {
             try await withThrowingTaskGroup { group in
-                group.addTask { try await readFeed(info, from: start, into: delivery, wasThere: wasThere) }
+                group.addTask { try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere) }
                 if settings.delivery.preview == nil { group.addTask { try await watched.watch.run() } }
                 defer { group.cancelAll() }
                 try await group.next()
             }
+        }
+        if settings.isOneShot, settings.delivery.preview == nil, let reset = try await watched.watch.resetAtEnd() {
+            throw reset
         }
         await copyCheckpoint(watched.watch)
     }
@@ -141,7 +144,8 @@ package struct Bot: Service {
 
     /// Returns at the end of a one-shot run.
     private func readFeed(
-        _ info: DatabaseInfo, from start: SequenceID, into delivery: Delivery, wasThere: Bool
+        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, from start: SequenceID, into delivery: Delivery,
+        wasThere: Bool
     ) async throws {
         let progress = delivery.progress
         var reader = FeedReader(
@@ -151,6 +155,11 @@ package struct Bot: Service {
         reader.following = settings.following
         reader.channels = settings.channels
         reader.knowsKeyspace = wasThere
+        reader.confirmDatabase = {
+            // A dry run does not start over.
+            guard settings.delivery.preview == nil else { return }
+            if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
+        }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

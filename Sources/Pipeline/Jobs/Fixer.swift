@@ -39,7 +39,8 @@ package struct Fixer: Service {
     package func run() async throws {
         do {
             let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
-            let ledger = try await cancelWhenGracefulShutdown { try await openState() }
+            let watched = try await cancelWhenGracefulShutdown { try await openState() }
+            let ledger = watched.state.ledger
             defer { ledger.close() }
             await report.expect(documents: info.documentCount)
             var settings = settings
@@ -50,13 +51,16 @@ package struct Fixer: Service {
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
             await report.watch(delivery.progress, hasSequence: false)
             try await delivery.run { try await read(info, into: delivery) }
+            if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
+                throw RunError(.databaseReset, "\(reset.reason), and it happened during this pass; run it again")
+            }
         } catch is CancellationError {
             // Asked to stop.
         }
     }
 
     /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
-    private func openState() async throws -> Ledger {
+    private func openState() async throws -> StateKeeper.Watched {
         let watched = try await keeper.open { reset, state in
             logger.notice(
                 "forgetting the earlier passes over the database", metadata: ["reason": "\(reset.reason)"])
@@ -64,7 +68,7 @@ package struct Fixer: Service {
         }
         // Otherwise Sync Gateway drops it after 90 days.
         try? await watched.watch.copyCheckpoint()
-        return watched.state.ledger
+        return watched
     }
 
     private func read(_ info: DatabaseInfo, into delivery: Delivery) async throws {

@@ -116,7 +116,7 @@ package struct Importer: Service {
             report.update { $0.isStopped = true }
             logCounts()
             logger.notice(
-                settings.progressPath == nil
+                settings.progressPath == nil || settings.preview != nil
                     ? "stopped before the end" : "stopped before the end; continue with --resume")
             return
         }
