@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
     static let grdb = product(name: "GRDB", package: "GRDB.swift")
     static let logging = product(name: "Logging", package: "swift-log")
     static let nioConcurrencyHelpers = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -50,6 +51,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -90,6 +92,13 @@ let package = Package(
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
+            name: "Monitoring",
+            dependencies: [
+                "DocumentFlow", "Encodings", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON",
+                "PrometheusMetrics", .coreMetrics,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Pipeline",
             dependencies: [
                 "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging,
@@ -103,22 +112,25 @@ let package = Package(
                 "TodoData", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
+        .target(
+            name: "HTTPServing",
+            dependencies: ["Encodings", .nioConcurrencyHelpers, .nioCore, .nioHTTP1, .nioPosix], swiftSettings: settings
+        ),
+        .target(name: "PrometheusMetrics", dependencies: ["Locking", .coreMetrics], swiftSettings: settings),
         .target(name: "TodoData", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(
             name: "EmbeddedGateway",
             dependencies: [
-                "CCrypto", "Compression", "Encodings", "LosslessJSON", .grdb, .logging, .nioConcurrencyHelpers,
-                .nioCore, .nioHTTP1,
-                .nioPosix,
+                "CCrypto", "Compression", "Encodings", "HTTPServing", "LosslessJSON", .grdb, .logging,
+                .nioConcurrencyHelpers,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "changebot",
             dependencies: [
                 "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings",
-                "GatewayClient", "JQ",
-                "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "Transfer", .argumentParser, .logging, .serviceLifecycle,
+                "GatewayClient", "HTTPServing", "JQ", "Locking", "LosslessJSON", "Monitoring", "Pipeline",
+                "PrometheusMetrics", "Rules", "Transfer", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
@@ -139,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
-                "changebot", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "Locking", "LosslessJSON", "Pipeline",
-                "TestKit", .argumentParser, .logging,
+                "changebot", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking",
+                "LosslessJSON", "Pipeline", "TestKit", .argumentParser, .logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
@@ -156,7 +168,8 @@ let package = Package(
         .testTarget(
             name: "EmbeddedGatewayTests",
             dependencies: [
-                "Encodings", "Compression", "EmbeddedGateway", "LosslessJSON", .grdb, .logging, .nioCore, .nioPosix,
+                "Encodings", "Compression", "EmbeddedGateway", "HTTPServing", "LosslessJSON", .grdb, .logging, .nioCore,
+                .nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -175,6 +188,14 @@ let package = Package(
                 .serviceLifecycle,
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "MonitoringTests",
+            dependencies: [
+                "DocumentFlow", "GatewayClient", "HTTPServing", "LosslessJSON", "Monitoring", "PrometheusMetrics",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
         .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),

@@ -27,6 +27,10 @@ static const unsigned char schema[] = {
 #embed "../../assets/rule-file.schema.json"
 };
 
+static const unsigned char page[] = {
+#embed "../../assets/status-page.html"
+};
+
 static const struct embedded_file files[] = {
     {"rules/attach-images.yaml", rules, sizeof rules},
     {"assets/groceries.ndjson", groceries, sizeof groceries},
@@ -38,5 +42,7 @@ static const struct embedded_file files[] = {
 const size_t demo_file_count = sizeof files / sizeof *files;
 
 const struct embedded_file *demo_file_at(size_t index) { return &files[index]; }
+
+const struct embedded_file status_page = {"assets/status-page.html", page, sizeof page};
 
 const struct embedded_file rule_file_schema = {"assets/rule-file.schema.json", schema, sizeof schema};

@@ -1,3 +1,4 @@
+internal import HTTPServing
 package import Logging
 
 extension EmbeddedGateway {
@@ -75,11 +76,8 @@ extension EmbeddedGateway {
 
         /// For example `http://127.0.0.1:4984/todo`; an IPv6 host is in brackets.
         package var url: String {
-            "http://\(Self.text(host: host, port: port))/\(database)"
+            "http://\(HostAndPort.text(host, port))/\(database)"
         }
-
-        /// `127.0.0.1:4984`, `[::1]:4984`.
-        static func text(host: String, port: Int) -> String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
     }
 }
 

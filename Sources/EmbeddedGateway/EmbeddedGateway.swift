@@ -1,4 +1,5 @@
 internal import GRDB
+internal import HTTPServing
 internal import Logging
 internal import NIOConcurrencyHelpers
 
@@ -216,13 +217,13 @@ package final class EmbeddedGateway: Sendable {
 
     private func listen(_ router: Router) async throws(EmbeddedGatewayError) -> HTTPServer {
         do {
-            return try await HTTPServer.start(host: configuration.host, port: configuration.port) { request in
-                await router.answer(request)
-            }
+            var settings = HTTPServer.Settings.embeddedGateway
+            settings.host = configuration.host
+            settings.port = configuration.port
+            return try await HTTPServer.start(settings) { request in await router.answer(request) }
         } catch {
             try? router.store.close()
-            let fault = ListenError(host: configuration.host, port: configuration.port, error)
-            throw EmbeddedGatewayError(.cannotListen, fault.description)
+            throw EmbeddedGatewayError(.cannotListen, error.description)
         }
     }
 

@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 /// Why a request, or one document of a batch, was refused.
 ///
 /// - Note: Source: recorded error bodies of Sync Gateway 4.1.1: `{"error":NAME,"reason":TEXT}`. Rows of `_bulk_docs`

@@ -72,6 +72,12 @@ extension JSONWriter {
         string(value)
     }
 
+    /// Writes a name and its string; `null` if there is no value.
+    public mutating func member(_ name: String, optional value: String?) {
+        self.name(name)
+        if let value { string(value) } else { null() }
+    }
+
     /// Writes a name and its integer.
     public mutating func member(_ name: String, integer value: some BinaryInteger) {
         self.name(name)

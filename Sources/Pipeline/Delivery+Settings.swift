@@ -43,6 +43,13 @@ extension Delivery {
 
         /// Without effect limits: the caller sets those of a run that follows a feed.
         package init() {}
+
+        /// Told what the run does. Nil: nobody. Set it in ``retries``.
+        var observer: (any RunObserver)? { retries.observer }
+
+        func observe(_ deadLetters: [DeadLetter]) {
+            for deadLetter in deadLetters { observer?.note(.deadLettered(rule: deadLetter.rule)) }
+        }
     }
 }
 

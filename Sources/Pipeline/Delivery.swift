@@ -13,7 +13,7 @@ package struct Delivery: Sendable {
     private let gateway: Gateway
     private let siblings: [String: Gateway]
     private let ruleSet: RuleSet
-    private let ledger: Ledger
+    let ledger: Ledger
     private let settings: Settings
     private let logger: Logger
     private let deadLetterLog: DeadLetterLog
@@ -21,6 +21,7 @@ package struct Delivery: Sendable {
     private let interruptions: InterruptedDecisions
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
+    private let pace = WritePace()
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
@@ -36,7 +37,7 @@ package struct Delivery: Sendable {
         self.settings = settings
         self.logger = logger
         siblings = try Self.siblings(of: gateway, ruleSet)
-        progress = RunProgress(start: start, counters: counters)
+        progress = RunProgress(start: start, counters: counters, observer: settings.observer)
         allowance = ChangeAllowance(limit: settings.changeLimit)
         deadLetterLog = DeadLetterLog(
             logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
@@ -55,6 +56,17 @@ package struct Delivery: Sendable {
             }
         }
         return siblings
+    }
+
+    /// Where the run stands.
+    var facts: RunFacts {
+        get async {
+            var facts = await progress.facts
+            (facts.bytesInFlight, facts.documentsInFlight) = await budget.inUse
+            facts.writeRate = await pace.limit
+            facts.outage = settings.retries.outage.standing
+            return facts
+        }
     }
 
     /// The input for one task that delivers changes in the order of the feed, or documents.
@@ -131,6 +143,7 @@ package struct Delivery: Sendable {
         guard !deadLetters.isEmpty else { return }
         let deadLetters = Array(deadLetters.prefix(await progress.admit(deadLetters.count, settings.errorLimit)))
         deadLetterLog.report(deadLetters)
+        settings.observe(deadLetters)
         deadLettered.insert(deadLetters, numbers: try await ledger.keep(deadLetters))
         try await progress.check(settings.errorLimit)
     }
@@ -153,7 +166,7 @@ package struct Delivery: Sendable {
     private func write() async throws {
         let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, pace: WritePace(), locks: KeyedLock(),
+            budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
             busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
             interruptions: interruptions, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
@@ -226,6 +239,7 @@ package struct Delivery: Sendable {
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
             logger.info("stopping: finishing the work under way")
+            await progress.note(.stopping)
         }
     }
 

@@ -22,7 +22,8 @@ struct Changebot: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
-            ExportCommand.self, ImportCommand.self, VerifyCommand.self, GatewayCommand.self, DemoCommand.self,
+            StatusCommand.self, ListCommand.self, ExportCommand.self, ImportCommand.self, VerifyCommand.self,
+            GatewayCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

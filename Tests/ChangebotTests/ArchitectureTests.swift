@@ -6,10 +6,10 @@ import Testing
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
         ["Locking", "Compression", "Encodings", "LosslessJSON"],
-        ["HTTPTransport", "JQ", "TodoData", "EmbeddedGateway"],
-        ["GatewayClient", "Rules"],
+        ["HTTPServing", "HTTPTransport", "JQ", "PrometheusMetrics", "TodoData"],
+        ["EmbeddedGateway", "GatewayClient", "Rules"],
         ["DocumentFlow"],
-        ["Pipeline", "Transfer"],
+        ["Monitoring", "Pipeline", "Transfer"],
         ["changebot"],
     ]
 

@@ -55,8 +55,8 @@ import Testing
                 #expect(result.code == 75)
                 #expect(result.errors.contains(holder), "\(result.errors)")
             }
-            bot.signal(SIGTERM)
-            #expect(await bot.wait() == 0)
+            let code = await bot.stop()
+            #expect(code == 0)
         }
     }
 

@@ -105,10 +105,11 @@ import Testing
 
     @Test func worksBesideARunningBot() async throws {
         try await withGateway([#"{"_id":"a","type":"task"}"#]) { url, folder in
-            let bot = try ChildProcess([
-                Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state",
-                "--log-level", "error",
-            ])
+            let bot = try ChildProcess(
+                [
+                    Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state",
+                    "--log-level", "error",
+                ], errors: folder + "/errors")
             // Its first write shows that it is there.
             let phone = Gateway(try GatewayURL(url))
             var since = SequenceID.start
@@ -120,8 +121,9 @@ import Testing
             }
             await phone.shutdown()
             #expect(try await fix(url, folder).code == 0)
-            bot.signal(SIGTERM)
-            #expect(await bot.wait() == 0)
+            let code = await bot.stop()
+            let errors = try String(contentsOfFile: folder + "/errors", encoding: .utf8)
+            #expect(code == 0, "\(errors)")
         }
     }
 }

@@ -23,13 +23,15 @@ import Testing
         ("127.0.0.1:4985", "127.0.0.1", 4985), ("[::1]:0", "::1", 0), (":80", "127.0.0.1", 80),
     ])
     func listenAddresses(text: String, host: String, port: Int) throws {
-        let address = try ListenAddress(text)
+        let address = try ListenAddress(text, option: "listen")
         #expect(address.host == host)
         #expect(address.port == port)
     }
 
     @Test(arguments: ["", "host", "host:", "host:x", "host:70000", "host:-1"])
-    func whatIsNoListenAddress(text: String) { #expect(throws: CommandError.self) { try ListenAddress(text) } }
+    func whatIsNoListenAddress(text: String) {
+        #expect(throws: CommandError.self) { try ListenAddress(text, option: "listen") }
+    }
 
     @Test(arguments: [
         ("http://amy:secret@h/db", "amy:secret"), ("--gateway=https://amy@h:1/db", "amy"),

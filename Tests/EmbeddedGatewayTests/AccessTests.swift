@@ -1,4 +1,5 @@
 import Encodings
+import HTTPServing
 import LosslessJSON
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import GRDB
+import HTTPServing
 import LosslessJSON
 import Testing
 

@@ -1,4 +1,5 @@
 import Compression
+import HTTPServing
 import Testing
 
 @testable import EmbeddedGateway
@@ -51,7 +52,7 @@ import Testing
             ("gzip", compressed.dropLast(3), 400, "Bad JSON: unexpected EOF"),
             ("gzip", Array(compressed.prefix(10)) + [0xFF, 0xFF, 0xFF], 400, "Bad JSON: flate: corrupt input"),
             (
-                "gzip", Gzip.compress([UInt8](repeating: 0x20, count: HTTPServer.bodyLimit + 1)), 413,
+                "gzip", Gzip.compress([UInt8](repeating: 0x20, count: Router.bodyLimit + 1)), 413,
                 "Document too large!"
             ),
         ] as [(String, [UInt8], Int, String?)])

@@ -1,3 +1,4 @@
+import HTTPServing
 import NIOCore
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
         _ limits: ConnectionTimeouts.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
         _ body: (HTTPServer) async throws -> Void
     ) async throws {
-        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0, limits: limits, respond: respond)
+        let server = try await HTTPServer.startForTest(timeouts: limits, respond: respond)
         do { try await body(server) } catch {
             await server.stop()
             throw error

@@ -2,6 +2,7 @@ import NIOCore
 import Testing
 
 @testable import EmbeddedGateway
+@testable import HTTPServing
 
 /// Clients that send large bodies, all at once: what of them is in memory is limited.
 @Suite(.timeLimit(.minutes(5))) struct IncomingBodiesTests {
@@ -46,8 +47,8 @@ import Testing
     }
 
     @Test func unfinishedBodiesOfManyConnectionsAreLimitedTogether() async throws {
-        let server = try await HTTPServer.start(
-            host: "127.0.0.1", port: 0, limits: Self.patient, bodies: IncomingBodies(limit: 1_000)
+        let server = try await HTTPServer.startForTest(
+            timeouts: Self.patient, bodies: IncomingBodies(limit: 1_000)
         ) { _ in .json([]) }
         let port = server.port
         let first = await withTaskGroup(of: String.self) { group in
@@ -72,8 +73,8 @@ import Testing
     @Test func whereCompleteBodiesLeaveNoRoomTheNextOneMustWait() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         let (gates, gate) = AsyncStream<Void>.makeStream()
-        let server = try await HTTPServer.start(
-            host: "127.0.0.1", port: 0, limits: Self.patient, bodies: IncomingBodies(limit: 1_000)
+        let server = try await HTTPServer.startForTest(
+            timeouts: Self.patient, bodies: IncomingBodies(limit: 1_000)
         ) { request in
             guard request.target == "/slow" else { return .json([]) }
             arrival.finish()

@@ -1,6 +1,7 @@
 import Compression
 import Encodings
 import GRDB
+import HTTPServing
 import LosslessJSON
 import Testing
 
@@ -208,7 +209,7 @@ import Testing
     @Test func theHeadSaysTheLength() async throws {
         let (gateway, _) = try await gateway([2_000_000])
         let router = gateway.router
-        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0) { await router.answer($0) }
+        let server = try await HTTPServer.startForTest { await router.answer($0) }
         try await RawConnection.with(port: server.port) { connection in
             let head = "Host: x\r\nAccept: application/json\r\n\r\n"
             try await connection.send("HEAD /open/a?attachments=true HTTP/1.1\r\n" + head)

@@ -1,5 +1,6 @@
 import Compression
 import Encodings
+import HTTPServing
 import LosslessJSON
 import Testing
 

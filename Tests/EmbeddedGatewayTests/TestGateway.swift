@@ -1,3 +1,4 @@
+import HTTPServing
 import Logging
 
 @testable import EmbeddedGateway
@@ -81,4 +82,18 @@ struct Pieces {
 
 extension Logger {
     static let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+}
+
+extension HTTPServer {
+    /// A server with the gateway's settings on a free port.
+    static func startForTest(
+        timeouts: ConnectionTimeouts.Limits = ConnectionTimeouts.Limits(), waiting: WaitingOutput = WaitingOutput(),
+        bodies: IncomingBodies = IncomingBodies(), respond: @escaping Respond
+    ) async throws -> HTTPServer {
+        var settings = Settings.embeddedGateway
+        settings.timeouts = timeouts
+        settings.waiting = waiting
+        settings.bodies = bodies
+        return try await start(settings, respond: respond)
+    }
 }

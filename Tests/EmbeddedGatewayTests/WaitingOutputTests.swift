@@ -6,6 +6,7 @@ import NIOPosix
 import Testing
 
 @testable import EmbeddedGateway
+@testable import HTTPServing
 
 /// Clients that ask and do not read: what waits for them in memory is limited.
 @Suite(.timeLimit(.minutes(5))) struct WaitingOutputTests {
@@ -77,7 +78,7 @@ import Testing
         let left = 4
         let waiting = WaitingOutput(limit: left * piece)
         let (ends, end) = AsyncStream<Void>.makeStream()
-        let server = try await HTTPServer.start(host: "127.0.0.1", port: 0, waiting: waiting) { _ in
+        let server = try await HTTPServer.startForTest(waiting: waiting) { _ in
             Answer(
                 status: 200,
                 body: .streamed { send in

@@ -51,7 +51,7 @@ import Testing
         #expect(settled.isEmpty)
         #expect(plan.decision.isChanged == (written != nil))
         guard let written else { return }
-        let write = plan.write
+        let write = plan.write(keepsContent: false)
         #expect(String(decoding: write.document.segments.joined(), as: UTF8.self) == written)
         // What was read is let go: after a refusal the document is read again.
         #expect(write.candidate.isUnread && write.candidate.rules == ["done"])
@@ -59,7 +59,9 @@ import Testing
 
     @Test func aDeletionIsMarkedAsOne() async throws {
         let plan = try #require(try await plan(#"{"_id":"a","_rev":"1-a","type":"old"}"#).0)
-        #expect(plan.write.candidate.isDeletion && plan.write.candidate.rules == ["remove"])
+        #expect(
+            plan.write(keepsContent: false).candidate.isDeletion
+                && plan.write(keepsContent: false).candidate.rules == ["remove"])
     }
 
     /// A `put` alone is an effect, too: the content that leads to it is counted.

@@ -20,4 +20,7 @@ const struct embedded_file *demo_file_at(size_t index);
 /// What editors check rule files with.
 extern const struct embedded_file rule_file_schema;
 
+/// The page of a running bot.
+extern const struct embedded_file status_page;
+
 #endif

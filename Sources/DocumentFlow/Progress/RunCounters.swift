@@ -31,4 +31,26 @@ package struct RunCounters: Sendable, Equatable {
 
     /// All counters at zero.
     package init() {}
+
+    /// What was counted since `earlier`.
+    func difference(from earlier: RunCounters) -> RunCounters {
+        var difference = RunCounters()
+        difference.changes = changes - earlier.changes
+        difference.matched = matched - earlier.matched
+        difference.written = written - earlier.written
+        difference.deleted = deleted - earlier.deleted
+        difference.shown = shown - earlier.shown
+        difference.shownDeletions = shownDeletions - earlier.shownDeletions
+        difference.unchanged = unchanged - earlier.unchanged
+        difference.conflicts = conflicts - earlier.conflicts
+        difference.rejected = rejected - earlier.rejected
+        difference.deadLetters = deadLetters - earlier.deadLetters
+        difference.retries = retries - earlier.retries
+        difference.bytesIn = bytesIn - earlier.bytesIn
+        difference.bytesOut = bytesOut - earlier.bytesOut
+        for (rule, count) in rules where count != earlier.rules[rule] {
+            difference.rules[rule] = count - (earlier.rules[rule] ?? 0)
+        }
+        return difference
+    }
 }

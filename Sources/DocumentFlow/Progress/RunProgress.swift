@@ -9,12 +9,29 @@ package actor RunProgress {
     private var isEnded = false
     private var isOverLimit = false
     private var waiting: CheckedContinuation<Void, Never>?
+    private let observer: (any RunObserver)?
+    private var standing: Standing
 
-    /// - Parameter counters: Counts of the run so far, if it begins again after a reset of the database.
-    package init(start: SequenceID, counters: RunCounters = RunCounters()) {
+    /// What ``facts`` tells beyond counters and checkpoint.
+    private struct Standing {
+        var position: SequenceID
+        var phase = RunFacts.Phase.catchingUp
+        var newest: SequenceID?
+        var behindSince: ContinuousClock.Instant? = .now
+        var savedAt: ContinuousClock.Instant?
+    }
+
+    /// - Parameters:
+    ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
+    ///   - observer: Told what is counted. Nil: nobody.
+    package init(
+        start: SequenceID, counters: RunCounters = RunCounters(), observer: (any RunObserver)? = nil
+    ) {
         self.counters = counters
+        self.observer = observer
         tracker = SafeSequenceTracker(start: start)
         saved = start
+        standing = Standing(position: start)
     }
 
     /// Every change up to this sequence is finished: a checkpoint may be saved here.
@@ -30,13 +47,17 @@ package actor RunProgress {
     package func advance(
         through openings: [(preceding: SequenceID?, sequence: SequenceID)], to end: SequenceID, changes: Int, bytes: Int
     ) -> [SafeSequenceTracker.Ticket] {
-        counters.changes += changes
-        counters.bytesIn += bytes
+        count {
+            $0.changes += changes
+            $0.bytesIn += bytes
+        }
         let tickets = openings.map { opening in
             if let preceding = opening.preceding { tracker.pass(to: preceding) }
             return tracker.open(opening.sequence)
         }
         tracker.pass(to: end)
+        standing.position = end
+        noteStanding()
         wake()
         return tickets
     }
@@ -44,11 +65,17 @@ package actor RunProgress {
     /// Every effect of these changes is settled. Each ticket is used once.
     package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
         for ticket in tickets { tracker.finish(ticket) }
+        noteStanding()
         wake()
     }
 
     /// Updates the counters.
-    package func count(_ change: (inout RunCounters) -> Void) { change(&counters) }
+    package func count(_ change: (inout RunCounters) -> Void) {
+        guard let observer else { return change(&counters) }
+        let before = counters
+        change(&counters)
+        if counters != before { observer.note(.counted(counters.difference(from: before))) }
+    }
 
     /// Counts dead letters that are about to be saved.
     ///
@@ -57,7 +84,7 @@ package actor RunProgress {
     package func admit(_ deadLetters: Int, _ limit: ErrorLimit?) -> Int {
         var admitted = 0
         while admitted < deadLetters, !isBeyond(limit) {
-            counters.deadLetters += 1
+            count { $0.deadLetters += 1 }
             admitted += 1
         }
         return admitted
@@ -73,6 +100,41 @@ package actor RunProgress {
     private func isBeyond(_ limit: ErrorLimit?) -> Bool {
         isOverLimit = isOverLimit || limit?.isExceeded(by: counters.failures) == true
         return isOverLimit
+    }
+
+    // MARK: - For whoever asks
+
+    /// Where the run stands. Without what only the pipeline knows: the documents in flight, the write rate, outages.
+    package var facts: RunFacts {
+        var facts = RunFacts()
+        facts.phase = standing.phase
+        facts.counters = counters
+        facts.position = standing.position
+        facts.safeSequence = tracker.safeSequence
+        facts.newest = newest
+        facts.behindSince = standing.behindSince
+        facts.savedAt = standing.savedAt
+        return facts
+    }
+
+    /// The newest known sequence, unless the feed has passed it.
+    private var newest: SequenceID? {
+        guard let newest = standing.newest else { return standing.phase == .following ? standing.position : nil }
+        return standing.position.hasPassed(newest) == true ? standing.position : newest
+    }
+
+    /// The run does something else from now on.
+    package func note(_ phase: RunFacts.Phase) {
+        standing.phase = phase
+        noteStanding()
+    }
+
+    /// The database has a change with this sequence.
+    package func note(newest: SequenceID?) { standing.newest = newest ?? standing.newest }
+
+    private func noteStanding() {
+        let isBehind = standing.phase != .following || tracker.safeSequence != standing.position
+        standing.behindSince = isBehind ? standing.behindSince ?? .now : nil
     }
 
     // MARK: - Saving checkpoints
@@ -91,7 +153,10 @@ package actor RunProgress {
     package var unsaved: SequenceID? { tracker.safeSequence == saved ? nil : tracker.safeSequence }
 
     /// A checkpoint with this sequence is on disk.
-    package func noteSaved(_ sequence: SequenceID) { saved = sequence }
+    package func noteSaved(_ sequence: SequenceID) {
+        saved = sequence
+        standing.savedAt = .now
+    }
 
     /// From now on ``nextUnsaved()`` returns nil.
     package func end() {

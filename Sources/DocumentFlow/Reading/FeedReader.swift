@@ -45,6 +45,8 @@ package struct FeedReader: Sendable {
     /// Called after a lost connection, before anything more is read: the database may be another one now. Throws to
     /// end the reading.
     package var confirmDatabase: @Sendable () async throws -> Void = {}
+    /// Called when the feed was read to its end (true), and when that is no longer certain (false).
+    package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
     package let retries: RetryPolicy.Settings
     /// Logs retries, stalls and `caught up`.
@@ -85,8 +87,8 @@ package struct FeedReader: Sendable {
             do {
                 try await readAnswer(&progress, receive)
                 noteEnd(of: &progress)
-                if isAtEnd(progress) { return noteCaughtUp(&progress) }
-                noteCaughtUp(&progress)
+                if isAtEnd(progress) { return await noteCaughtUp(&progress) }
+                await noteCaughtUp(&progress)
                 if let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
                     began.duration(to: .now) < pause
                 {
@@ -109,7 +111,7 @@ package struct FeedReader: Sendable {
                     try await wait(after: error, &progress)
                 }
             } catch is EndReached {
-                return noteCaughtUp(&progress)
+                return await noteCaughtUp(&progress)
             }
         }
     }
@@ -207,10 +209,11 @@ package struct FeedReader: Sendable {
     }
 
     /// The feed was read to its end.
-    private func noteCaughtUp(_ progress: inout Progress) {
+    private func noteCaughtUp(_ progress: inout Progress) async {
         retries.outage.end(logger)
         guard !progress.hasCaughtUp else { return }
         progress.hasCaughtUp = true
+        await noteStanding(true)
         if logsCaughtUp { logger.info("caught up", metadata: ["since": "\(progress.position)"]) }
     }
 
@@ -253,6 +256,7 @@ package struct FeedReader: Sendable {
 
     /// The next request does not wait for changes, so it shows soon whether the gateway is back.
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
+        if progress.hasCaughtUp { await noteStanding(false) }
         progress.hasCaughtUp = false
         try await progress.retrier.wait(
             after: error, "the changes feed was interrupted; continuing after the last change", stopsAll: true)

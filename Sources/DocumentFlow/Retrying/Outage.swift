@@ -5,8 +5,18 @@ package import Logging
 /// A period in which the gateway could not be reached or could not serve. One object for all tasks of a run, so that
 /// its beginning and its end are logged once.
 package final class Outage: Sendable {
+    /// An outage that lasts.
+    package struct Standing: Sendable, Equatable {
+        /// When its first request failed.
+        package let began: ContinuousClock.Instant
+        /// The last error, for people.
+        package let reason: String
+        /// When the next request is sent.
+        package let nextAttempt: ContinuousClock.Instant
+    }
+
     private struct State {
-        var began: ContinuousClock.Instant?
+        var standing: Standing?
         var loggedAt: ContinuousClock.Instant?
     }
 
@@ -20,14 +30,22 @@ package final class Outage: Sendable {
     /// No outage yet.
     package init() {}
 
+    /// The outage that lasts now; nil if the gateway answers.
+    package var standing: Standing? { state.withLock(\.standing) }
+
     /// A request failed and will be sent again.
     ///
-    /// - Parameter stopsAll: The run can do nothing else until it succeeds: an outage, whatever the error.
+    /// - Parameters:
+    ///   - wait: The time until then.
+    ///   - stopsAll: The run can do nothing else until it succeeds: an outage, whatever the error.
     /// - Returns: Whether to log it. False if this outage was logged a short time ago.
-    package func note(_ error: GatewayError, stopsAll: Bool = false, now: ContinuousClock.Instant = .now) -> Bool {
+    package func note(
+        _ error: GatewayError, wait: Duration = .zero, stopsAll: Bool = false, now: ContinuousClock.Instant = .now
+    ) -> Bool {
         guard stopsAll || error.isOfConnection else { return true }
         return state.withLock { state in
-            state.began = state.began ?? now
+            state.standing = Standing(
+                began: state.standing?.began ?? now, reason: "\(error)", nextAttempt: now + wait)
             if error.isOfConnection, let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminder {
                 return false
             }
@@ -41,7 +59,7 @@ package final class Outage: Sendable {
     /// - Parameter span: A shorter outage is not logged.
     package func end(_ logger: Logger, ifLongerThan span: Duration = .zero, now: ContinuousClock.Instant = .now) {
         let began = state.withLock { state in
-            let began = state.began
+            let began = state.standing?.began
             state = State()
             return began
         }

@@ -53,8 +53,9 @@ package struct Retrier: Sendable {
         _ metadata: Logger.Metadata = [:], level: Logger.Level = .warning, stopsAll: Bool = false
     ) async throws {
         let facts: Logger.Metadata = ["reason": "\(error)", "wait": "\(duration.text)"]
-        let isNews = policy.settings.outage.note(error, stopsAll: stopsAll)
+        let isNews = policy.settings.outage.note(error, wait: duration, stopsAll: stopsAll)
         logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
+        policy.settings.observer?.note(.retried(error.code))
         await noteRetry()
         try await pauses.wait(duration)
     }

@@ -15,6 +15,8 @@ package struct RetryPolicy: Sendable {
         package var waitsForFirstContact = false
         /// Shared by all tasks of the run.
         package let outage = Outage()
+        /// Told of each request that is sent again. Nil: nobody.
+        package var observer: (any RunObserver)?
 
         /// A one-shot job that retries for five minutes.
         package init() {}

@@ -98,5 +98,8 @@ package actor WritePace {
         rate.noteRefusal(retryAfter: error.retryAfter, now: .now)
     }
 
+    /// Documents a second; nil: no limit.
+    package var limit: Double? { rate.limit }
+
     func noteWritten(_ documents: Int) { rate.noteWritten(documents, now: .now) }
 }

@@ -23,6 +23,7 @@ package struct BulkSender {
     private let progress: RunProgress
     private let pace: WritePace
     private let pauses: Pauses
+    private let observer: (any RunObserver)?
     private var failures = DocumentFailures()
     private var retrier: Retrier
     /// For documents that the gateway leaves undecided although it answers.
@@ -38,6 +39,7 @@ package struct BulkSender {
         self.progress = progress
         self.pace = pace
         self.pauses = pauses
+        observer = policy.settings.observer
         probe = GatewayProbe(gateway: gateway, pauses: pauses)
         let noteRetry: @Sendable () async -> Void = { await progress.count { $0.retries += 1 } }
         retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
@@ -76,6 +78,7 @@ package struct BulkSender {
             }
             try await pauses.wait(until: await pace.turn(for: part.documents.count))
             let outcomes: [BulkOutcome]
+            let sentAt = ContinuousClock.now
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
             } catch {
@@ -88,6 +91,7 @@ package struct BulkSender {
                 }
                 continue
             }
+            observer?.note(.sent(sentAt.duration(to: .now)))
             retrier.succeed()
             await pace.noteWritten(part.documents.count)
             try await answered(part.documents.indices, outcomes)

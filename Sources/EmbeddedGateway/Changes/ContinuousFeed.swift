@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 /// `feed=continuous`: one object per line, and an empty line whenever all changes were sent, until the limit, the
 /// timeout or the end of the connection.
 ///

@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import LosslessJSON
 
 /// The parameters of a request for the changes feed.

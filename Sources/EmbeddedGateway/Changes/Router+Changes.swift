@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 extension Router {
     /// `/DB/_changes`.
     func changes(_ request: Request) async throws -> Answer {

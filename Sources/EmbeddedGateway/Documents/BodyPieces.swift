@@ -1,4 +1,5 @@
 internal import Encodings
+internal import HTTPServing
 
 /// Reads a body piece by piece, so that at most one piece of its contents is in memory.
 struct BodyPieces: Sendable {

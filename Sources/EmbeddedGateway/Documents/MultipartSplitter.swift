@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HTTPServing
 
 /// Splits a multipart body into parts.
 ///

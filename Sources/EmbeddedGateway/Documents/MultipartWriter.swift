@@ -1,5 +1,6 @@
 internal import Compression
 internal import Encodings
+internal import HTTPServing
 
 /// Writes a multipart body part by part.
 ///

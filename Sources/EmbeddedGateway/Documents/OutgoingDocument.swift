@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import LosslessJSON
 
 /// A revision with the history and the attachment contents that a client asked for.

@@ -1,7 +1,5 @@
+internal import HTTPServing
 internal import NIOConcurrencyHelpers
-
-/// Ends the connection after everything that was sent has gone out.
-struct ConnectionCut: Error {}
 
 extension Answer {
     /// Splits the body into pieces of at most `count` bytes, each sent separately.

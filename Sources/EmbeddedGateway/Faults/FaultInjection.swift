@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import NIOConcurrencyHelpers
 
 /// The current fault plan of a gateway, and its progress.

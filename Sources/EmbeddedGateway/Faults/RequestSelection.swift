@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 /// The requests that a fault applies to.
 struct RequestSelection: Sendable {
     /// Nil for all.

@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 extension Router {
     /// Answers a request with the faults that are due for it.
     ///

@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import NIOConcurrencyHelpers
 
 /// All faults that are due for one request.

@@ -1,5 +1,6 @@
 internal import Compression
 internal import Encodings
+internal import HTTPServing
 internal import LosslessJSON
 
 /// A document with its attachments as separate parts, `multipart/related`.
@@ -37,7 +38,7 @@ enum MultipartDocument {
         guard part.fields.contains(where: { $0.isNamed("Content-Encoding") && $0.value == "gzip" }) else {
             return Array(part.content)
         }
-        do { return try Gzip.decompress(Array(part.content), limit: HTTPServer.bodyLimit) } catch {
+        do { return try Gzip.decompress(Array(part.content), limit: Router.bodyLimit) } catch {
             throw RequestError(decompressing: error)
         }
     }

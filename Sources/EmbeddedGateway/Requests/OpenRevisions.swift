@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import LosslessJSON
 
 /// Sends the requested revisions of one document, one after the other.

@@ -1,4 +1,5 @@
 internal import Encodings
+internal import HTTPServing
 
 extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database is 401 without `Www-Authenticate`.

@@ -1,5 +1,6 @@
 internal import Encodings
 internal import Glibc
+internal import HTTPServing
 internal import LosslessJSON
 
 /// The answer to `GET /`, and the time of the start.

@@ -1,4 +1,5 @@
 internal import Encodings
+internal import HTTPServing
 internal import LosslessJSON
 
 extension Router {

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import HTTPServing
 internal import Logging
 
 /// Routes requests and answers them. Independent of sockets.

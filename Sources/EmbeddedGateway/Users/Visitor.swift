@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 /// The user who makes a request, and what this user may see.
 struct Visitor: Sendable {
     /// Nil for GUEST.

@@ -95,6 +95,14 @@ extension SequenceID {
         return own < others && others - own > 10_000
     }
 
+    /// How many sequences lie between this one and a newer one; 0 if the other is not newer. Nil if that can't be
+    /// determined. An estimate: CouchDB's count depends on the shards that answered.
+    package func distance(to newer: SequenceID) -> Int? {
+        guard let own = syncGatewayNumber ?? couchDBNumber, let other = newer.syncGatewayNumber ?? newer.couchDBNumber
+        else { return nil }
+        return other > own ? Int(clamping: other - own) : 0
+    }
+
     /// `T:S` or `L:T:S`.
     private var isBackfill: Bool {
         let parts = queryValue.split(separator: ":", omittingEmptySubsequences: false)

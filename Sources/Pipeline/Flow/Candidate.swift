@@ -45,6 +45,9 @@ struct Candidate: Sendable {
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
+    /// When its oldest change was read.
+    private(set) var arrivedAt = ContinuousClock.now
+
     /// Bytes of the document as it arrived, or as it is expected to be.
     let byteCount: Int
 
@@ -92,6 +95,7 @@ struct Candidate: Sendable {
     /// Adds the tickets and dead letters of another change of the same document. Its content is dropped.
     mutating func absorb(_ other: Candidate) {
         tickets += other.tickets
+        arrivedAt = min(arrivedAt, other.arrivedAt)
         deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted
         sequence = sequence ?? other.sequence

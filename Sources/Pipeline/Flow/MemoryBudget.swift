@@ -15,6 +15,9 @@ actor MemoryBudget {
         documentLimit = documents
     }
 
+    /// What is taken now.
+    var inUse: (bytes: Int, documents: Int) { (bytes, documents) }
+
     /// Takes room, even if there is none; never waits.
     func take(bytes: Int, documents: Int) {
         self.bytes += bytes

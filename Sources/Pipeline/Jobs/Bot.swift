@@ -94,12 +94,14 @@ package struct Bot: Service {
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: watched.state.ledger, start: start,
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
-        await report.watch(delivery.progress)
+        await delivery.progress.note(newest: info.newestSequence)
+        await report.watch(delivery)
         logger.info("following the feed", metadata: ["since": "\(start)", "rules": "\(ruleSet.count)"])
         try await delivery.run {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere) }
                 if settings.delivery.preview == nil { group.addTask { try await watched.watch.run() } }
+                if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -108,6 +110,20 @@ package struct Bot: Service {
             throw reset
         }
         await copyCheckpoint(watched.watch)
+    }
+
+    /// How often a run that catches up asks for the newest sequence, for those who watch it.
+    private static let newestInterval: Duration = .seconds(15)
+
+    /// Asks for the database's newest sequence while the run catches up, until the task is cancelled.
+    private func followNewest(_ progress: RunProgress) async throws {
+        while true {
+            try await Task.sleep(for: Self.newestInterval)
+            guard await progress.facts.phase == .catchingUp, let info = try? await gateway.databaseInfo() else {
+                continue
+            }
+            await progress.note(newest: info.newestSequence)
+        }
     }
 
     /// Where to start: see ``StartFacts/start(newest:)``.
@@ -160,6 +176,7 @@ package struct Bot: Service {
             guard settings.delivery.preview == nil else { return }
             if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
         }
+        reader.noteStanding = { await progress.note($0 ? .following : .catchingUp) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

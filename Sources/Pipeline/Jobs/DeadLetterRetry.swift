@@ -81,7 +81,7 @@ package struct DeadLetterRetry: Service {
             settings.decidesPuts = true
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
-            await report.watch(delivery.progress, hasSequence: false)
+            await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(deadLetters, of: ledger, into: delivery) }
         } catch is CancellationError {
             // Asked to stop.

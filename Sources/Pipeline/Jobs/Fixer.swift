@@ -49,7 +49,7 @@ package struct Fixer: Service {
             settings.decidesPuts = true
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
-            await report.watch(delivery.progress, hasSequence: false)
+            await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(info, into: delivery) }
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
                 throw RunError(.databaseReset, "\(reset.reason), and it happened during this pass; run it again")

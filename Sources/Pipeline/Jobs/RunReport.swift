@@ -5,6 +5,7 @@ internal import GatewayClient
 package actor RunReport {
     private let began = ContinuousClock.now
     private var progress: RunProgress?
+    private var delivery: Delivery?
     private var hasSequence = true
     private var contactRetries = 0
     /// How many documents a full pass will read; nil if the gateway does not say.
@@ -14,6 +15,11 @@ package actor RunReport {
     package init() {}
 
     /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
+    func watch(_ delivery: Delivery, hasSequence: Bool = true) {
+        self.delivery = delivery
+        watch(delivery.progress, hasSequence: hasSequence)
+    }
+
     func watch(_ progress: RunProgress, hasSequence: Bool = true) {
         self.progress = progress
         self.hasSequence = hasSequence
@@ -31,6 +37,24 @@ package actor RunReport {
         var counters = await deliveredSoFar()
         counters.retries += contactRetries
         return counters
+    }
+
+    /// Where the run stands.
+    package func facts() async -> RunFacts {
+        var facts = await delivery?.facts ?? RunFacts()
+        facts.counters.retries += contactRetries
+        return facts
+    }
+
+    /// The newest dead letters in the state, newest first, and how many there are of each rule; nil if the state is not
+    /// open or can't be read now.
+    package nonisolated func openDeadLetters(
+        limit: Int
+    ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
+        guard let ledger = await delivery?.ledger else { return nil }
+        guard let newest = try? ledger.newestDeadLetters(limit: limit), let counts = try? ledger.deadLetterCounts()
+        else { return nil }
+        return (newest, counts)
     }
 
     /// The summary of the run so far; it has no `last_seq` if the run follows no feed.

@@ -31,6 +31,11 @@ extension Ledger {
             [number] + condition.arguments + [limit])
     }
 
+    /// The newest first.
+    package func newestDeadLetters(limit: Int) throws(StateError) -> [DeadLetter] {
+        try deadLetters(where: "TRUE ORDER BY number DESC LIMIT ?", [limit])
+    }
+
     /// All dead letters of one document, by ascending number.
     package func deadLetters(of id: DocumentID) throws(StateError) -> [DeadLetter] {
         try deadLetters(where: "id = ? ORDER BY number", [WholeText(id.text)])

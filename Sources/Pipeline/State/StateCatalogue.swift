@@ -244,6 +244,24 @@ extension StateCatalogue {
         return ledger
     }
 
+    /// The names of all bots with state in a folder, sorted. None if the folder is missing.
+    ///
+    /// - Throws: ``StateError``: `.unreadable`.
+    package static func names(in directory: String) throws(StateError) -> [String] {
+        try StateFiles.names(directory: directory)
+    }
+
+    /// Calls `body` with each state of this bot, one after the other.
+    ///
+    /// - Throws: ``StateError``: `.unreadable`; what `body` throws.
+    package func forEachState(_ body: (Ledger) throws -> Void) throws {
+        for number in try numbers() {
+            guard let ledger = try Ledger(existing: files(number), ruleSetHash: "", access: .shared) else { continue }
+            defer { ledger.close() }
+            try body(ledger)
+        }
+    }
+
     private func select(_ address: String?, isHint: Bool, _ states: [StateFacts]) throws(StateError) -> StateFacts {
         guard let first = states.first else { throw noState }
         if let address, !(isHint && states.count == 1) {

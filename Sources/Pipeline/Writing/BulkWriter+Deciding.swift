@@ -45,7 +45,10 @@ extension BulkWriter {
     ) async throws -> [Planner.Plan] {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
-        let decided = await planner.plan(try await withoutOwnRevisions(candidates), &settled)
+        let undecidedYet = try await withoutOwnRevisions(candidates)
+        let beganAt = ContinuousClock.now
+        let decided = await planner.plan(undecidedYet, &settled)
+        settings.observer?.note(.decided(documents: undecidedYet.count, beganAt.duration(to: .now)))
         // A program that the shutdown stopped is not an error of the document.
         try Task.checkCancellation()
         var idle: [Planner.Plan] = []

@@ -122,7 +122,7 @@ extension BulkWriter {
             } else if let due = result.postponed[index] {
                 postponed.append((due, plan.candidate))
             } else if plan.decision.isChanged {
-                decided.writes.append(plan.write)
+                decided.writes.append(plan.write(keepsContent: settings.observer?.wantsDocuments == true))
             } else {
                 if !result.wrote.contains(index), !plan.decision.fired.isEmpty { settled.unchanged += 1 }
                 settled.end(plan.candidate, isWrite: result.wrote.contains(index))
@@ -177,6 +177,11 @@ extension BulkWriter {
     }
 
     private func logWritten(_ other: OtherDocuments.Written) {
+        settings.observer?.note(
+            .wrote(
+                WrittenDocument(
+                    id: other.place.id, keyspace: other.place.keyspace, revision: other.revision, rules: other.rules,
+                    isDeletion: false)))
         var metadata: Logger.Metadata = [
             "id": "\(other.place.id)", "revision": "\(other.revision)",
             "rules": .array(other.rules.map { "\($0)" }),

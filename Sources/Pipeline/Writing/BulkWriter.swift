@@ -194,7 +194,7 @@ package struct BulkWriter: Sendable {
                 var settled = Settlement()
                 for (index, outcome) in zip(answered, outcomes) {
                     switch settled.record(outcome, of: writes[index].candidate, attemptLimit: limits.attempts) {
-                    case .settled: logWritten(writes[index].candidate, outcome)
+                    case .settled: logWritten(writes[index], outcome)
                     case .decideAgain(var candidate):
                         // A tombstone that the gateway left undecided is written again unchanged.
                         if outcome == .conflict || !candidate.isDeleted { candidate.dropContent() }
@@ -208,8 +208,18 @@ package struct BulkWriter: Sendable {
         return try await postponingContested(again)
     }
 
-    private func logWritten(_ candidate: Candidate, _ outcome: BulkOutcome) {
+    private func logWritten(_ write: Planner.Write, _ outcome: BulkOutcome) {
         guard case .written(let revision) = outcome else { return }
+        let candidate = write.candidate
+        if let observer = settings.observer {
+            var written = WrittenDocument(
+                id: candidate.id, revision: revision, rules: candidate.rules, isDeletion: candidate.isDeletion)
+            if observer.wantsDocuments {
+                written.before = write.before
+                written.after = candidate.isDeletion ? nil : try? JSONText(Array(write.document.segments.joined()))
+            }
+            observer.note(.wrote(written))
+        }
         logger.debug(
             candidate.isDeletion ? "deleted a document" : "wrote a document",
             metadata: [

@@ -20,13 +20,17 @@ struct Planner {
         var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }
 
         /// The write of the changed document itself.
-        var write: Write {
+        ///
+        /// - Parameter keepsContent: Whether ``Write/before`` is wanted.
+        func write(keepsContent: Bool) -> Write {
+            let before = keepsContent ? try? JSONText(candidate.document).withoutVersion() : nil
             var planned = candidate
             planned.isDeletion = decision.isDeletion
             // The content is not needed any more: after a refusal the document is read again.
             if !candidate.isDeleted { planned.document = [] }
             return Write(
-                candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()))
+                candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()),
+                before: before)
         }
     }
 
@@ -35,6 +39,8 @@ struct Planner {
         /// The candidate that this write settles.
         let candidate: Candidate
         let document: BulkDocument
+        /// The document as the rules found it; nil unless it is wanted for those who watch the run.
+        let before: JSONText?
     }
 
     let ruleSet: RuleSet

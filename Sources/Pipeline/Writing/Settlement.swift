@@ -123,6 +123,7 @@ extension BulkWriter {
         settled.keepDeadLetters(admitted)
         let deadLetters = settled.deadLetters
         shared.deadLetterLog.report(deadLetters)
+        settings.observe(deadLetters)
         try await dropDeadLetters(ofResolved: settled.decided)
         let filed = try await ledger.keep(deadLetters)
         shared.deadLettered.insert(deadLetters, numbers: filed)
@@ -137,6 +138,9 @@ extension BulkWriter {
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
         CrashPoint.finished.pass()
+        if let observer = settings.observer {
+            for candidate in finished { observer.note(.settled(candidate.arrivedAt.duration(to: .now))) }
+        }
         await shared.budget.giveBack(bytes: finished.reduce(0) { $0 + $1.cost }, documents: finished.count)
         await queue.release(finished)
         try await progress.check(settings.errorLimit)

@@ -58,7 +58,7 @@ struct GatewayCommand: AsyncParsableCommand {
     private func serve(_ environment: Environment) async throws {
         let logger = try log.logger(environment, isDaemon: true)
         OpenFiles.raiseLimit()
-        let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985")
+        let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985", option: "listen")
         var files = DistinctFiles(outputs: [("--data", data ?? environment["data"])])
         files.inputs = [
             ("--config", config ?? environment["config"]), ("--faults", faults ?? environment["faults"]),
@@ -128,27 +128,5 @@ private struct EmbeddedGatewayService: Service {
         for (name, count) in gateway.faultCounts.sorted(by: { $0.key < $1.key }) {
             logger.notice("faults injected", metadata: ["fault": "\(name)", "times": "\(count)"])
         }
-    }
-}
-
-/// `HOST:PORT`, `[::1]:PORT`, or `:PORT` for the loopback address.
-struct ListenAddress: Equatable {
-    let host: String
-    let port: Int
-
-    /// - Throws: ``CommandError`` with 64 if the text is none of these.
-    init(_ text: String) throws(CommandError) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
-            throw CommandError(
-                .usage, "--listen '\(text)' is not valid: write HOST:PORT, such as 127.0.0.1:4985 or [::1]:4985")
-        }
-        guard (0...65535).contains(port) else {
-            throw CommandError(
-                .usage, "--listen '\(text)' is not valid: write a port from 1 to 65535, or 0 for a free one")
-        }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        self.host = host.isEmpty ? "127.0.0.1" : host
-        self.port = port
     }
 }

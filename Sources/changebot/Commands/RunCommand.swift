@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import DocumentFlow
 internal import GatewayClient
+internal import Monitoring
 internal import Pipeline
 internal import Rules
+internal import Transfer
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,6 +16,7 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
+    @OptionGroup var http: HTTPOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
@@ -59,13 +62,24 @@ struct RunCommand: AsyncParsableCommand {
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
         settings.delivery = try job.deliverySettings(common, environment, isDaemon: !settings.isOneShot)
         let choice = try gateway.choice(environment)
+        let httpChoice = try http.choice(environment)
         let files = try job.loadRules(
             paths, common, access, choice, state: state.directory(environment), environment, logger)
         let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
-        let job = Job(
-            options: common, access: access, environment: environment, logger: logger,
-            ruleSet: try files.ruleSet(), place: place, choice: choice, settings: settings.delivery,
+        let ruleSet = try files.ruleSet()
+        var job = Job(
+            options: common, access: access, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
+            choice: choice, settings: settings.delivery,
             isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
+        job.monitoring = RunMonitoring(
+            http: httpChoice,
+            bot: BotDescription(
+                name: settings.name, gateway: choice.stateAddress, stateOptions: place.lastingOptions,
+                retryOptions: place.lastingOptions.map { options in
+                    "\(options) --rules \(paths.map(\.shellWord).joined(separator: " "))"
+                }, rules: RuleSetDescription(hash: ruleSet.hash, names: ruleSet.names, paths: paths)),
+            statusDirectory: place.isTemporary || settings.delivery.preview != nil ? nil : place.catalogue.directory,
+            logger: logger)
         try await job.run { [settings] parts in
             var settings = settings
             settings.delivery = parts.settings

@@ -46,6 +46,19 @@ struct DocumentDiff {
             + otherDocuments.flatMap { Self.lines(of: $0).map(style.green) }
     }
 
+    /// The lines of both documents, without attachments: `- ` and `+ ` for those that differ.
+    static func lines(before: JSONText, after: JSONText?) -> [String] {
+        guard let after else { return indentedLines(before).map { "- " + $0 } }
+        return LineDiff(indentedLines(before), indentedLines(after)).lines.map { line in
+            switch line {
+            case .same(let text): "  " + text.visible
+            case .old(let text): "- " + text.visible
+            case .new(let text): "+ " + text.visible
+            case .omitted: "  …"
+            }
+        }
+    }
+
     private func heading(_ style: TerminalStyle) -> VisibleLine {
         let revision: VisibleLine = revision.map { "  " + style.dim($0) } ?? ""
         return style.bold(id) + revision + "  " + style.yellow(rules.joined(separator: ", "))

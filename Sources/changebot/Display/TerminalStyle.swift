@@ -68,4 +68,6 @@ struct TerminalStyle: Sendable {
 enum TerminalControl {
     /// Moves to the first column and clears the line.
     static let clearLine = "\r\u{1B}[K"
+    /// Moves to the first line and clears the screen.
+    static let clearScreen = "\u{1B}[H\u{1B}[J"
 }

@@ -14,6 +14,11 @@ enum Console {
 
     static func print(_ line: String) { print(VisibleLine(line)) }
 
+    /// Clears a terminal before lines are written again. Elsewhere nothing happens.
+    static func clearScreen() {
+        if isTerminal { _ = FileDescriptor.standardOutput.write(Array(TerminalControl.clearScreen.utf8)) }
+    }
+
     /// Writes lines for people.
     ///
     /// - Throws: ``CommandError`` with 74 if they can't be written.

@@ -3,6 +3,7 @@ internal import EmbeddedGateway
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Glibc
+internal import HTTPServing
 internal import Logging
 internal import Pipeline
 internal import Rules
@@ -72,6 +73,7 @@ struct CommandError: Error, CustomStringConvertible {
         case let error as GatewayURLError: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(ExitStatus(error.code), error.description)
+        case let error as ListenError: self.init(.unreachable, error.description)
         case let error as TransferError: self.init(error)
         case let error as GatewayError: self.init(.unreachable, error.description)
         default: self.init(.bug, "unexpected: \(error)")

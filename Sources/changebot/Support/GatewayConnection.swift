@@ -7,12 +7,12 @@ internal import Logging
 enum GatewayConnection {
     static func with(
         _ choice: GatewayChoice, for use: EmbeddedFileUse, access: AccessOptions, environment: Environment,
-        logger: Logger, _ body: (Gateway) async throws -> Void
+        logger: Logger, observer: (@Sendable (RequestRecord) -> Void)? = nil, _ body: (Gateway) async throws -> Void
     ) async throws {
         switch choice {
         case .remote(let url):
             var settings = try access.settings(for: url, environment)
-            settings.requestObserver = requestLog(logger)
+            settings.requestObserver = requestObserver(logger, observer)
             if settings.isInsecure {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user")
@@ -30,9 +30,21 @@ enum GatewayConnection {
                 logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
                 if let file { try use.checkCollections(of: embedded, file, logger) }
                 var settings = GatewaySettings()
-                settings.requestObserver = requestLog(logger)
+                settings.requestObserver = requestObserver(logger, observer)
                 try await using(Gateway(try GatewayURL(address.url), settings: settings), body)
             }
+        }
+    }
+
+    /// Logs requests, and reports them to `other`; nil if there is nobody to report to.
+    private static func requestObserver(
+        _ logger: Logger, _ other: (@Sendable (RequestRecord) -> Void)?
+    ) -> (@Sendable (RequestRecord) -> Void)? {
+        guard let log = requestLog(logger) else { return other }
+        guard let other else { return log }
+        return { record in
+            log(record)
+            other(record)
         }
     }
 

@@ -2,6 +2,7 @@ internal import DocumentFlow
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
+internal import Monitoring
 internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
@@ -35,6 +36,8 @@ struct Job {
     var fileUse = EmbeddedFileUse.existing
     /// Whether another run may use the same state at the same time.
     var isBesideRun = false
+    /// Shows the run to people and programs. Nil: nobody watches.
+    var monitoring: RunMonitoring?
 
     private var isDryRun: Bool { settings.preview != nil }
 
@@ -92,10 +95,22 @@ struct Job {
         defer { place.discardIfTemporary() }
         let state = try place.statePlace(ruleSetHash: ruleSet.hash, for: purpose)
         let grace = try options.grace(environment)
+        guard let monitoring else { return try await work(report, make, state, grace, nil) }
+        try await monitoring.whileWatching(report, outage: settings.retries.outage) { bot in
+            try await work(report, make, state, grace, bot)
+        }
+    }
+
+    private func work(
+        _ report: RunReport, _ make: @Sendable (Parts) throws -> some Service, _ state: StatePlace, _ grace: Duration,
+        _ bot: MonitoredBot?
+    ) async throws {
+        let observer: (@Sendable (RequestRecord) -> Void)? = if let bot { { bot.note($0) } } else { nil }
         try await GatewayConnection.with(
-            choice, for: fileUse, access: access, environment: environment, logger: logger
+            choice, for: fileUse, access: access, environment: environment, logger: logger, observer: observer
         ) { gateway in
             var settings = settings
+            settings.retries.observer = bot
             settings.stateOptions = place.lastingOptions
             let parts = Parts(
                 gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger)

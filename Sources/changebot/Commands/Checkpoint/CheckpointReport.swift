@@ -83,11 +83,3 @@ struct CheckpointReport {
         writer.member("reason", optional: entry?.reason)
     }
 }
-
-extension JSONWriter {
-    /// `null` if there is no value.
-    mutating func member(_ name: String, optional value: String?) {
-        self.name(name)
-        if let value { string(value) } else { null() }
-    }
-}

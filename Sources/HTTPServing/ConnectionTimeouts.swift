@@ -1,17 +1,26 @@
-internal import NIOCore
+package import NIOCore
 internal import NIOHTTP1
 
 /// How long a connection may make no progress before it is closed.
-struct ConnectionTimeouts: Sendable {
+package struct ConnectionTimeouts: Sendable {
     /// - Note: Source: `head` is Sync Gateway's `idle_timeout`. It has no others by default; these only end connections
     ///   that will never continue or that hold memory.
-    struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// Until the next request's head is complete.
-        var head = TimeAmount.seconds(90)
+        package var head: TimeAmount
         /// Until the next piece of a body arrives.
-        var body = TimeAmount.seconds(60)
+        package var body: TimeAmount
         /// Until the client has read what was sent. Long, because a client that processes what it has read may pause.
-        var writing = TimeAmount.minutes(10)
+        package var writing: TimeAmount
+
+        /// Limits for clients on the network.
+        package init(
+            head: TimeAmount = .seconds(90), body: TimeAmount = .seconds(60), writing: TimeAmount = .minutes(10)
+        ) {
+            self.head = head
+            self.body = body
+            self.writing = writing
+        }
     }
 
     private let channel: any Channel

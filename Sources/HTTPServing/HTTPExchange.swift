@@ -15,6 +15,7 @@ struct HTTPExchange {
     private let timeouts: ConnectionTimeouts
     private let waiting: WaitingOutput
     private let bodies: IncomingBodies
+    private let product: String
     /// The key of the request's body in ``bodies``.
     private var bodyKey: Int?
     private var sawEnd = false
@@ -23,11 +24,12 @@ struct HTTPExchange {
 
     init(
         _ head: HTTPRequestHead, _ inbound: Inbound, _ outbound: Outbound, _ timeouts: ConnectionTimeouts,
-        _ waiting: WaitingOutput, _ bodies: IncomingBodies
+        _ settings: HTTPServer.Settings
     ) {
         self.timeouts = timeouts
-        self.bodies = bodies
-        self.waiting = waiting
+        bodies = settings.bodies
+        waiting = settings.waiting
+        product = settings.product
         self.head = head
         self.inbound = inbound
         self.outbound = outbound
@@ -117,7 +119,7 @@ struct HTTPExchange {
     /// - Throws: The error of a streamed body; the connection must then be closed without a final chunk.
     mutating func send(_ answer: Answer) async throws {
         var fields = HTTPHeaders(answer.fields.filter(\.isSendable).map { ($0.name, $0.value) })
-        fields.add(name: "Server", value: Greeting.product)
+        fields.add(name: "Server", value: product)
         fields.add(name: "Date", value: HTTPDate.now.text)
         switch answer.body {
         case .none: try await send(answer.status, &fields, [])

@@ -5,9 +5,9 @@ internal import NIOConcurrencyHelpers
 /// If they exceed the limit together, the connections whose bodies have not grown for longest are closed. Complete
 /// bodies stay, because their requests are being carried out. If that leaves too little room, the growing body is
 /// refused.
-final class IncomingBodies: Sendable {
+package final class IncomingBodies: Sendable {
     /// In bytes, for all connections together.
-    static let limit = 256 << 20
+    package static let limit = 256 << 20
 
     /// There is no room; the client may try again later.
     struct NoRoom: Error {}
@@ -19,7 +19,8 @@ final class IncomingBodies: Sendable {
 
     private let state: NIOLockedValueBox<State>
 
-    init(limit: Int = IncomingBodies.limit) {
+    /// - Parameter limit: In bytes.
+    package init(limit: Int = IncomingBodies.limit) {
         state = NIOLockedValueBox(State(ledger: IncomingBodyLedger(limit: limit)))
     }
 

@@ -1,13 +1,17 @@
 internal import NIOConcurrencyHelpers
 
 /// How many bytes an answer keeps in memory besides the piece being sent.
-final class KeptBytes: Sendable {
+package final class KeptBytes: Sendable {
     private let box = NIOLockedValueBox(0)
 
-    var count: Int { box.withLockedValue { $0 } }
+    /// Counts from 0.
+    package init() {}
+
+    /// Now.
+    package var count: Int { box.withLockedValue { $0 } }
 
     /// Counts bytes while `body` runs.
-    func counting<Value>(_ bytes: Int, _ body: () async throws -> Value) async rethrows -> Value {
+    package func counting<Value>(_ bytes: Int, _ body: () async throws -> Value) async rethrows -> Value {
         box.withLockedValue { $0 += bytes }
         defer { box.withLockedValue { $0 -= bytes } }
         return try await body()

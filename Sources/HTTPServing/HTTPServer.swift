@@ -3,14 +3,38 @@ internal import NIOHTTP1
 internal import NIOPosix
 
 /// An HTTP/1.1 server on one address. All servers of the process share its event loops.
-final class HTTPServer: Sendable {
-    typealias Respond = @Sendable (Request) async -> Answer
+package final class HTTPServer: Sendable {
+    /// Answers a request. Cancelled when the client disconnects.
+    package typealias Respond = @Sendable (Request) async -> Answer
+
+    /// The settings of a server. Every default is written here.
+    package struct Settings: Sendable {
+        /// A name or an address.
+        package var host = "127.0.0.1"
+        /// 0 picks a free one.
+        package var port = 0
+        /// `Server` in every answer.
+        package var product: String
+        /// How long connections may make no progress.
+        package var timeouts = ConnectionTimeouts.Limits()
+        /// Bounds the answers in memory.
+        package var waiting = WaitingOutput()
+        /// Bounds the requests in memory.
+        package var bodies = IncomingBodies()
+        /// The most bytes of a request's body.
+        package var bodyLimit = 64 << 20
+        /// The answer to a body over ``bodyLimit``.
+        package var tooLarge = Answer(status: 413)
+        /// The answer to a body for which ``bodies`` has no room.
+        package var noRoom = Answer(status: 503, fields: [HTTPField("Retry-After", "1")])
+
+        /// A server on a free port of the loopback.
+        package init(product: String) { self.product = product }
+    }
 
     private let listener: any Channel
     private let connections: Connections
 
-    /// The most bytes of a request's body: enough for three documents of the maximum size with an attachment each.
-    static let bodyLimit = 64 << 20
     /// The most bytes of a request's head.
     private static let headLimit = 64 << 10
     /// How long a client may take to close its side after the last answer.
@@ -21,41 +45,40 @@ final class HTTPServer: Sendable {
         self.connections = connections
     }
 
-    var port: Int { listener.localAddress?.port ?? 0 }
+    /// The port that was bound, never 0.
+    package var port: Int { listener.localAddress?.port ?? 0 }
 
     /// Binds and serves until ``stop()``.
     ///
-    /// - Throws: `IOError` if the address can't be bound.
-    static func start(
-        host: String, port: Int, limits: ConnectionTimeouts.Limits = ConnectionTimeouts.Limits(),
-        waiting: WaitingOutput = WaitingOutput(), bodies: IncomingBodies = IncomingBodies(),
-        respond: @escaping Respond
-    ) async throws -> HTTPServer {
+    /// - Throws: ``ListenError`` if the address can't be bound.
+    package static func start(
+        _ settings: Settings, respond: @escaping Respond
+    ) async throws(ListenError) -> HTTPServer {
         let connections = Connections()
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 4_096)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try accept(channel, connections, limits, waiting, bodies, respond)
+        do {
+            let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 4_096)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture { try accept(channel, connections, settings, respond) }
                 }
-            }
-            .bind(host: host, port: port).get()
-        return HTTPServer(listener, connections)
+                .bind(host: settings.host, port: settings.port).get()
+            return HTTPServer(listener, connections)
+        } catch {
+            throw ListenError(host: settings.host, port: settings.port, error)
+        }
     }
 
     /// Stops listening, cancels all requests and waits until every connection is closed. Streamed answers end without
     /// their final chunk.
-    func stop() async {
+    package func stop() async {
         try? await listener.close()
         await connections.stop()
     }
 
     private static func accept(
-        _ channel: any Channel, _ connections: Connections, _ timeouts: ConnectionTimeouts.Limits,
-        _ waiting: WaitingOutput,
-        _ bodies: IncomingBodies, _ respond: @escaping Respond
+        _ channel: any Channel, _ connections: Connections, _ settings: Settings, _ respond: @escaping Respond
     ) throws {
         // HTTPExchange sets the framing, because the automatic one is wrong for HEAD.
         var framing = HTTPResponseEncoder.Configuration()
@@ -68,19 +91,19 @@ final class HTTPServer: Sendable {
         let parts = try NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>(
             wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
         connections.add(channel) {
-            await serve(parts, ConnectionTimeouts(channel, timeouts), waiting, bodies, respond)
+            await serve(parts, ConnectionTimeouts(channel, settings.timeouts), settings, respond)
         }
     }
 
     private static func serve(
         _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ timeouts: ConnectionTimeouts,
-        _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
+        _ settings: Settings, _ respond: Respond
     ) async {
         // An error means that a client disconnected or an answer was cut; either way the connection ends.
         try? await channel.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
             do {
-                try await answerAll(&parts, outbound, timeouts, waiting, bodies, respond)
+                try await answerAll(&parts, outbound, timeouts, settings, respond)
             } catch let error as HTTPParserError {
                 try await refuse(error, outbound)
             } catch is ConnectionCut {}
@@ -97,20 +120,20 @@ final class HTTPServer: Sendable {
 
     private static func answerAll(
         _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ timeouts: ConnectionTimeouts,
-        _ waiting: WaitingOutput, _ bodies: IncomingBodies, _ respond: Respond
+        _ settings: Settings, _ respond: Respond
     ) async throws {
         while let head = try await nextHead(&parts, timeouts) {
-            var exchange = HTTPExchange(head, parts, outbound, timeouts, waiting, bodies)
+            var exchange = HTTPExchange(head, parts, outbound, timeouts, settings)
             defer { exchange.releaseBody() }
             let answer: Answer
             do {
-                let request = try await exchange.request(limit: bodyLimit)
-                await waiting.room()
+                let request = try await exchange.request(limit: settings.bodyLimit)
+                await settings.waiting.room()
                 answer = await respond(request)
             } catch is HTTPExchange.BodyTooLarge {
-                answer = Answer(RequestError.documentTooLarge)
+                answer = settings.tooLarge
             } catch is IncomingBodies.NoRoom {
-                answer = Answer(RequestError.tooManyBodies)
+                answer = settings.noRoom
             }
             try Task.checkCancellation()
             try await exchange.send(answer)

@@ -1,4 +1,5 @@
 internal import Compression
+internal import HTTPServing
 internal import NIOConcurrencyHelpers
 
 extension Answer {
@@ -65,7 +66,7 @@ extension Request {
         // The real gateway reads a whole gzip header before it checks it.
         guard body.count >= 10 else { throw RequestError(decompressing: .cutHeader) }
         do {
-            let plain = try Gzip.decompress(body, limit: HTTPServer.bodyLimit)
+            let plain = try Gzip.decompress(body, limit: Router.bodyLimit)
             return Request(method, target, fields: fields.filter { !$0.isNamed("Content-Encoding") }, body: plain)
         } catch {
             throw RequestError(decompressing: error)

@@ -5,9 +5,9 @@ internal import NIOConcurrencyHelpers
 /// A connection sends one piece of an answer at a time. The whole piece counts until all of it is taken, because it
 /// stays in memory. If all pieces together exceed the limit, the connections whose clients have read nothing for
 /// longest are closed. Their memory must be free before new answers are made.
-final class WaitingOutput: Sendable {
+package final class WaitingOutput: Sendable {
     /// In bytes, for all connections together.
-    static let limit = 128 << 20
+    package static let limit = 128 << 20
 
     private struct State {
         var ledger: WaitingOutputLedger
@@ -18,12 +18,13 @@ final class WaitingOutput: Sendable {
 
     private let state: NIOLockedValueBox<State>
 
-    init(limit: Int = WaitingOutput.limit) {
+    /// - Parameter limit: In bytes.
+    package init(limit: Int = WaitingOutput.limit) {
         state = NIOLockedValueBox(State(ledger: WaitingOutputLedger(limit: limit)))
     }
 
     /// The most bytes that have waited at once.
-    var peak: Int { state.withLockedValue { $0.ledger.peak } }
+    package var peak: Int { state.withLockedValue { $0.ledger.peak } }
 
     /// Counts bytes that are about to be sent and closes other connections if there are too many. Returns a key.
     func add(_ bytes: Int, close: @escaping @Sendable () -> Void) -> Int {

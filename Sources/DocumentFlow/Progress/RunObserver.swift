@@ -1,0 +1,56 @@
+package import GatewayClient
+package import LosslessJSON
+
+/// Is told what a run does, for metrics and the status page.
+///
+/// Called by all tasks of the run, up to thousands of times a second: it must return at once and never call back.
+package protocol RunObserver: Sendable {
+    /// Whether ``WrittenDocument/before`` and ``WrittenDocument/after`` are wanted. They stay in memory as long as the
+    /// observer keeps them.
+    var wantsDocuments: Bool { get }
+
+    /// Called after it happened.
+    func note(_ event: RunEvent)
+}
+
+/// What a run has just done.
+package enum RunEvent: Sendable {
+    /// The counters have grown by this much.
+    case counted(RunCounters)
+    /// The gateway accepted a document.
+    case wrote(WrittenDocument)
+    /// A change became a dead letter; nil if no rule failed.
+    case deadLettered(rule: String?)
+    /// A request failed with this error and is sent again.
+    case retried(GatewayError.Code)
+    /// The rules decided documents: how many, and how long it took together, jq programs included.
+    case decided(documents: Int, Duration)
+    /// A bulk write was answered.
+    case sent(Duration)
+    /// All effects of a change are settled: the time since its row arrived.
+    case settled(Duration)
+}
+
+/// A document that a run has written.
+package struct WrittenDocument: Sendable {
+    package let id: DocumentID
+    /// Nil for the keyspace that the run follows.
+    package let keyspace: String?
+    package let revision: RevisionID
+    /// The rules that fired, in order.
+    package let rules: [String]
+    package let isDeletion: Bool
+    /// The document as the rules found it. Nil if it is new, or not wanted.
+    package var before: JSONText?
+    /// The document as it was sent. Nil if it was deleted, or not wanted.
+    package var after: JSONText?
+
+    /// Without the document's content.
+    package init(id: DocumentID, keyspace: String? = nil, revision: RevisionID, rules: [String], isDeletion: Bool) {
+        self.id = id
+        self.keyspace = keyspace
+        self.revision = revision
+        self.rules = rules
+        self.isDeletion = isDeletion
+    }
+}

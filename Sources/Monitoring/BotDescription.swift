@@ -1,0 +1,40 @@
+/// What does not change while a bot runs.
+package struct BotDescription: Sendable {
+    /// `--name`.
+    package let name: String
+    /// The keyspace's URL, without credentials.
+    package let gateway: String
+    /// The options with which `changebot dead-letters` finds the bot's state; nil if the state ends with the run.
+    package let stateOptions: String?
+    /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
+    package let retryOptions: String?
+    package var rules: RuleSetDescription
+
+    /// - Parameter gateway: Must not hold credentials.
+    package init(
+        name: String, gateway: String, stateOptions: String?, retryOptions: String?, rules: RuleSetDescription
+    ) {
+        self.name = name
+        self.gateway = gateway
+        self.stateOptions = stateOptions
+        self.retryOptions = retryOptions
+        self.rules = rules
+    }
+}
+
+/// The rules in force.
+package struct RuleSetDescription: Sendable {
+    /// Identifies the rules and their files.
+    package let hash: String
+    /// In order.
+    package let names: [String]
+    /// As given on the command line.
+    package let paths: [String]
+
+    /// The rules as they were loaded.
+    package init(hash: String, names: [String], paths: [String]) {
+        self.hash = hash
+        self.names = names
+        self.paths = paths
+    }
+}

@@ -1,0 +1,157 @@
+internal import CoreMetrics
+internal import DocumentFlow
+internal import GatewayClient
+internal import Locking
+internal import PrometheusMetrics
+
+/// The metrics of one bot, all with the label `bot`.
+final class BotMetrics: Sendable {
+    private let factory: PrometheusRegistry
+    private let bot: String
+    private let counters: [Counter]
+    private let decideSeconds: Timer
+    private let writeSeconds: Timer
+    private let settleSeconds: Timer
+    private let bytesSent: Counter
+    private let bytesReceived: Counter
+    /// Counters with further labels, made when they are first needed.
+    private let labelled = Locked<[Key: Counter]>([:])
+
+    private struct Key: Hashable {
+        let name: String
+        let labels: [String]
+    }
+
+    private static let counted: [(family: MetricFamily, count: @Sendable (RunCounters) -> Int)] = [
+        (MetricFamily("changebot_changes_total", .counter, "Rows of the feed that were read."), { $0.changes }),
+        (
+            MetricFamily("changebot_changes_matched_total", .counter, "Changes on which a rule fired or failed."),
+            { $0.matched }
+        ),
+        (
+            MetricFamily("changebot_documents_written_total", .counter, "Documents that the gateway accepted."),
+            { $0.written }
+        ),
+        (
+            MetricFamily("changebot_documents_deleted_total", .counter, "Documents written as tombstones."),
+            { $0.deleted }
+        ),
+        (
+            MetricFamily(
+                "changebot_documents_unchanged_total", .counter, "Matching documents that were as the rules want them."),
+            { $0.unchanged }
+        ),
+        (
+            MetricFamily("changebot_conflicts_total", .counter, "Writes refused because the document had changed."),
+            { $0.conflicts }
+        ),
+        (
+            MetricFamily(
+                "changebot_documents_rejected_total", .counter, "Documents that the gateway refused for good."),
+            { $0.rejected }
+        ),
+        (MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."), { $0.bytesIn }),
+        (
+            MetricFamily(
+                "changebot_document_bytes_written_total", .counter, "Bytes of the documents that the gateway accepted."),
+            { $0.bytesOut }
+        ),
+    ]
+
+    private static let rulesFired = MetricFamily("changebot_rule_fired_total", .counter, "How often a rule fired.")
+    private static let deadLetters = MetricFamily(
+        "changebot_dead_letters_total", .counter, "Changes that became dead letters. The rule is empty if none failed.")
+    private static let retries = MetricFamily(
+        "changebot_retries_total", .counter, "Requests that were sent again, by cause.")
+    private static let requests = MetricFamily(
+        "changebot_requests_total", .counter, "Requests to the gateway, by method and class of the status.")
+    private static let sent = MetricFamily("changebot_sent_bytes_total", .counter, "Bytes of request bodies.")
+    private static let received = MetricFamily("changebot_received_bytes_total", .counter, "Bytes of answers' bodies.")
+    private static let decide = MetricFamily(
+        "changebot_decide_seconds", MetricFamily.seconds, "Time to decide a batch of documents.")
+    private static let write = MetricFamily(
+        "changebot_write_seconds", MetricFamily.seconds, "Time of a bulk write, from the request to its answer.")
+    private static let settle = MetricFamily(
+        "changebot_settle_seconds", MetricFamily.seconds, "Time from a matching change's arrival until it is settled.")
+
+    /// Everything that is exported, in the order of the text.
+    static let families: [MetricFamily] =
+        [
+            MetricFamily("changebot_build_info", .gauge, "The version of the program. Always 1."),
+            MetricFamily("changebot_resident_memory_bytes", .gauge, "Resident memory of the process."),
+            MetricFamily("changebot_rules_info", .gauge, "The hash of the rules in force. Always 1."),
+            MetricFamily("changebot_ready", .gauge, "1 if the bot is ready, as in /readyz."),
+            MetricFamily("changebot_connected", .gauge, "1 if the gateway answers."),
+            MetricFamily("changebot_last_contact_timestamp_seconds", .gauge, "When the gateway answered last."),
+            MetricFamily("changebot_lag_sequences", .gauge, "Sequences that are not finished yet, as far as is known."),
+            MetricFamily("changebot_lag_seconds", .gauge, "How long there have been unfinished changes."),
+            MetricFamily("changebot_checkpoint_age_seconds", .gauge, "Time since the checkpoint was saved."),
+            MetricFamily("changebot_in_flight_documents", .gauge, "Documents in the pipeline."),
+            MetricFamily("changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline."),
+            MetricFamily(
+                "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit."),
+            MetricFamily("changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule."),
+        ] + counted.map(\.family) + [
+            rulesFired, deadLetters, retries, requests, sent, received, decide, write, settle,
+        ]
+
+    init(_ factory: PrometheusRegistry, bot: String) {
+        self.factory = factory
+        self.bot = bot
+        let dimensions = [("bot", bot)]
+        counters = Self.counted.map { Counter(label: $0.family.name, dimensions: dimensions, factory: factory) }
+        decideSeconds = Timer(label: Self.decide.name, dimensions: dimensions, factory: factory)
+        writeSeconds = Timer(label: Self.write.name, dimensions: dimensions, factory: factory)
+        settleSeconds = Timer(label: Self.settle.name, dimensions: dimensions, factory: factory)
+        bytesSent = Counter(label: Self.sent.name, dimensions: dimensions, factory: factory)
+        bytesReceived = Counter(label: Self.received.name, dimensions: dimensions, factory: factory)
+    }
+
+    func note(_ event: RunEvent) {
+        switch event {
+        case .counted(let difference):
+            for (counter, measure) in zip(counters, Self.counted) {
+                let amount = measure.count(difference)
+                if amount > 0 { counter.increment(by: amount) }
+            }
+            for (rule, count) in difference.rules { counter(Self.rulesFired, ["rule": rule]).increment(by: count) }
+        case .wrote: break
+        case .deadLettered(let rule): counter(Self.deadLetters, ["rule": rule ?? ""]).increment()
+        case .retried(let cause): counter(Self.retries, ["cause": cause.description]).increment()
+        case .decided(_, let span): decideSeconds.recordNanoseconds(span.nanoseconds)
+        case .sent(let span): writeSeconds.recordNanoseconds(span.nanoseconds)
+        case .settled(let span): settleSeconds.recordNanoseconds(span.nanoseconds)
+        }
+    }
+
+    /// - Parameter status: Nil if there was no answer.
+    func noteRequest(method: String, status: Int?, sent: Int, received: Int) {
+        let statusClass = status.map { "\($0 / 100)xx" } ?? "none"
+        counter(Self.requests, ["method": method, "status": statusClass]).increment()
+        bytesSent.increment(by: sent)
+        bytesReceived.increment(by: received)
+    }
+
+    private func counter(_ family: MetricFamily, _ labels: KeyValuePairs<String, String>) -> Counter {
+        let key = Key(name: family.name, labels: labels.map(\.value))
+        if let known = labelled.withLock({ $0[key] }) { return known }
+        let counter = Counter(
+            label: family.name, dimensions: [("bot", bot)] + labels.map { ($0.key, $0.value) }, factory: factory)
+        labelled.withLock { $0[key] = counter }
+        return counter
+    }
+
+    func set(_ name: String, _ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
+        Meter(label: name, dimensions: [("bot", bot)] + labels.map { ($0.key, $0.value) }, factory: factory).set(value)
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
+    }
+
+    /// With fractions.
+    var inSeconds: Double { self / .seconds(1) }
+}

@@ -1,0 +1,129 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Where a bot stands, as one JSON object: a member of `bots` in `/status`, and the whole of a status file.
+struct BotStatus {
+    let description: BotDescription
+    let facts: RunFacts
+    let deadLetters: MonitoredBot.DeadLetters
+    let objection: String?
+    let history: History
+    let effects: RecentEffects
+    let lastContact: Int?
+    let startedAt: String
+    let diff: MonitoredBot.Diff
+
+    func write(to writer: inout JSONWriter, now: ContinuousClock.Instant) {
+        writer.object { writer in
+            writer.member("name", string: description.name)
+            writer.member("phase", string: facts.phase.rawValue)
+            writer.member("started_at", string: startedAt)
+            writer.member("ready", bool: objection == nil)
+            writer.member("objection", optional: objection)
+            writer.name("gateway")
+            writer.object { writeGateway(to: &$0, now) }
+            writer.name("sequence")
+            writer.object { writeSequence(to: &$0, now) }
+            writer.name("counters")
+            writer.object { writeCounters(to: &$0) }
+            writer.name("in_flight")
+            writer.object { writer in
+                writer.member("documents", integer: facts.documentsInFlight)
+                writer.member("bytes", integer: facts.bytesInFlight)
+            }
+            writer.name("write_rate_limit")
+            if let rate = facts.writeRate { writer.integer(Int(rate)) } else { writer.null() }
+            writer.name("rules")
+            writer.object { writeRules(to: &$0) }
+            writer.name("dead_letters")
+            writer.object { writeDeadLetters(to: &$0) }
+            writer.name("effects")
+            effects.write(to: &writer, diff: diff)
+            writer.name("history")
+            history.write(to: &writer)
+        }
+    }
+
+    private func writeGateway(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
+        writer.member("url", string: description.gateway)
+        writer.member("connected", bool: facts.outage == nil && facts.phase != .connecting)
+        writer.member("last_contact", optional: lastContact.map { Timestamp.text($0) })
+        writer.name("outage")
+        guard let outage = facts.outage else { return writer.null() }
+        writer.object { writer in
+            writer.member("seconds", integer: Int(outage.began.duration(to: now).inSeconds))
+            writer.member("reason", string: outage.reason)
+            writer.member(
+                "next_attempt_in", integer: max(0, Int(now.duration(to: outage.nextAttempt).inSeconds.rounded(.up))))
+        }
+    }
+
+    private func writeSequence(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
+        func member(_ name: String, _ sequence: SequenceID?) {
+            writer.member(name, raw: sequence?.json ?? Array("null".utf8))
+        }
+        func member(_ name: String, _ number: Int?) {
+            writer.name(name)
+            if let number { writer.integer(number) } else { writer.null() }
+        }
+        member("finished", facts.safeSequence)
+        member("read", facts.position)
+        member("newest", facts.newest)
+        member("lag", facts.lag)
+        member("lag_seconds", facts.behindSince.map { Int($0.duration(to: now).inSeconds) } ?? 0)
+        member("checkpoint_age_seconds", facts.savedAt.map { Int($0.duration(to: now).inSeconds) })
+    }
+
+    private func writeCounters(to writer: inout JSONWriter) {
+        let counters = facts.counters
+        for (name, count) in [
+            ("changes", counters.changes), ("matched", counters.matched), ("written", counters.written),
+            ("deleted", counters.deleted), ("unchanged", counters.unchanged), ("conflicts", counters.conflicts),
+            ("rejected", counters.rejected), ("dead_letters", counters.deadLetters), ("retries", counters.retries),
+            ("bytes_in", counters.bytesIn), ("bytes_out", counters.bytesOut),
+        ] {
+            writer.member(name, integer: count)
+        }
+    }
+
+    private func writeRules(to writer: inout JSONWriter) {
+        writer.member("hash", string: description.rules.hash)
+        writer.name("paths")
+        writer.array { writer in for path in description.rules.paths { writer.string(path) } }
+        writer.name("rules")
+        writer.array { writer in
+            for rule in description.rules.names {
+                writer.object { writer in
+                    writer.member("name", string: rule)
+                    writer.member("fired", integer: facts.counters.rules[rule] ?? 0)
+                    writer.member("dead_letters", integer: deadLetters.byRule[rule] ?? 0)
+                }
+            }
+        }
+    }
+
+    private func writeDeadLetters(to writer: inout JSONWriter) {
+        writer.member("open", integer: deadLetters.open)
+        writer.name("newest")
+        writer.array { writer in
+            for entry in deadLetters.newest {
+                writer.object { writer in
+                    writer.member("number", integer: entry.number)
+                    writer.member("id", string: entry.documentID)
+                    writer.member("revision", optional: entry.revision)
+                    writer.member("rule", optional: entry.rule)
+                    writer.member("reason", string: entry.reason)
+                    writer.member("time", string: entry.time)
+                    writer.member("retry", optional: retryCommand(entry.number))
+                }
+            }
+        }
+        writer.member("list", optional: description.stateOptions.map { "changebot dead-letters list \($0)" })
+    }
+
+    private func retryCommand(_ number: Int) -> String? {
+        description.retryOptions.map { "changebot dead-letters retry \(number) \($0)" }
+    }
+}

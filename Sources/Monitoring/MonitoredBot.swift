@@ -1,0 +1,184 @@
+package import DocumentFlow
+internal import Encodings
+package import GatewayClient
+internal import Locking
+package import LosslessJSON
+package import PrometheusMetrics
+
+/// One bot under observation: counts its events, and asks it where it stands.
+package final class MonitoredBot: RunObserver {
+    /// What the page shows of a bot's dead letters.
+    package struct DeadLetters: Sendable {
+        /// One of the newest dead letters.
+        package struct Entry: Sendable {
+            package let number: Int
+            package let documentID: String
+            package let revision: String?
+            package let rule: String?
+            package let reason: String
+            /// RFC 3339.
+            package let time: String
+
+            /// The fields of a dead letter in the state.
+            package init(
+                number: Int, documentID: String, revision: String?, rule: String?, reason: String, time: String
+            ) {
+                self.number = number
+                self.documentID = documentID
+                self.revision = revision
+                self.rule = rule
+                self.reason = reason
+                self.time = time
+            }
+        }
+
+        /// The newest first; at most ``limit``.
+        package var newest: [Entry] = []
+        /// How many there are, by rule; the empty name if no rule failed.
+        package var byRule: [String: Int] = [:]
+        /// How many are shown.
+        package static let limit = 20
+
+        /// None.
+        package init() {}
+
+        var open: Int { byRule.values.reduce(0, +) }
+    }
+
+    /// What the monitor asks.
+    package struct Source: Sendable {
+        /// Where the run stands.
+        package let facts: @Sendable () async -> RunFacts
+        /// The dead letters in the state; nil if it can't be read now.
+        package let deadLetters: @Sendable () async -> DeadLetters?
+
+        /// Both are called once a second or less.
+        package init(
+            facts: @escaping @Sendable () async -> RunFacts,
+            deadLetters: @escaping @Sendable () async -> DeadLetters?
+        ) {
+            self.facts = facts
+            self.deadLetters = deadLetters
+        }
+    }
+
+    private struct State {
+        var description: BotDescription
+        var facts = RunFacts()
+        var deadLetters = DeadLetters()
+        var readiness: Readiness
+        var history: History
+        var effects = RecentEffects()
+        var deadLettersByRule: [String: Int] = [:]
+        var deadLettersAt: ContinuousClock.Instant?
+        /// Seconds since 1970; nil before the first answer.
+        var lastContact: Int?
+    }
+
+    /// Shows what changed: lines that begin with `+`, `-` or a space.
+    package typealias Diff = @Sendable (_ before: JSONText?, _ after: JSONText?) -> [String]
+
+    package var wantsDocuments: Bool { diff != nil }
+    /// `--name`.
+    package let name: String
+    private let diff: Diff?
+    private let source: Source
+    private let metrics: BotMetrics
+    private let state: Locked<State>
+    private let startedAt = Timestamp.now
+
+    /// - Parameter diff: Shows what changed in documents. Nil: contents of documents are not shown.
+    package init(
+        _ description: BotDescription, source: Source, registry: PrometheusRegistry, diff: Diff? = nil,
+        now: ContinuousClock.Instant = .now
+    ) {
+        self.source = source
+        self.diff = diff
+        name = description.name
+        metrics = BotMetrics(registry, bot: description.name)
+        state = Locked(
+            State(description: description, readiness: Readiness(now: now), history: History(now: now)))
+    }
+
+    package func note(_ event: RunEvent) {
+        metrics.note(event)
+        guard case .wrote(var document) = event else { return }
+        if !wantsDocuments { (document.before, document.after) = (nil, nil) }
+        state.withLock { [document] in $0.effects.add(document, at: Timestamp.now) }
+    }
+
+    /// A request to the gateway has ended. For ``GatewaySettings/requestObserver``.
+    package func note(_ request: RequestRecord) {
+        metrics.noteRequest(
+            method: request.method, status: request.status, sent: request.sent, received: request.received)
+        if request.status != nil { state.withLock { $0.lastContact = Timestamp.secondsNow } }
+    }
+
+    /// The bot has new rules.
+    package func replaceRules(_ rules: RuleSetDescription) { state.withLock { $0.description.rules = rules } }
+
+    /// Counting many dead letters takes a while.
+    private static let deadLetterInterval: Duration = .seconds(3)
+
+    /// Asks the bot where it stands. Call about once a second.
+    package func refresh(now: ContinuousClock.Instant = .now) async {
+        let facts = await source.facts()
+        let readAt = state.withLock(\.deadLettersAt)
+        let isDue = readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
+        let deadLetters = isDue ? await source.deadLetters() : nil
+        state.withLock { state in
+            state.facts = facts
+            if let deadLetters {
+                state.deadLetters = deadLetters
+                state.deadLettersAt = now
+            }
+            state.readiness.note(facts, now: now)
+            state.history.note(facts, now: now)
+        }
+        setGauges(now)
+    }
+
+    private func setGauges(_ now: ContinuousClock.Instant) {
+        let state = state.withLock { $0 }
+        let facts = state.facts
+        metrics.set("changebot_ready", state.readiness.objection(facts, now: now) == nil ? 1 : 0)
+        metrics.set("changebot_connected", facts.outage == nil && facts.phase != .connecting ? 1 : 0)
+        if let contact = state.lastContact { metrics.set("changebot_last_contact_timestamp_seconds", Double(contact)) }
+        if let lag = facts.lag { metrics.set("changebot_lag_sequences", Double(lag)) }
+        metrics.set("changebot_lag_seconds", facts.behindSince.map { $0.duration(to: now).inSeconds } ?? 0)
+        if let saved = facts.savedAt {
+            metrics.set("changebot_checkpoint_age_seconds", saved.duration(to: now).inSeconds)
+        }
+        metrics.set("changebot_in_flight_documents", Double(facts.documentsInFlight))
+        metrics.set("changebot_in_flight_bytes", Double(facts.bytesInFlight))
+        metrics.set("changebot_write_rate_limit", facts.writeRate ?? .infinity)
+        metrics.set("changebot_rules_info", 1, ["hash": state.description.rules.hash])
+        // A rule whose dead letters are gone goes back to 0.
+        let rules = Set(state.deadLettersByRule.keys).union(state.deadLetters.byRule.keys)
+        for rule in rules {
+            metrics.set("changebot_dead_letters_open", Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
+        }
+        self.state.withLock {
+            $0.deadLettersByRule = state.deadLetters.byRule.merging($0.deadLettersByRule) { new, _ in new }
+        }
+    }
+
+    /// Where the bot stands, as of the last refresh.
+    package var facts: RunFacts { state.withLock(\.facts) }
+
+    /// Why the bot is not ready, as of the last refresh; nil if it is.
+    package func objection(now: ContinuousClock.Instant = .now) -> String? {
+        state.withLock { $0.readiness.objection($0.facts, now: now) }
+    }
+
+    /// Writes where the bot stands, as of the last refresh: one JSON object.
+    package func write(to writer: inout JSONWriter, now: ContinuousClock.Instant = .now) {
+        let state = state.withLock { $0 }
+        BotStatus(
+            description: state.description, facts: state.facts, deadLetters: state.deadLetters,
+            objection: state.readiness.objection(state.facts, now: now), history: state.history,
+            effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,
+            diff: diff ?? { _, _ in [] }
+        ).write(to: &writer, now: now)
+    }
+}

@@ -1,0 +1,111 @@
+internal import HTTPServing
+internal import LosslessJSON
+internal import PrometheusMetrics
+
+/// Answers the requests to a ``MonitoringServer``. Independent of sockets.
+struct MonitoringAnswers: Sendable {
+    let settings: MonitoringServer.Settings
+    let registry: PrometheusRegistry
+    let bots: @Sendable () -> [MonitoredBot]
+    let events: EventStream
+    private let statusPage: StatusPage
+
+    init(
+        settings: MonitoringServer.Settings, registry: PrometheusRegistry,
+        bots: @escaping @Sendable () -> [MonitoredBot], events: EventStream
+    ) {
+        self.settings = settings
+        self.registry = registry
+        self.bots = bots
+        self.events = events
+        statusPage = StatusPage(html: settings.page)
+    }
+
+    func answer(_ request: Request) async -> Answer {
+        guard isForUs(request.field("Host")) else {
+            return text("this host name is not served here; ask by address, or by the name given to --http\n", 421)
+        }
+        guard ["GET", "HEAD"].contains(request.method) else {
+            var answer = text("only GET and HEAD: nothing can be changed here\n", 405)
+            answer.fields.append(HTTPField("Allow", "GET, HEAD"))
+            return answer
+        }
+        switch String(request.encodedPath) {
+        case "/": return page
+        case "/livez": return text("alive\n")
+        case "/readyz": return readiness
+        case "/status": return secured(.json(Self.status(settings, bots()) + [UInt8(ascii: "\n")]))
+        case "/metrics": return secured(typed(PrometheusText.contentType, registry.text()))
+        case "/events": return eventAnswer
+        default: return text("there are /, /livez, /readyz, /status, /events and /metrics\n", 404)
+        }
+    }
+
+    /// A web page of another site can reach this server under a name of its own (DNS rebinding). So a name must be the
+    /// one of `--http`; an address can't be one of another site.
+    private func isForUs(_ host: String?) -> Bool {
+        guard let host else { return true }
+        let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) + "]" : String(host.prefix { $0 != ":" })
+        let isAddress = name.hasPrefix("[") || name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
+        return isAddress || name.lowercased() == "localhost" || name.lowercased() == settings.host.lowercased()
+            || settings.acceptsAnyName
+    }
+
+    private var readiness: Answer {
+        let bots = bots()
+        let objections = bots.compactMap { bot in bot.objection().map { "\(bot.name): \($0)\n" } }
+        guard objections.isEmpty, !bots.isEmpty else {
+            return text(objections.isEmpty ? "starting\n" : objections.joined(), 503)
+        }
+        return text("ready\n")
+    }
+
+    /// The whole status: what the page shows.
+    static func status(_ settings: MonitoringServer.Settings, _ bots: [MonitoredBot]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("program", string: "changebot")
+            writer.member("version", string: settings.version)
+            writer.name("bots")
+            writer.array { writer in for bot in bots { bot.write(to: &writer) } }
+        }
+        return writer.bytes
+    }
+
+    private var eventAnswer: Answer {
+        guard let events = events.listen() else { return text("too many pages are open\n", 503) }
+        let first = EventStream.event("status", Self.status(settings, bots()))
+        return secured(
+            Answer(
+                status: 200, fields: [HTTPField("Content-Type", "text/event-stream")],
+                body: .streamed { send in
+                    try await send(first)
+                    for await event in events { try await send(event) }
+                }))
+    }
+
+    private var page: Answer {
+        var answer = secured(typed("text/html; charset=utf-8", statusPage.html))
+        answer.fields.append(HTTPField("Content-Security-Policy", statusPage.policy))
+        return answer
+    }
+
+    private func text(_ text: String, _ status: Int = 200) -> Answer {
+        var answer = secured(typed("text/plain; charset=utf-8", Array(text.utf8)))
+        answer.status = status
+        return answer
+    }
+
+    private func typed(_ type: String, _ body: [UInt8]) -> Answer {
+        Answer(status: 200, fields: [HTTPField("Content-Type", type)], body: .whole(body))
+    }
+
+    private func secured(_ answer: Answer) -> Answer {
+        var answer = answer
+        answer.fields += [
+            HTTPField("Cache-Control", "no-store"), HTTPField("X-Content-Type-Options", "nosniff"),
+            HTTPField("Referrer-Policy", "no-referrer"),
+        ]
+        return answer
+    }
+}

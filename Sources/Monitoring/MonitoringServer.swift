@@ -1,0 +1,113 @@
+internal import CoreMetrics
+internal import Encodings
+internal import Glibc
+package import HTTPServing
+internal import LosslessJSON
+package import PrometheusMetrics
+
+/// Shows bots over HTTP: `/livez`, `/readyz`, `/status`, `/events`, `/metrics` and a page at `/`. Only reads: nothing can
+/// be changed through it.
+package final class MonitoringServer: Sendable {
+    /// Where to listen, and who may ask.
+    package struct Settings: Sendable {
+        /// A name or an address.
+        package var host: String
+        /// 0 picks a free one.
+        package var port: Int
+        /// The program's version, for `/status` and metrics.
+        package var version: String
+        /// The page at `/`: HTML with one `<style>` and one `<script>`.
+        package var page: [UInt8]
+        /// Whether requests may name this host in any way. Default: only by address, as `localhost` or as in ``host``.
+        package var acceptsAnyName = false
+
+        /// All are needed.
+        package init(host: String, port: Int, version: String, page: [UInt8]) {
+            self.host = host
+            self.port = port
+            self.version = version
+            self.page = page
+        }
+    }
+
+    /// The metrics that the server exports, for the registry.
+    package static var families: [MetricFamily] { BotMetrics.families }
+
+    private let settings: Settings
+    private let registry: PrometheusRegistry
+    private let bots: @Sendable () -> [MonitoredBot]
+    private let events = EventStream()
+    private let server: HTTPServer
+
+    /// The port that was bound.
+    package var port: Int { server.port }
+
+    /// Listens until ``stop()``.
+    ///
+    /// - Parameter bots: The bots to show, in order.
+    /// - Throws: ``ListenError``.
+    package init(
+        _ settings: Settings, registry: PrometheusRegistry, bots: @escaping @Sendable () -> [MonitoredBot]
+    ) async throws(ListenError) {
+        self.settings = settings
+        self.registry = registry
+        self.bots = bots
+        var serving = HTTPServer.Settings(product: "changebot/\(settings.version)")
+        serving.host = settings.host
+        serving.port = settings.port
+        // Nobody has anything to send.
+        serving.bodyLimit = 64 << 10
+        serving.waiting = WaitingOutput(limit: 8 << 20)
+        serving.bodies = IncomingBodies(limit: 1 << 20)
+        let answers = MonitoringAnswers(settings: settings, registry: registry, bots: bots, events: events)
+        server = try await HTTPServer.start(serving) { await answers.answer($0) }
+        Meter(label: "changebot_build_info", dimensions: [("version", settings.version)], factory: registry).set(1)
+    }
+
+    /// Asks the bots where they stand and tells the open pages, once a second, until the task is cancelled.
+    package func run() async throws {
+        var silence = 0
+        var last: [UInt8] = []
+        while true {
+            for bot in bots() { await bot.refresh() }
+            Meter(label: "changebot_resident_memory_bytes", factory: registry).set(ResidentMemory.bytes)
+            silence += 1
+            if events.hasListeners {
+                let status = MonitoringAnswers.status(settings, bots())
+                // The status has a time of its own only where something is counted in seconds.
+                if status != last {
+                    events.send(EventStream.event("status", status))
+                    silence = 0
+                } else if silence.isMultiple(of: 15) {
+                    events.send(EventStream.comment)
+                }
+                last = status
+            }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Stops listening and closes all connections.
+    package func stop() async {
+        events.end()
+        await server.stop()
+    }
+}
+
+/// The memory of this process that is in RAM now.
+enum ResidentMemory {
+    /// In bytes; 0 if the kernel does not say.
+    ///
+    /// - Note: Source: proc(5), the second number of `/proc/self/statm`, in pages.
+    static var bytes: Double {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, 128, file) != nil else { return 0 }
+        let fields = line.prefix { $0 != 0 }.split(separator: CChar(UInt8(ascii: " ")))
+        guard fields.count > 1, let pages = Double(String(decoding: fields[1].map(UInt8.init), as: UTF8.self)) else {
+            return 0
+        }
+        return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}

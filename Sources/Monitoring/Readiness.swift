@@ -1,0 +1,53 @@
+package import DocumentFlow
+internal import GatewayClient
+
+/// Decides whether a bot is ready: whether it does what it is there for.
+package struct Readiness: Sendable {
+    /// How long the gateway may be out of reach, and how long the feed may make no progress.
+    package static let tolerated: Duration = .seconds(60)
+
+    /// When the run last finished something, or had nothing to do.
+    private var progressedAt: ContinuousClock.Instant
+    private var mark = Mark()
+
+    /// What moves when a run makes progress.
+    private struct Mark: Equatable {
+        var changes = 0
+        var settled = 0
+        var position: String?
+        var safe: String?
+    }
+
+    /// - Parameter now: When the run began.
+    package init(now: ContinuousClock.Instant) { progressedAt = now }
+
+    /// Call at least every few seconds.
+    package mutating func note(_ facts: RunFacts, now: ContinuousClock.Instant) {
+        let counters = facts.counters
+        let mark = Mark(
+            changes: counters.changes, settled: counters.written + counters.unchanged + counters.deadLetters,
+            position: facts.position?.description, safe: facts.safeSequence?.description)
+        if mark != self.mark || facts.behindSince == nil { progressedAt = now }
+        self.mark = mark
+    }
+
+    /// Why the bot is not ready, for people; nil if it is.
+    package func objection(_ facts: RunFacts, now: ContinuousClock.Instant) -> String? {
+        if let outage = facts.outage {
+            let span = outage.began.duration(to: now)
+            if span >= Self.tolerated || facts.phase == .connecting {
+                return "the gateway has been out of reach for \(Self.seconds(span)): \(outage.reason)"
+            }
+        }
+        switch facts.phase {
+        case .connecting: return "not connected yet"
+        case .stopping: return "stopping"
+        case .catchingUp, .following: break
+        }
+        let span = progressedAt.duration(to: now)
+        guard facts.outage == nil, facts.behindSince != nil, span >= Self.tolerated else { return nil }
+        return "no progress for \(Self.seconds(span)), although changes are pending"
+    }
+
+    private static func seconds(_ span: Duration) -> String { "\(span.components.seconds) s" }
+}

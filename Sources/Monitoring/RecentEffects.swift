@@ -1,0 +1,55 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+
+/// The documents that a bot wrote last.
+struct RecentEffects: Sendable {
+    /// How many are kept.
+    static let limit = 20
+    /// Longer documents are kept without their content.
+    private static let longestDocument = 64 << 10
+
+    private struct Effect {
+        let document: WrittenDocument
+        let time: String
+    }
+
+    /// The newest last.
+    private var effects: [Effect] = []
+
+    mutating func add(_ document: WrittenDocument, at time: String) {
+        var document = document
+        if max(document.before?.bytes.count ?? 0, document.after?.bytes.count ?? 0) > Self.longestDocument {
+            document.before = nil
+            document.after = nil
+        }
+        if effects.count == Self.limit { effects.removeFirst() }
+        effects.append(Effect(document: document, time: time))
+    }
+
+    /// An array, the newest first.
+    ///
+    /// - Parameter diff: The member `diff` of documents whose content was kept: lines that begin with `+`, `-` or a
+    ///   space.
+    func write(to writer: inout JSONWriter, diff: (_ before: JSONText?, _ after: JSONText?) -> [String]) {
+        writer.array { writer in
+            for effect in effects.reversed() {
+                writer.object { writer in
+                    let document = effect.document
+                    writer.member("time", string: effect.time)
+                    writer.member("id", string: document.id.text)
+                    if let keyspace = document.keyspace { writer.member("keyspace", string: keyspace) }
+                    writer.member("revision", string: document.revision.text)
+                    writer.member("deleted", bool: document.isDeletion)
+                    writer.name("rules")
+                    writer.array { writer in for rule in document.rules { writer.string(rule) } }
+                    guard document.before != nil || document.after != nil else { return }
+                    writer.name("diff")
+                    writer.array { writer in
+                        for line in diff(document.before, document.after) { writer.string(line) }
+                    }
+                }
+            }
+        }
+    }
+}

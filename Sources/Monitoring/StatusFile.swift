@@ -1,0 +1,73 @@
+internal import Encodings
+internal import FoundationEssentials
+internal import Glibc
+internal import LosslessJSON
+
+/// The last status of a run, beside its state: for `changebot status`, also of a bot without `--http`.
+///
+/// Replaced as a whole every few seconds, readable by its owner only. It is no state: it may be missing or old.
+package struct StatusFile: Sendable {
+    /// How often a run writes it.
+    package static let interval: Duration = .seconds(5)
+
+    private let path: String
+
+    /// - Parameters:
+    ///   - directory: The folder of the state. Nothing is written as long as it is missing.
+    ///   - name: The bot's name.
+    package init(directory: String, name: String) { path = "\(directory)/\(name)\(Self.infix)\(getpid()).json" }
+
+    /// Between the bot's name and the number of its process: runs of one name on several databases have a file each.
+    private static let infix = ".status."
+
+    /// The files of all bots in a folder, by name. Those of processes that were killed may be among them.
+    package static func all(in directory: String) -> [(name: String, process: Int32, path: String)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let files = names.compactMap { file -> (name: String, process: Int32, path: String)? in
+            guard file.hasSuffix(".json"), let range = file.firstRange(of: infix),
+                let process = Int32(file[range.upperBound...].dropLast(".json".count))
+            else { return nil }
+            return (String(file[..<range.lowerBound]), process, "\(directory)/\(file)")
+        }
+        return files.sorted { ($0.name, $0.process) < ($1.name, $1.process) }
+    }
+
+    /// Removes the files of this bot's runs that were killed.
+    package static func removeOld(in directory: String, named name: String) {
+        for file in all(in: directory) where file.name == name && kill(file.process, 0) != 0 && errno == ESRCH {
+            unlink(file.path)
+        }
+    }
+
+    /// Call when the run ends.
+    package func remove() { unlink(path) }
+
+    /// Writes what the bot is doing now.
+    ///
+    /// - Returns: False if it can't be written, for example because the run has no state yet. The next call may succeed.
+    @discardableResult
+    package func write(_ bot: MonitoredBot) -> Bool {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("written_at", string: Timestamp.now)
+            writer.member("process", integer: Int(getpid()))
+            writer.name("bot")
+            bot.write(to: &writer)
+        }
+        return replace(with: writer.bytes + [UInt8(ascii: "\n")])
+    }
+
+    private func replace(with bytes: [UInt8]) -> Bool {
+        let temporary = path + ".new"
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return false }
+        let isWritten = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
+        close(descriptor)
+        guard isWritten, rename(temporary, path) == 0 else {
+            unlink(temporary)
+            return false
+        }
+        return true
+    }
+}

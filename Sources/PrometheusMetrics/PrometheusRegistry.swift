@@ -1,0 +1,83 @@
+package import CoreMetrics
+internal import Locking
+
+/// Keeps the series of swift-metrics in memory, and writes them in Prometheus' text format.
+///
+/// Made for few series that are counted often: a series is looked up when its metric is made, and then has a lock of
+/// its own. Series that were destroyed stay, as Prometheus expects of counters.
+package final class PrometheusRegistry: MetricsFactory {
+    /// The most series of a family. Further ones are counted together, with every label `other`.
+    package static let seriesLimit = 2000
+
+    private struct State {
+        var series: [String: [Labels: Series]] = [:]
+        /// Families in the order of their description; those of unknown metrics follow.
+        var families: [MetricFamily]
+    }
+
+    private let state: Locked<State>
+
+    /// - Parameter families: What is described, in the order of the text. A metric without a description is written
+    ///   too: as a counter, a gauge or a histogram of seconds, as it was made.
+    package init(_ families: [MetricFamily]) { state = Locked(State(families: families)) }
+
+    private func series(_ name: String, _ dimensions: [(String, String)], _ kind: MetricFamily.Kind) -> Series {
+        state.withLock { state in
+            let family = state.families.first { $0.name == name } ?? MetricFamily(name, kind, name)
+            if state.series[name] == nil, !state.families.contains(where: { $0.name == name }) {
+                state.families.append(family)
+            }
+            var labels = Labels(dimensions)
+            let known = state.series[name, default: [:]]
+            if known[labels] == nil, known.count >= Self.seriesLimit { labels = labels.merged }
+            if let series = state.series[name]?[labels] { return series }
+            let series = Series(family.kind)
+            state.series[name, default: [:]][labels] = series
+            return series
+        }
+    }
+
+    /// All series in the text format 0.0.4 of Prometheus, sorted by labels within a family.
+    package func text() -> [UInt8] {
+        let (families, all) = state.withLock { ($0.families, $0.series) }
+        var text = PrometheusText()
+        for family in families {
+            guard let series = all[family.name] else { continue }
+            text.begin(family)
+            for (labels, series) in series.sorted(by: { $0.key < $1.key }) {
+                text.add(family.name, labels, series.value)
+            }
+        }
+        return text.bytes
+    }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        series(label, dimensions, .counter)
+    }
+
+    package func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        series(label, dimensions, .counter)
+    }
+
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        series(label, dimensions, .gauge)
+    }
+
+    package func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        series(label, dimensions, aggregate ? MetricFamily.seconds : .gauge)
+    }
+
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        series(label, dimensions, MetricFamily.seconds)
+    }
+
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
+}

@@ -1,0 +1,52 @@
+internal import ArgumentParser
+
+/// The options of the status page and its neighbours.
+struct HTTPOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Serve a status page, /metrics, /livez, /readyz, /status and /events here, such as 127.0.0.1:9464.",
+            valueName: "host:port"))
+    var http: String?
+
+    @Flag(help: "Let --http listen where other machines can reach it. Everyone who can reads the page.")
+    var httpAllowRemote = false
+
+    @Flag(help: "Show on the page what changed in documents.")
+    var httpShowsDocuments = false
+
+    /// Where to serve, and what to show.
+    struct Choice {
+        let address: ListenAddress
+        let showsDocuments: Bool
+        /// Whether other machines may ask.
+        let isRemote: Bool
+    }
+
+    /// Nil without `--http`.
+    ///
+    /// - Throws: ``CommandError`` with 64 for an address that is not valid, or is not the loopback without
+    ///   `--http-allow-remote`.
+    func choice(_ environment: Environment) throws(CommandError) -> Choice? {
+        guard let text = http ?? environment["http"] else { return nil }
+        let address = try ListenAddress(text, option: "http")
+        let isAllowed = try environment.isOn(httpAllowRemote, "http-allow-remote")
+        guard address.isLoopback || isAllowed else {
+            throw CommandError(
+                .usage,
+                "--http \(text) can be reached from other machines, and everyone who reaches it can read the page: "
+                    + "add --http-allow-remote, or listen on 127.0.0.1")
+        }
+        return Choice(
+            address: address, showsDocuments: try environment.isOn(httpShowsDocuments, "http-shows-documents"),
+            isRemote: !address.isLoopback)
+    }
+}
+
+extension ListenAddress {
+    /// Whether only this machine can reach it. False for a name other than `localhost`, which may mean any address.
+    var isLoopback: Bool {
+        if host.lowercased() == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,116 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import LosslessJSON
+internal import Monitoring
+
+/// What a run that goes on says about itself in its status file.
+struct RunningBot {
+    let name: String
+    let process: Int32
+    /// RFC 3339.
+    let writtenAt: String
+    /// As in `/status`.
+    let status: JSONValue
+
+    /// All runs that use the folder now, those of one name only if it is given. Files of runs that were killed are
+    /// passed over.
+    static func all(in directory: String, named name: String? = nil) -> [RunningBot] {
+        StatusFile.all(in: directory).compactMap { file in
+            guard name == nil || file.name == name, isRunning(file.process),
+                let bytes = try? Data(contentsOf: URL(filePath: file.path)),
+                let text = try? JSONText(Array(bytes)), let writtenAt = text.root["written_at"]?.string,
+                let status = text.root["bot"]
+            else { return nil }
+            return RunningBot(name: file.name, process: file.process, writtenAt: writtenAt, status: status)
+        }
+    }
+
+    /// Another program may have got the number since.
+    private static func isRunning(_ process: Int32) -> Bool {
+        guard kill(process, 0) == 0 || errno == EPERM else { return false }
+        guard let program = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8) else { return true }
+        return program.hasPrefix("changebot")
+    }
+
+    /// The keyspace's URL.
+    var gateway: String { status["gateway"]?["url"]?.string ?? "" }
+
+    /// What it does, in a few words.
+    var standing: String {
+        if let outage = status["gateway"]?["outage"], outage.kind == .object { return "gateway out of reach" }
+        return switch status["phase"]?.string {
+        case "following": number("sequence", "lag") == 0 ? "up to date" : "following, work under way"
+        case "catching_up": "catching up"
+        case "stopping": "stopping"
+        default: "connecting"
+        }
+    }
+
+    /// Nil if it is not there, or `null`.
+    func number(_ path: String...) -> Int? {
+        var value: JSONValue? = status
+        for name in path { value = value?[name] }
+        return value.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) }
+    }
+
+    /// For people, a fact a line.
+    var lines: [String] {
+        var lines = ["\(name): \(standing)", "  gateway       \(gateway)"]
+        if let outage = status["gateway"]?["outage"], let reason = outage["reason"]?.string {
+            let span = Quantity.duration(.seconds(number("gateway", "outage", "seconds") ?? 0))
+            let wait = Quantity.duration(.seconds(number("gateway", "outage", "next_attempt_in") ?? 0))
+            lines.append("  outage        for \(span), next attempt in \(wait): \(reason)")
+        }
+        let sequences = ["finished", "read", "newest"].compactMap { member in
+            status["sequence"]?[member].flatMap { SequenceText.text($0) }.map { "\(member) \($0)" }
+        }
+        if !sequences.isEmpty { lines.append("  sequence      \(sequences.joined(separator: ", "))") }
+        if let lag = number("sequence", "lag") {
+            let span = Quantity.duration(.seconds(number("sequence", "lag_seconds") ?? 0))
+            lines.append("  lag           \(Quantity.count(lag))\(lag == 0 ? "" : ", for \(span)")")
+        }
+        if let age = number("sequence", "checkpoint_age_seconds") {
+            lines.append("  checkpoint    saved \(Quantity.duration(.seconds(age))) ago")
+        }
+        let counters = status["counters"].map { counters in
+            counters.members.compactMap { member -> String? in
+                guard let count = Int(String(decoding: member.value.bytes, as: UTF8.self)), count > 0 else {
+                    return nil
+                }
+                return
+                    "\((member.name.string ?? "").split(separator: "_").joined(separator: " ")) \(Quantity.count(count))"
+            }
+        }
+        if let counters, !counters.isEmpty { lines.append("  counters      \(counters.joined(separator: ", "))") }
+        let rules = status["rules"]?["rules"].map { rules in
+            rules.elements.compactMap { rule -> String? in
+                guard let name = rule["name"]?.string, let fired = rule["fired"]?.bytes else { return nil }
+                return "\(name) \(String(decoding: fired, as: UTF8.self))"
+            }
+        }
+        if let rules, !rules.isEmpty { lines.append("  rules fired   \(ShortText.list(rules))") }
+        let open = number("dead_letters", "open") ?? 0
+        let advice = open == 0 ? "" : status["dead_letters"]?["list"]?.string.map { "; see them with: \($0)" } ?? ""
+        lines.append("  dead letters  \(Quantity.count(open))\(advice)")
+        lines.append("  process       \(process), status of \(writtenAt)")
+        return lines
+    }
+}
+
+/// Parts of a status as text.
+private enum SequenceText {
+    /// Nil for `null`.
+    static func text(_ value: JSONValue) -> String? {
+        value.kind == .null ? nil : value.string ?? String(decoding: value.bytes, as: UTF8.self)
+    }
+}
+
+private enum ShortText {
+    private static let limit = 10
+
+    /// The first ten, and how many more there are.
+    static func list(_ texts: [String]) -> String {
+        guard texts.count > limit else { return texts.joined(separator: ", ") }
+        return texts.prefix(limit).joined(separator: ", ") + " and \(Quantity.count(texts.count - limit)) more"
+    }
+}

@@ -1,0 +1,148 @@
+import DocumentFlow
+import GatewayClient
+import HTTPServing
+import LosslessJSON
+import PrometheusMetrics
+import Testing
+
+@testable import Monitoring
+
+@Suite struct MonitoringAnswersTests {
+    private static let page = Array("<style>a{}</style><script>1</script>".utf8)
+    private let registry = PrometheusRegistry(BotMetrics.families)
+    private let events = EventStream()
+
+    private func bot(
+        _ facts: RunFacts, deadLetters: MonitoredBot.DeadLetters = .init(), diff: MonitoredBot.Diff? = nil
+    ) async -> MonitoredBot {
+        let bot = MonitoredBot(
+            BotDescription(
+                name: "pictures", gateway: "http://127.0.0.1:4984/todo", stateOptions: "--name pictures",
+                retryOptions: "--name pictures --rules 'my rules'",
+                rules: RuleSetDescription(hash: "abc", names: ["a", "b"], paths: ["my rules"])),
+            source: .init(facts: { facts }, deadLetters: { deadLetters }), registry: registry, diff: diff)
+        await bot.refresh()
+        return bot
+    }
+
+    private var following: RunFacts {
+        var facts = RunFacts()
+        facts.phase = .following
+        return facts
+    }
+
+    private func answers(_ bots: [MonitoredBot], host: String = "127.0.0.1") -> MonitoringAnswers {
+        let settings = MonitoringServer.Settings(host: host, port: 0, version: "1.2.3", page: Self.page)
+        return MonitoringAnswers(settings: settings, registry: registry, bots: { bots }, events: events)
+    }
+
+    private func body(_ answer: Answer) -> String {
+        guard case .whole(let bytes) = answer.body else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func get(_ path: String, _ bots: [MonitoredBot]) async -> (status: Int, body: String) {
+        let answer = await answers(bots).answer(Request("GET", path))
+        return (answer.status, body(answer))
+    }
+
+    @Test func aBotThatFollowsIsReady() async {
+        let answer = await get("/readyz", [await bot(following)])
+        #expect(answer.status == 200)
+    }
+
+    @Test func eachBotThatIsNotReadyIsNamed() async {
+        let answer = await get("/readyz", [await bot(following), await bot(RunFacts())])
+        #expect(answer == (503, "pictures: not connected yet\n"))
+    }
+
+    @Test func withoutABotNothingIsReady() async {
+        #expect(await get("/readyz", []).status == 503)
+        #expect(await get("/livez", []).status == 200)
+    }
+
+    @Test(arguments: ["POST", "PUT", "DELETE", "PATCH"]) func nothingCanBeChanged(_ method: String) async {
+        let answer = await answers([]).answer(Request(method, "/status"))
+        #expect(answer.status == 405)
+        #expect(answer.fields.contains(HTTPField("Allow", "GET, HEAD")))
+    }
+
+    /// A page of another site may give its name the address of this machine.
+    @Test(arguments: [
+        ("127.0.0.1:4990", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("[::1]:80", 200), ("10.0.0.7", 200),
+        ("evil.example", 421), ("evil.example:4990", 421), ("127.0.0.1.evil.example", 421), ("", 200),
+    ]) func aForeignNameIsRefused(_ host: String, _ status: Int) async {
+        let answer = await answers([]).answer(Request("GET", "/livez", fields: [HTTPField("Host", host)]))
+        #expect(answer.status == status)
+    }
+
+    @Test func theNameThatWasGivenIsServed() async {
+        let request = Request("GET", "/livez", fields: [HTTPField("Host", "bots.lan:80")])
+        #expect(await answers([], host: "bots.lan").answer(request).status == 200)
+    }
+
+    @Test func theStatusIsJSONWithEveryPart() async throws {
+        var deadLetters = MonitoredBot.DeadLetters()
+        deadLetters.byRule = ["a": 2, "": 1]
+        deadLetters.newest = [
+            .init(
+                number: 7, documentID: "t<1>", revision: "1-a", rule: "a", reason: "it \"failed\"",
+                time: "2026-11-20T10:00:00Z")
+        ]
+        let text = await get("/status", [await bot(following, deadLetters: deadLetters)]).body
+        let status = try JSONText(text).root
+        let shown = try #require(status["bots"].map { Array($0.elements) }?.first)
+        #expect(shown["phase"]?.string == "following")
+        #expect(shown["sequence"]?["lag"]?.bytes.elementsEqual("0".utf8) == true)
+        #expect(shown["dead_letters"]?["open"]?.bytes.elementsEqual("3".utf8) == true)
+        let newest = try #require(shown["dead_letters"]?["newest"].map { Array($0.elements) }?.first)
+        #expect(
+            newest["retry"]?.string == "changebot dead-letters retry 7 --name pictures --rules 'my rules'")
+        #expect(shown["rules"]?["rules"].map { Array($0.elements).count } == 2)
+    }
+
+    @Test func documentsAreShownOnlyIfThatIsWanted() async throws {
+        var written = WrittenDocument(
+            id: DocumentID("t1"), revision: RevisionID("2-b"), rules: ["a"], isDeletion: false)
+        written.before = try JSONText(#"{"secret":1}"#)
+        let closed = await bot(following)
+        closed.note(.wrote(written))
+        #expect(await get("/status", [closed]).body.contains("diff") == false)
+        let open = await bot(
+            following, diff: { before, _ in ["- " + String(decoding: before?.bytes ?? [], as: UTF8.self)] })
+        open.note(.wrote(written))
+        #expect(await get("/status", [open]).body.contains(#""diff":["- {\"secret\":1}"]"#))
+    }
+
+    @Test func metricsNameTheBot() async {
+        let bot = await bot(following)
+        var difference = RunCounters()
+        difference.changes = 5
+        difference.rules = ["a": 2]
+        bot.note(.counted(difference))
+        bot.note(.deadLettered(rule: nil))
+        bot.note(.retried(.unavailable))
+        let text = await get("/metrics", [bot]).body
+        for line in [
+            #"changebot_changes_total{bot="pictures"} 5"#, #"changebot_rule_fired_total{bot="pictures",rule="a"} 2"#,
+            #"changebot_dead_letters_total{bot="pictures",rule=""} 1"#,
+            #"changebot_retries_total{bot="pictures",cause="unavailable"} 1"#,
+            #"changebot_ready{bot="pictures"} 1"#, #"changebot_connected{bot="pictures"} 1"#,
+            #"changebot_write_rate_limit{bot="pictures"} +Inf"#,
+        ] { #expect(text.contains(line + "\n"), "\(line)") }
+    }
+
+    @Test func thePageMayRunOnlyItsOwnScript() async throws {
+        let answer = await answers([]).answer(Request("GET", "/"))
+        let policy = try #require(answer.fields.first { $0.name == "Content-Security-Policy" }?.value)
+        #expect(policy.contains("default-src 'none'"))
+        // printf 1 | openssl dgst -sha256 -binary | base64
+        #expect(policy.contains("script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='"))
+    }
+
+    @Test func anUnknownPathNamesTheKnownOnes() async {
+        let answer = await get("/metric", [])
+        #expect(answer.status == 404)
+        #expect(answer.body.contains("/metrics"))
+    }
+}

@@ -1,0 +1,75 @@
+import DocumentFlow
+import GatewayClient
+import Monitoring
+import Testing
+
+@Suite struct ReadinessTests {
+    private let start = ContinuousClock.now
+
+    /// What a bot says after these steps: seconds since the start, and what it reported then.
+    private func objection(_ steps: [(seconds: Int, facts: RunFacts)]) -> String? {
+        var readiness = Readiness(now: start)
+        for step in steps { readiness.note(step.facts, now: start + .seconds(step.seconds)) }
+        guard let last = steps.last else { return nil }
+        return readiness.objection(last.facts, now: start + .seconds(last.seconds))
+    }
+
+    private func facts(
+        _ phase: RunFacts.Phase, changes: Int = 0, behindSince: Int? = nil, outageSince: Int? = nil
+    ) -> RunFacts {
+        var facts = RunFacts()
+        facts.phase = phase
+        facts.counters.changes = changes
+        facts.behindSince = behindSince.map { start + .seconds($0) }
+        let outage = Outage()
+        if let outageSince {
+            _ = outage.note(
+                GatewayError(.cannotConnect, "refused"), stopsAll: true, now: start + .seconds(outageSince))
+        }
+        facts.outage = outage.standing
+        return facts
+    }
+
+    @Test func aBotThatFollowsIsReady() {
+        #expect(objection([(0, facts(.following)), (600, facts(.following))]) == nil)
+    }
+
+    @Test(arguments: [(RunFacts.Phase.connecting, "not connected yet"), (.stopping, "stopping")])
+    func aBotThatDoesNotFollowIsNotReady(_ phase: RunFacts.Phase, _ text: String) {
+        #expect(objection([(0, facts(phase))]) == text)
+    }
+
+    @Test func aGatewayThatNeverAnsweredIsNamedAtOnce() {
+        #expect(
+            objection([(3, facts(.connecting, outageSince: 1))])
+                == "the gateway has been out of reach for 2 s: refused")
+    }
+
+    @Test(arguments: [(59, false), (60, true), (3600, true)])
+    func anOutageCountsAfterAMinute(_ seconds: Int, _ counts: Bool) {
+        let objection = objection([(seconds, facts(.following, outageSince: 0))])
+        #expect((objection != nil) == counts)
+    }
+
+    @Test func pendingChangesWithoutProgressCountAfterAMinute() {
+        let stuck = facts(.following, changes: 5, behindSince: 0)
+        #expect(objection([(0, stuck), (59, stuck)]) == nil)
+        #expect(objection([(0, stuck), (60, stuck)]) == "no progress for 60 s, although changes are pending")
+    }
+
+    @Test func progressIsWhateverIsCounted() {
+        let steps = (0...10).map { (seconds: $0 * 30, facts: facts(.catchingUp, changes: $0 + 1, behindSince: 0)) }
+        #expect(objection(steps) == nil)
+    }
+
+    @Test func aFeedWithoutChangesNeedsNoProgress() {
+        #expect(objection([(0, facts(.following)), (3600, facts(.following)), (3660, facts(.following))]) == nil)
+    }
+
+    @Test func aGatewayThatIsBackMakesTheBotReadyAgain() {
+        #expect(
+            objection([
+                (0, facts(.following)), (90, facts(.following, outageSince: 10)), (91, facts(.following)),
+            ]) == nil)
+    }
+}
