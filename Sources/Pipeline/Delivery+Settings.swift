@@ -60,7 +60,8 @@ extension BulkWriter {
         package var documents = 250
         /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
         package var bytes = 4 << 20
-        /// How many writes of a document may be refused as conflicts although no other revision is there.
+        /// The write of a document at which it is given up: the gateway has failed on so many, or has refused so many
+        /// as conflicts although no other revision is there. The two are counted separately.
         package var attempts = 10
 
         /// Limits that Sync Gateway and CouchDB take with their default settings.

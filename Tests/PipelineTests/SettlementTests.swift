@@ -9,11 +9,9 @@ import Testing
     private static let limit = 10
 
     private func candidate(
-        _ id: DocumentID = "a", attempts: Int = 0, refusals: Int = 0, isDeletion: Bool = false, deadLetters: [Int] = []
+        _ id: DocumentID = "a", isDeletion: Bool = false, deadLetters: [Int] = []
     ) -> Candidate {
         var candidate = Candidate(id: id, revision: RevisionID("1-a"), document: Array("{}".utf8))
-        candidate.attempts = attempts
-        candidate.refusals = refusals
         candidate.isDeletion = isDeletion
         candidate.deadLetters = deadLetters
         candidate.rules = ["first", "last"]
@@ -23,32 +21,67 @@ import Testing
 
     private enum End { case decided, deadLettered, again }
 
-    @Test(
-        arguments: [
-            (.written(RevisionID("2-b")), 0, 0, .decided), (.rejected(status: 403, reason: "no"), 0, 0, .deadLettered),
-            // A write that fails may succeed later, but not for ever.
-            (.failed(reason: "x"), 0, 0, .again), (.failed(reason: "x"), 8, 0, .again),
-            (.failed(reason: "x"), 9, 0, .deadLettered),
-            // A gateway that can't decide now is no reason to give a document up.
-            (.undecided(reason: "busy"), 1000, 0, .again),
-            // Neither are writes of others, but a gateway that refuses the revision that it has is.
-            (.conflict, 1000, 0, .again), (.conflict, 1000, 8, .again), (.conflict, 1000, 9, .deadLettered),
-            (.unmentioned, 0, 8, .again), (.unmentioned, 0, 9, .deadLettered),
-        ] as [(BulkOutcome, Int, Int, End)])
-    private func anOutcomeEndsACandidateOrItIsDecidedAgain(
-        outcome: BulkOutcome, attempts: Int, refusals: Int, end: End
-    ) {
+    private struct Case: Sendable {
+        let outcome: BulkOutcome
+        var attempts = 0
+        var failures = 0
+        var refusals = 0
+        let end: End
+    }
+
+    @Test(arguments: [
+        Case(outcome: .written(RevisionID("2-b")), end: .decided),
+        Case(outcome: .rejected(status: 403, reason: "no"), end: .deadLettered),
+        // A write that fails may succeed later, but not for ever. Conflicts before it are no failures.
+        Case(outcome: .failed(reason: "x"), end: .again),
+        Case(outcome: .failed(reason: "x"), failures: 8, end: .again),
+        Case(outcome: .failed(reason: "x"), failures: 9, end: .deadLettered),
+        Case(outcome: .failed(reason: "x"), attempts: 1000, failures: 8, end: .again),
+        // A gateway that can't decide now is no reason to give a document up.
+        Case(outcome: .undecided(reason: "busy"), attempts: 1000, failures: 9, end: .again),
+        // Neither are writes of others, but a gateway that refuses the revision that it has is.
+        Case(outcome: .conflict, attempts: 1000, end: .again),
+        Case(outcome: .conflict, attempts: 1000, refusals: 8, end: .again),
+        Case(outcome: .conflict, attempts: 1000, refusals: 9, end: .deadLettered),
+        Case(outcome: .unmentioned, refusals: 8, end: .again),
+        Case(outcome: .unmentioned, refusals: 9, end: .deadLettered),
+    ])
+    private func anOutcomeEndsACandidateOrItIsDecidedAgain(test: Case) {
+        var candidate = candidate()
+        (candidate.attempts, candidate.failures, candidate.refusals) = (test.attempts, test.failures, test.refusals)
         var settled = Settlement()
-        let verdict = settled.record(
-            outcome, of: candidate(attempts: attempts, refusals: refusals), attemptLimit: Self.limit)
+        let verdict = settled.record(test.outcome, of: candidate, attemptLimit: Self.limit)
         if case .decideAgain(let again) = verdict {
-            #expect(end == .again)
-            #expect(again.attempts == attempts + 1)
+            #expect(test.end == .again)
+            #expect(again.attempts == test.attempts + 1)
             #expect(settled.isEmpty)
         } else {
-            #expect(settled.decided.count == (end == .decided ? 1 : 0))
-            #expect(settled.deadLettered.count == (end == .deadLettered ? 1 : 0))
+            #expect(settled.decided.count == (test.end == .decided ? 1 : 0))
+            #expect(settled.deadLettered.count == (test.end == .deadLettered ? 1 : 0))
         }
+    }
+
+    /// Failures are counted, not what came between them: a contested document gets as many as any other. The conflicts
+    /// here are with other revisions.
+    @Test(
+        arguments: [
+            ([(.conflict, 9), (.failed(reason: "x"), 1)], nil), ([(.conflict, 9), (.failed(reason: "x"), 9)], nil),
+            ([(.conflict, 9), (.failed(reason: "x"), 10)], 19),
+            ([(.undecided(reason: "busy"), 50), (.failed(reason: "x"), 9)], nil),
+            ([(.failed(reason: "x"), 5), (.conflict, 3), (.failed(reason: "x"), 4)], nil),
+            ([(.failed(reason: "x"), 5), (.conflict, 3), (.failed(reason: "x"), 5)], 13),
+        ] as [([(BulkOutcome, Int)], Int?)])
+    func onlyFailuresCountAsFailures(outcomes: [(BulkOutcome, Int)], attemptsOfDeadLetter: Int?) {
+        var candidate = candidate()
+        var settled = Settlement()
+        for outcome in outcomes.flatMap({ Array(repeating: $0.0, count: $0.1) }) {
+            #expect(settled.isEmpty)
+            guard case .decideAgain(let again) = settled.record(outcome, of: candidate, attemptLimit: Self.limit)
+            else { continue }
+            candidate = again
+            candidate.refusals = 0
+        }
+        #expect(settled.deadLetters.map(\.attempts) == (attemptsOfDeadLetter.map { [$0] } ?? []))
     }
 
     /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.

@@ -19,8 +19,10 @@ struct Candidate: Sendable {
     /// The body, as the gateway sent it, without `_cv`. Empty: it must be read first.
     var document: [UInt8]
     private var mustBeRead = false
-    /// How many writes were tried.
+    /// How many writes were tried, whatever became of them.
     var attempts = 0
+    /// Writes on which the gateway failed.
+    var failures = 0
     /// Writes refused as conflicts although no revision other than ``revision`` was found.
     var refusals = 0
     /// The names of the rules that fired, after a decision.

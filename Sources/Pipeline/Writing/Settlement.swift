@@ -69,7 +69,8 @@ struct Settlement {
     /// Records the outcome of a write.
     ///
     /// A conflict is no reason to give up: a document that others write often is decided with its current content. But
-    /// after `attemptLimit` conflicts without another revision it is dead-lettered.
+    /// after `attemptLimit` conflicts without another revision it is dead-lettered. The same goes for as many writes on
+    /// which the gateway failed, however many conflicts came between them.
     mutating func record(_ outcome: BulkOutcome, of candidate: Candidate, attemptLimit: Int) -> Verdict {
         var candidate = candidate
         candidate.attempts += 1
@@ -79,8 +80,11 @@ struct Settlement {
             end(candidate, isWrite: true)
             ownRevisions.append((candidate.id, revision))
             if candidate.isDeletion { deleted += 1 }
-        case .failed where candidate.attempts < attemptLimit: return .decideAgain(candidate)
         case .failed, .rejected:
+            if case .failed = outcome {
+                candidate.failures += 1
+                if candidate.failures < attemptLimit { return .decideAgain(candidate) }
+            }
             rejected += 1
             deadLetter(candidate, candidate.deadLetter(reason: outcome.explanation))
         case .undecided: return .decideAgain(candidate)
