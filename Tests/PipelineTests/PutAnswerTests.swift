@@ -65,13 +65,51 @@ import Testing
         #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.verdict)
     }
 
-    @Test func whatFailsIsCounted() throws {
+    /// What the outcomes of several writes count as, while nobody else changes the document.
+    struct Count: Sendable {
+        let outcomes: [BulkOutcome]
+        var attempts = 0
+        var conflicts = 0
+        var refusals = 0
+    }
+
+    @Test(arguments: [
+        Count(outcomes: [.unmentioned, .failed(reason: "")], attempts: 2),
+        Count(outcomes: [.conflict, .conflict], conflicts: 2, refusals: 2),
+        // Only conflicts in a row count as such, and only a conflict is a refusal.
+        Count(outcomes: [.undecided(reason: "")]), Count(outcomes: [.conflict, .undecided(reason: "")], refusals: 1),
+        Count(outcomes: [.conflict, .unmentioned], attempts: 1, refusals: 1),
+        Count(outcomes: [.conflict, .failed(reason: "")], attempts: 1, refusals: 1),
+        Count(outcomes: [.conflict, .undecided(reason: ""), .conflict], conflicts: 1, refusals: 2),
+    ])
+    private func whatIsNotWrittenIsCounted(test: Count) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
-        let need = target.need(.missing)
-        for outcome in [.unmentioned, .failed(reason: ""), .conflict, .undecided(reason: "")] as [BulkOutcome] {
-            _ = target.record(outcome, of: need, attemptLimit: Self.limit)
+        for outcome in test.outcomes {
+            let verdict = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
+            #expect(verdict == .again)
+            target.note(.missing)
         }
-        #expect(target.attempts == 2 && target.conflicts == 1)
+        #expect(target.attempts == test.attempts && target.conflicts == test.conflicts)
+        #expect(target.refusals == test.refusals)
+    }
+
+    /// A document is left alone after ten conflicts in a row. Each time somebody else has changed it.
+    @Test(
+        arguments: [
+            ([(.conflict, 9)], .again), ([(.conflict, 10)], .postponed),
+            ([(.conflict, 9), (.undecided(reason: ""), 1)], .again),
+            ([(.conflict, 9), (.undecided(reason: ""), 1), (.conflict, 1)], .again),
+            ([(.conflict, 10), (.unmentioned, 1)], .again),
+        ] as [([(BulkOutcome, Int)], PutTarget.Verdict)])
+    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: PutTarget.Verdict) throws {
+        var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
+        var verdict: PutTarget.Verdict?
+        let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
+        for (number, outcome) in each.enumerated() {
+            target.note(.found(RevisionID("\(number + 1)-a"), try JSONText("{}")))
+            verdict = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
+        }
+        #expect(verdict == last)
     }
 
     /// One order may be what the gateway refuses: each is tried alone.

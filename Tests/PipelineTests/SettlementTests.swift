@@ -84,6 +84,21 @@ import Testing
         #expect(settled.deadLetters.map(\.attempts) == (attemptsOfDeadLetter.map { [$0] } ?? []))
     }
 
+    /// Others write a document all the time if its writes conflict ten times in a row, not if there are ten writes.
+    @Test(
+        arguments: [
+            ([(.conflict, 9)], false), ([(.conflict, 10)], true), ([(.conflict, 11)], false), ([(.conflict, 20)], true),
+            ([(.undecided(reason: "busy"), 10)], false), ([(.failed(reason: "x"), 9), (.conflict, 1)], false),
+            ([(.conflict, 9), (.undecided(reason: "busy"), 1)], false),
+            ([(.conflict, 9), (.undecided(reason: "busy"), 1), (.conflict, 9)], false),
+            ([(.conflict, 9), (.unmentioned, 1), (.conflict, 10)], true),
+        ] as [([(BulkOutcome, Int)], Bool)])
+    func conflictsInARowMakeADocumentContested(outcomes: [(BulkOutcome, Int)], isContested: Bool) {
+        var candidate = candidate()
+        for outcome in outcomes.flatMap({ Array(repeating: $0.0, count: $0.1) }) { candidate.note(outcome) }
+        #expect(candidate.isContested == isContested)
+    }
+
     /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.
     @Test func whatWasWrittenIsRemembered() {
         var settled = Settlement()

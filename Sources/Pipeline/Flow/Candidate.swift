@@ -21,6 +21,8 @@ struct Candidate: Sendable {
     private var mustBeRead = false
     /// How many writes were tried, whatever became of them.
     var attempts = 0
+    /// Consecutive writes that conflicted.
+    private(set) var conflicts = 0
     /// Writes on which the gateway failed.
     var failures = 0
     /// Writes refused as conflicts although no revision other than ``revision`` was found.
@@ -80,6 +82,19 @@ struct Candidate: Sendable {
 
     /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
+
+    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
+    static let conflictsBeforeWaiting = 10
+
+    /// Whether it has just had another ten conflicts in a row.
+    var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: Self.conflictsBeforeWaiting) }
+
+    /// Counts a write and its outcome.
+    mutating func note(_ outcome: BulkOutcome) {
+        attempts += 1
+        conflicts = outcome == .conflict ? conflicts + 1 : 0
+        if case .failed = outcome { failures += 1 }
+    }
 
     /// Whether a retry was asked for: then this bot's own revisions are decided, too.
     var isRetried: Bool { !deadLetters.isEmpty }

@@ -230,16 +230,15 @@ package struct BulkWriter: Sendable {
 
     // MARK: - Postponing
 
-    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
-    private static let conflictsBeforeWaiting = 10
     private static let waitAfterManyConflicts: Duration = .seconds(1)
 
-    /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts are postponed.
+    /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts in a
+    /// row are postponed.
     func postponingContested(_ candidates: [Candidate]) async throws -> [Candidate] {
         var contested: [(ContinuousClock.Instant, Candidate)] = []
         var rest: [Candidate] = []
         for candidate in candidates {
-            if candidate.attempts.isMultiple(of: Self.conflictsBeforeWaiting), candidate.attempts > 0 {
+            if candidate.isContested {
                 contested.append((.now + Self.waitAfterManyConflicts, candidate))
             } else {
                 rest.append(candidate)

@@ -65,7 +65,7 @@ struct PutTarget: Sendable {
     private(set) var isOneByOne = false
     /// Writes that the gateway neither accepted nor refused.
     var attempts = 0
-    /// Consecutive conflicts.
+    /// Consecutive conflicts: any other outcome ends them.
     var conflicts = 0
     /// Conflicts although the document still has the revision that was written on.
     private(set) var refusals = 0
@@ -104,7 +104,12 @@ struct PutTarget: Sendable {
     mutating func note(_ lookup: DocumentLookup) {
         var revision: RevisionID?
         if case .found(let found, _) = lookup { revision = found }
-        if let readRevision, readRevision == revision, conflicts > 0 { refusals += 1 } else { refusals = 0 }
+        if let readRevision, readRevision == revision {
+            // Only a conflict is one: another outcome says nothing about the revision.
+            if conflicts > 0 { refusals += 1 }
+        } else {
+            refusals = 0
+        }
         readRevision = .some(revision)
     }
 
@@ -197,6 +202,7 @@ extension PutTarget {
 
     /// - Parameter need: What was written.
     mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> Verdict {
+        conflicts = outcome == .conflict ? conflicts + 1 : 0
         switch outcome {
         case .written(let revision):
             resume(with: need.rest)
@@ -206,9 +212,7 @@ extension PutTarget {
             return .again
         case .rejected: return .failed(reason: outcome.explanation)
         case .undecided: return .again
-        case .conflict:
-            conflicts += 1
-            return retry(outcome, refusals, attemptLimit)
+        case .conflict: return retry(outcome, refusals, attemptLimit)
         case .unmentioned, .failed:
             attempts += 1
             return retry(outcome, attempts, attemptLimit)

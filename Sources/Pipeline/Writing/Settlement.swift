@@ -73,18 +73,15 @@ struct Settlement {
     /// which the gateway failed, however many conflicts came between them.
     mutating func record(_ outcome: BulkOutcome, of candidate: Candidate, attemptLimit: Int) -> Verdict {
         var candidate = candidate
-        candidate.attempts += 1
+        candidate.note(outcome)
         switch outcome {
         case .written(let revision):
             candidate.revision = revision
             end(candidate, isWrite: true)
             ownRevisions.append((candidate.id, revision))
             if candidate.isDeletion { deleted += 1 }
+        case .failed where candidate.failures < attemptLimit: return .decideAgain(candidate)
         case .failed, .rejected:
-            if case .failed = outcome {
-                candidate.failures += 1
-                if candidate.failures < attemptLimit { return .decideAgain(candidate) }
-            }
             rejected += 1
             deadLetter(candidate, candidate.deadLetter(reason: outcome.explanation))
         case .undecided: return .decideAgain(candidate)
