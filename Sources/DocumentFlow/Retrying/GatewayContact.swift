@@ -110,10 +110,7 @@ package struct GatewayContact: Sendable {
                 try endIfHopeless(error)
                 if isPermanent(error) { return .failure(error) }
                 // The answer does not tell whether the keyspace fails or only this request.
-                guard try await waitUntilOnline(gateway) else {
-                    suspect.noteOutage()
-                    continue
-                }
+                if try await !waitUntilOnline(gateway), !suspect.noteOutage() { continue }
                 suspect.noteFailure(error, successes: arrivals.count)
                 if suspect.mustGiveUp { return .failure(error) }
                 try await makeRetrier().pause(suspect.wait(after: error), after: error, message, metadata)

@@ -5,7 +5,7 @@ internal import Locking
 ///
 /// A refusal is final after three attempts. A temporary failure, such as a 500 or a cut, gets ten, and up to 30 s while
 /// no other request of its kind succeeds either. If the gateway asks for time (429, 503), it gets all that
-/// `--retry-for` allows.
+/// `--retry-for` allows. A request after which the gateway is gone each time has failed from the tenth outage on.
 package struct SuspectRequest: Sendable {
     private static let refusals = 3
     private static let failures = 10
@@ -30,12 +30,15 @@ package struct SuspectRequest: Sendable {
         backoff.cap = Self.longestWait
     }
 
-    /// The gateway was gone: not a failure of this request, unless it happens ten times.
-    package mutating func noteOutage() {
+    /// The gateway was gone. Up to nine times this is no failure of this request.
+    ///
+    /// - Returns: Whether it is one: the request seems to take the gateway down. Then the caller notes the failure.
+    package mutating func noteOutage() -> Bool {
         outages += 1
-        guard outages < Self.failures else { return }
+        guard outages < Self.failures else { return true }
         (attempts, since) = (0, nil)
         backoff.reset()
+        return false
     }
 
     /// Counts a failure and updates ``mustGiveUp``.

@@ -95,10 +95,7 @@ struct RevisionsReader: Sendable {
     private nonisolated(nonsending) func retryOrGiveUp(
         _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RevisionsLeft, _ retrier: inout Retrier
     ) async throws -> BulkGetKey? {
-        guard try await contact.waitUntilOnline(gateway) else {
-            left.noteOutage()
-            return nil
-        }
+        if try await !contact.waitUntilOnline(gateway), !left.noteOutage() { return nil }
         left.noteFailure(error, successes: arrivals.count)
         if asked.count > 1, left.isToHalve {
             left.halve()
@@ -188,7 +185,8 @@ struct RevisionsLeft {
         (failures, suspect) = (0, SuspectRequest(retryFor: retryFor))
     }
 
-    mutating func noteOutage() { suspect.noteOutage() }
+    /// - Returns: Whether it counts as a failure of the request.
+    mutating func noteOutage() -> Bool { suspect.noteOutage() }
 
     mutating func noteFailure(_ error: GatewayError, successes: Int) {
         failures += 1
