@@ -77,6 +77,9 @@ package actor RunProgress {
         if counters != before { observer.note(.counted(counters.difference(from: before))) }
     }
 
+    /// Counts a request that is sent again.
+    package func noteRetry() { count { $0.retries += 1 } }
+
     /// Counts dead letters that are about to be saved.
     ///
     /// - Returns: How many of them may be saved: up to and including the first one over the limit. ``check(_:)`` then

@@ -41,7 +41,7 @@ package struct BulkSender {
         self.pauses = pauses
         observer = policy.settings.observer
         probe = GatewayProbe(gateway: gateway, pauses: pauses)
-        let noteRetry: @Sendable () async -> Void = { await progress.count { $0.retries += 1 } }
+        let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
         retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
         rowRetrier = retrier
         reader = CurrentDocumentReader(

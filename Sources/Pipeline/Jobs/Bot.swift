@@ -167,7 +167,7 @@ package struct Bot: Service {
         var reader = FeedReader(
             gateway: gateway, end: settings.isOneShot ? .caughtUp(with: info.newestSequence) : .never,
             retries: settings.delivery.retries, logger: logger,
-            noteRetry: { await progress.count { $0.retries += 1 } })
+            noteRetry: { await progress.noteRetry() })
         reader.following = settings.following
         reader.channels = settings.channels
         reader.knowsKeyspace = wasThere

@@ -18,7 +18,7 @@ struct DeadLetteredDocumentReader {
         self.decider = decider
         answerLimit = settings.memoryBudget
         let policy = RetryPolicy(settings.retries, hasSucceeded: true)
-        let noteRetry: @Sendable () async -> Void = { await progress.count { $0.retries += 1 } }
+        let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
         reader = CurrentDocumentReader(gateway: gateway, policy: policy, logger: logger, noteRetry: noteRetry)
         retrier = Retrier(policy, logger: logger, noteRetry: noteRetry)
     }

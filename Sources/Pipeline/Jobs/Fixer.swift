@@ -90,9 +90,7 @@ package struct Fixer: Service {
         let progress = delivery.progress
         var list = DocumentListReader(
             DocumentPages(of: gateway),
-            Retrier(RetryPolicy(settings.retries, hasSucceeded: true), logger: logger) {
-                await progress.count { $0.retries += 1 }
-            })
+            Retrier(RetryPolicy(settings.retries, hasSucceeded: true), logger: logger) { await progress.noteRetry() })
         while let batch = try await list.next() {
             try await intake.take(batch)
             if await delivery.allowance.isExhausted { throw EnoughChanged() }
@@ -106,7 +104,7 @@ package struct Fixer: Service {
         let intake = delivery.makeIntake()
         let reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: settings.retries, logger: logger,
-            noteRetry: { await progress.count { $0.retries += 1 } })
+            noteRetry: { await progress.noteRetry() })
         try await reader.read(from: .start) { rows, reached in
             try await intake.take(rows, reached: reached)
             if await delivery.allowance.isExhausted { throw EnoughChanged() }

@@ -107,7 +107,7 @@ package struct BulkWriter: Sendable {
                 ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
                 busy: shared.busy),
             retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
-                await progress.count { $0.retries += 1 }
+                await progress.noteRetry()
             })
     }
 
@@ -183,82 +183,5 @@ package struct BulkWriter: Sendable {
         }
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
         return result
-    }
-
-    /// - Returns: The candidates to decide again, after their documents have been read again.
-    private func write(_ writes: [Planner.Write], _ context: inout WriterContext) async throws -> [Candidate] {
-        var again: [Candidate] = []
-        for request in limits.requests(writes.map { $0.document }) {
-            try await context.sender.send(request) { answered, outcomes in
-                CrashPoint.written.pass()
-                var settled = Settlement()
-                for (index, outcome) in zip(answered, outcomes) {
-                    switch settled.record(outcome, of: writes[index].candidate, attemptLimit: limits.attempts) {
-                    case .settled: logWritten(writes[index], outcome)
-                    case .decideAgain(var candidate):
-                        // A tombstone that the gateway left undecided is written again unchanged.
-                        if outcome == .conflict || !candidate.isDeleted { candidate.dropContent() }
-                        again.append(candidate)
-                    }
-                }
-                await shared.busy.noteWrites(settled.ownRevisions.map { DocumentPlace(keyspace: nil, id: $0.id) })
-                try await finish(settled)
-            }
-        }
-        return try await postponingContested(again)
-    }
-
-    private func logWritten(_ write: Planner.Write, _ outcome: BulkOutcome) {
-        guard case .written(let revision) = outcome else { return }
-        let candidate = write.candidate
-        if let observer = settings.observer {
-            var written = WrittenDocument(
-                id: candidate.id, revision: revision, rules: candidate.rules, isDeletion: candidate.isDeletion)
-            if observer.wantsDocuments {
-                written.before = write.before
-                written.after = candidate.isDeletion ? nil : try? JSONText(Array(write.document.segments.joined()))
-            }
-            observer.note(.wrote(written))
-        }
-        logger.debug(
-            candidate.isDeletion ? "deleted a document" : "wrote a document",
-            metadata: [
-                "id": "\(candidate.id)", "revision": "\(revision)",
-                "rules": .array(candidate.rules.map { "\($0)" }),
-            ])
-    }
-
-    // MARK: - Postponing
-
-    private static let waitAfterManyConflicts: Duration = .seconds(1)
-
-    /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts in a
-    /// row are postponed.
-    func postponingContested(_ candidates: [Candidate]) async throws -> [Candidate] {
-        var contested: [(ContinuousClock.Instant, Candidate)] = []
-        var rest: [Candidate] = []
-        for candidate in candidates {
-            if candidate.isContested {
-                contested.append((.now + Self.waitAfterManyConflicts, candidate))
-            } else {
-                rest.append(candidate)
-            }
-        }
-        await postpone(contested)
-        return rest
-    }
-
-    /// Postpones candidates without their documents: the latest content is decided later.
-    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async {
-        guard !candidates.isEmpty else { return }
-        var freed = 0
-        let waiting = candidates.map { due, candidate in
-            var candidate = candidate
-            freed += candidate.releaseBudget()
-            if !candidate.isDeleted { candidate.dropContent() }
-            return (due: due, candidate: candidate)
-        }
-        await shared.budget.giveBack(bytes: freed, documents: 0)
-        await queue.postpone(waiting)
     }
 }
