@@ -44,7 +44,8 @@ struct DocumentFailures: Sendable {
 
     /// The error of a whole answer; nil if only single rows failed.
     ///
-    /// If all rows failed, the request counts as failed, unless these documents are known to be the cause.
+    /// If all rows failed, the request counts as failed, unless each of the documents is known to be the cause, or the
+    /// gateway's own function failed on one of them.
     ///
     /// - Parameter bytes: Bytes that the run had written before.
     func outage(in rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> GatewayError? {
