@@ -1,4 +1,5 @@
-/// Which server it is. Every difference between them is a property here, so that a new case must define each.
+/// Which server it is. Every difference between them is a property here, so that a new case must define each. One
+/// exception, for imports: `VersionMembers.accepted(by:)` of the target `Transfer` has a switch of its own.
 public enum GatewayDialect: String, Sendable, CaseIterable {
     case syncGateway = "sync-gateway"
     case couchDB = "couchdb"
