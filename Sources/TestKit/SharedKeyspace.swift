@@ -1,7 +1,7 @@
 /// A read-write lock for the keyspace of a real server: shared by tests that use only their own documents, exclusive
 /// for a test that needs it alone.
 ///
-/// First come, first served; neighbours in the queue that share start together.
+/// In order of arrival; consecutive shared users run together.
 package actor SharedKeyspace {
     /// The lock on the keyspace in `CHANGEBOT_TEST_GATEWAY`, for all suites of the process.
     package static let ofTests = SharedKeyspace()

@@ -48,7 +48,7 @@ import Testing
         try await withTestBed { bed in
             let file = try write([], bed)
             let bytes = 1 << 36
-            // A hole: it takes no room on the disk.
+            // A sparse file: it takes no room on the disk.
             #expect(truncate(file, bytes) == 0)
             _ = try write([#"{"bytes":\#(bytes),"sha256":"00"}"#], bed, "in.ndjson.manifest.json")
             let summary = bed.folder + "/summary.json"

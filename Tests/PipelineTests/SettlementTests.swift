@@ -122,7 +122,7 @@ import Testing
         #expect(settled.effects.isEmpty && settled.decided.count == 1)
     }
 
-    /// The dead letter blames the last rule that fired; its predecessors go with it.
+    /// The dead letter names the last rule that fired, and replaces the document's earlier dead letters.
     @Test func aDeadLetterNamesItsRuleAndTheOnesItReplaces() throws {
         var settled = Settlement()
         _ = settled.record(

@@ -36,7 +36,7 @@ package struct SafeSequenceTracker: Sendable {
     /// All changes up to `sequence` that were not opened need no work.
     package mutating func pass(to sequence: SequenceID) { position = sequence }
 
-    /// The change at `sequence`, the next one of the feed, needs work.
+    /// Opens a ticket for the next change of the feed, which has this sequence and needs work.
     package mutating func open(_ sequence: SequenceID) -> Ticket {
         entries.append(Entry(preceding: position))
         position = sequence

@@ -222,8 +222,8 @@ package struct FeedReader: Sendable {
         return position.hasPassed(goal) == true
     }
 
-    /// Called after a complete answer. A gateway in trouble may end one early, so that alone is not the end. An answer
-    /// that did not move past its `since` will not do so next time either.
+    /// Called after a complete answer. A gateway in trouble may end an answer early, so its end is not always the
+    /// feed's. The end of an answer that did not move past its `since` is.
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
         return goal == nil || !progress.hasRows || progress.position == progress.asked || progress.pace.isHopeless

@@ -14,7 +14,7 @@ final class Store: Sendable {
     static let guestSequence = 1
 
     let database: any DatabaseWriter
-    /// Tells the changes feeds of commits.
+    /// Notifies the changes feeds after each commit.
     let signal: ChangeSignal
     let rules: WritingRules
     private let lock: FileLock?

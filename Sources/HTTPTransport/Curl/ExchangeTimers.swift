@@ -10,7 +10,7 @@ struct ExchangeTimers {
     private let idleTimeout: Duration?
     private let sendsBody: Bool
     private var lastActivity: Instant
-    /// The reader has paused the transfer: the server is not to blame for the silence.
+    /// The transfer waits for this program, to take bytes or to give some, so the idle timeout does not run.
     private var isPaused = false
     /// How many bytes the server had acknowledged after half of the idle timeout.
     private var acknowledgedBefore: Int?

@@ -9,7 +9,7 @@ struct UploadFlow: Sendable {
     private var taken = 0
     private var feeder: Feeder?
     private var isClosed = false
-    /// The transfer waits for bytes: the server is not to blame for the silence.
+    /// The transfer waits for bytes of the task, so the idle timeout does not run.
     private(set) var isStarving = false
     /// Some bytes have been sent: the body can't be sent again.
     private(set) var hasBegun = false

@@ -56,7 +56,7 @@ enum ActionCheck {
         }
     }
 
-    /// Strings that look like programs but are not.
+    /// The message for a string that looks like a program but is not one; nil for any other.
     private static func uncomputed(_ text: String) -> String? {
         let isVariable = ["$now", "$change", "$match"].contains { name in
             text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
@@ -67,7 +67,7 @@ enum ActionCheck {
             "'\(DisplayText.plain(text))' is text as it stands, not a program; write { jq: … } without quotes around it"
     }
 
-    /// Strings that are not programs.
+    /// All strings outside programs.
     private static func texts(in node: SourceNode?) -> [SourceNode] {
         switch node?.content {
         case .string: return node.map { [$0] } ?? []
@@ -77,7 +77,7 @@ enum ActionCheck {
         }
     }
 
-    /// The members of all objects that are not programs.
+    /// All members of objects outside programs.
     private static func members(in node: SourceNode?) -> [SourceNode.Member] {
         switch node?.content {
         case .list(let elements): return elements.flatMap { members(in: $0) }

@@ -27,7 +27,7 @@ extension LocatedClause {
         return clauses
     }
 
-    /// Follows the source like ``SelectorReader``, which then reads everything but conjunctions.
+    /// Collects the parts of conjunctions; ``SelectorReader`` reads each part.
     private static func collect(
         _ node: SourceNode, path: String, at position: SourcePosition, into clauses: inout [LocatedClause]
     ) {

@@ -80,7 +80,7 @@ struct RuleAttempt {
         }
     }
 
-    /// The draft with the rule's work. Its wishes for other documents replace earlier ones for the same documents.
+    /// The draft with the rule's work. Its puts replace this rule's earlier puts of the same documents.
     func draft(onto draft: Draft) -> Draft {
         var result = trial
         let wanted = trial.puts.map { put in

@@ -2,7 +2,7 @@ package import DocumentFlow
 package import GatewayClient
 package import Rules
 
-/// The options of an export. Every default is written here and nowhere else.
+/// The options of an export, with their defaults. The command line and ``ExportOptions`` repeat a few of them.
 package struct ExportSettings: Sendable {
     /// Where an incremental export starts.
     package enum Start: Sendable, Equatable {

@@ -5,7 +5,7 @@ struct Knowledge {
     private var holding: [ExactString: Selector] = [:]
     private var refuted: [ExactString: Selector] = [:]
     private var conditions: [FieldPath: [Condition]] = [:]
-    /// Changes after the clauses were established; they affect none of them.
+    /// What rules changed since. No clause above reads these members.
     private var effects = RuleOutlook()
 
     /// About any document: nothing.

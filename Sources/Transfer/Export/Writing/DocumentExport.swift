@@ -42,7 +42,7 @@ final class DocumentExport {
 
     // MARK: - Rows
 
-    // Each of these returns whether so much waits that it must be written now.
+    // Each returns true if the waiting documents must be written now.
 
     func export(_ document: ListedDocument) -> Bool {
         carryOut(ExportStep(document), id: { document.id }, revision: { document.revision })

@@ -32,7 +32,7 @@ struct BrokenText {
     private var length = 0
 
     /// - Parameter breakage: Must lie within the window.
-    /// - Returns: The error, and whether the input ended before `end` found an end. The window is then after the text.
+    /// - Returns: The error, and whether the input ended first. The window is then after the text.
     static func skip(
         _ window: inout TextWindow, _ breakage: Breakage, to end: inout some BrokenTextEnd
     ) -> (error: SourceDocumentError, isAtEnd: Bool) {

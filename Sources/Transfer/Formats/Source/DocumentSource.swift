@@ -26,8 +26,7 @@ package struct DocumentSource: ~Copyable {
     /// - Parameters:
     ///   - path: A file, or `-` for stdin.
     ///   - format: Nil to detect it from the file's name or the first byte. Then documents whose `_id` is one of
-    ///     MongoDB's
-    ///     wrappers are read as Extended JSON.
+    ///     MongoDB's wrappers are read as Extended JSON.
     ///   - delimiter: Between the cells of a table.
     ///   - documentLimit: The most bytes of a document. A longer one is an error.
     /// - Throws: ``SourceError`` if the file can't be opened.

@@ -181,7 +181,8 @@ struct ImportWriter: Sendable {
 
 /// Decides which documents are read before they are written.
 struct LookupPolicy: Sendable {
-    /// One of so many batches of upserts is written without reading, to notice that documents are new again.
+    /// While most documents exist already, about one in 32 batches of upserts is written without reading, to learn
+    /// whether documents are new again.
     private static let batchesPerTrial = 32
 
     private let mode: ImportMode
