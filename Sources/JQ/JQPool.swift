@@ -62,7 +62,7 @@ package final class JQPool: Sendable {
         let parts = valid.map { InexactParts(of: calls[$0].document) }
         let answers = await put(
             zip(valid, parts).map { index, parts in .call(calls[index], variant: parts.map { ($0, -1) }) })
-        var doubtful: [Comparison] = []
+        var comparisons: [Comparison] = []
         for ((index, parts), answer) in zip(zip(valid, parts), answers) {
             outcomes[index] = JQOutcome(checking: answer)
             guard let parts else { continue }
@@ -71,11 +71,11 @@ package final class JQPool: Sendable {
             case .outputs, .failed(.inexactResult): break
             case .failed: continue
             }
-            doubtful += (0..<parts.variantCount).map {
+            comparisons += (0..<parts.variantCount).map {
                 Comparison(call: index, parts: parts, variant: $0, expected: answer)
             }
         }
-        for (index, error) in await errors(of: doubtful, calls) { outcomes[index] = .failed(error) }
+        for (index, error) in await errors(of: comparisons, calls) { outcomes[index] = .failed(error) }
         return outcomes
     }
 

@@ -7,10 +7,10 @@ import Testing
     private static let put =
         "name: a, when: {type: list}, then: [{put: {id: {jq: '.id'}, if_exists: replace, document: DOC}}]"
 
-    private static func rules(_ document: String, _ victim: String, ifExists: String = "replace") -> [String] {
+    private static func rules(_ document: String, _ other: String, ifExists: String = "replace") -> [String] {
         [
             put.replacing("DOC", with: document).replacing("if_exists: replace", with: "if_exists: \(ifExists)"),
-            "name: b, " + victim,
+            "name: b, " + other,
         ]
     }
 
@@ -35,8 +35,8 @@ import Testing
             "'x'"
         ),
     ])
-    func aReplacementThatUndoesIsReported(document: String, victim: String, name: String) throws {
-        let found = try warnings(Self.rules(document, victim))
+    func aReplacementThatUndoesIsReported(document: String, other: String, name: String) throws {
+        let found = try warnings(Self.rules(document, other))
         #expect(found.count == 1, "\(found)")
         #expect(
             found.allSatisfy {
@@ -46,8 +46,8 @@ import Testing
     }
 
     @Test func aMergeThatUndoesIsReported() throws {
-        let victim = "when: {type: sum, state: new}, then: [{merge: {state: seen}}]"
-        #expect(try warnings(Self.rules("{type: sum, state: new}", victim, ifExists: "merge")).count == 1)
+        let other = "when: {type: sum, state: new}, then: [{merge: {state: seen}}]"
+        #expect(try warnings(Self.rules("{type: sum, state: new}", other, ifExists: "merge")).count == 1)
         let added = "when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"
         #expect(try warnings(Self.rules("{type: sum}", added, ifExists: "merge")) == [])
         #expect(try warnings(Self.rules("{type: sum}", added, ifExists: "keep")) == [])
@@ -65,8 +65,8 @@ import Testing
         ("{type: sum}", "when: {type: sum, _attachments.i: {$exists: false}}, then: [{attach: {name: i, file: FILE}}]"),
         ("{type: sum}", "on: [delete], when: {_id: x}, then: []"),
     ])
-    func otherReplacementsAreRight(document: String, victim: String) throws {
-        #expect(try warnings(Self.rules(document, victim)) == [])
+    func otherReplacementsAreRight(document: String, other: String) throws {
+        #expect(try warnings(Self.rules(document, other)) == [])
     }
 
     @Test(arguments: [

@@ -31,9 +31,9 @@ struct PlacedPut {
 
     /// A member that the rule sets after such a `put` and the next `put` undoes; nil if there is none, or the rule may
     /// not fire.
-    func memberUndone(of victim: CheckedRule) -> String? {
-        guard certainlyFires(victim) else { return nil }
-        let touches = victim.outlook.lastTouches.merging(victim.computedTouches) { touch, _ in touch }
+    func memberUndone(of rule: CheckedRule) -> String? {
+        guard certainlyFires(rule) else { return nil }
+        let touches = rule.outlook.lastTouches.merging(rule.computedTouches) { touch, _ in touch }
         return touches.filter { isUndone($0.key, $0.value) }.keys.min { $0.lexicographicallyPrecedes($1) }
             .map { FieldPath(names: $0).spelling }
     }

@@ -9,11 +9,11 @@ struct UndoneEffects {
 
     /// At most one for each `put`, at its action.
     var warnings: [RuleWarning] {
-        let victims = rules.filter { $0.rule.on.contains(.change) && $0.rule.condition == nil && !$0.outlook.deletes }
+        let others = rules.filter { $0.rule.on.contains(.change) && $0.rule.condition == nil && !$0.outlook.deletes }
         return rules.flatMap { rule in
             PlacedPut.all(of: rule.rule).compactMap { put in
-                for victim in victims {
-                    if let name = put.memberUndone(of: victim) { return Self.warning(rule, put, victim, name) }
+                for other in others {
+                    if let name = put.memberUndone(of: other) { return Self.warning(rule, put, other, name) }
                 }
                 return nil
             }
@@ -21,10 +21,10 @@ struct UndoneEffects {
     }
 
     private static func warning(
-        _ rule: CheckedRule, _ put: PlacedPut, _ victim: CheckedRule, _ name: String
+        _ rule: CheckedRule, _ put: PlacedPut, _ other: CheckedRule, _ name: String
     ) -> RuleWarning {
         let name = DisplayText.plain(name)
-        let what = "each put undoes what \(victim.reference) does to '\(name)' of these documents; "
+        let what = "each put undoes what \(other.reference) does to '\(name)' of these documents; "
         let remedy =
             put.replaces
             ? "write if_exists: merge, or put '\(name)' into the document"

@@ -1,24 +1,24 @@
 internal import LosslessJSON
 
-/// A value of a rule file, with holes that jq programs fill for each document.
+/// A value of a rule file, with parts that jq programs compute for each document.
 ///
-/// A hole is an object whose only member is `jq`, at any depth.
+/// A computed part is an object whose only member is `jq`, at any depth.
 struct Template: Sendable {
     fileprivate indirect enum Part: Sendable {
         case literal([UInt8])
         /// An index in ``Template/programs``.
-        case hole(Int)
+        case computed(Int)
         case object([(name: String, part: Part)])
         case list([Part])
     }
 
     private let root: Part
-    /// The programs of the holes, as indexes in the ``ProgramList``.
+    /// The programs of the computed parts, as indexes in the ``ProgramList``.
     let programs: [Int]
-    /// The value, if it has no holes.
+    /// The value, if it has no computed parts.
     let literal: JSONText?
 
-    /// Nil, with an error, if a hole's program is not a string.
+    /// Nil, with an error, if a program is not a string.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         var programs: [Int] = []
         guard let root = Part(node, reading, &programs) else { return nil }
@@ -27,8 +27,8 @@ struct Template: Sendable {
         literal = programs.isEmpty ? node.jsonText : nil
     }
 
-    /// The values of the template: one, unless the whole template is a hole. Then they are the outputs of its program,
-    /// of which there may be none or many.
+    /// The values of the template: one, unless the whole template is computed. Then they are the outputs of its
+    /// program, of which there may be none or many.
     ///
     /// A member or element whose program has no output is left out.
     ///
@@ -36,7 +36,7 @@ struct Template: Sendable {
     /// - Throws: ``ActionError`` if a member or element would have several values.
     func values(_ outputs: [[JSONText]]) throws(ActionError) -> [JSONText] {
         if let literal { return [literal] }
-        if case .hole(let hole) = root { return outputs[hole] }
+        if case .computed(let index) = root { return outputs[index] }
         var writer = JSONWriter()
         try root.write(to: &writer, outputs)
         do throws(JSONError) { return [try JSONText(writer.bytes)] } catch {
@@ -66,7 +66,7 @@ extension Template.Part {
         case .object(let members):
             if members.count == 1, members[0].name == "jq" {
                 guard let program = reading.program(members[0].value) else { return nil }
-                self = .hole(programs.count)
+                self = .computed(programs.count)
                 programs.append(program)
                 return
             }
@@ -83,7 +83,7 @@ extension Template.Part {
     fileprivate func write(to writer: inout JSONWriter, _ outputs: [[JSONText]]) throws(ActionError) {
         switch self {
         case .literal(let json): writer.raw(json)
-        case .hole(let hole): if let output = try single(outputs[hole]) { writer.raw(output.bytes) }
+        case .computed(let index): if let output = try single(outputs[index]) { writer.raw(output.bytes) }
         case .list(let parts):
             var elements = JSONWriter()
             for part in parts { try part.write(to: &elements, outputs) }
@@ -91,8 +91,8 @@ extension Template.Part {
         case .object(let members):
             var object = JSONWriter()
             for (name, part) in members {
-                if case .hole(let hole) = part {
-                    guard let output = try single(outputs[hole]) else { continue }
+                if case .computed(let index) = part {
+                    guard let output = try single(outputs[index]) else { continue }
                     object.member(name, raw: output.bytes)
                 } else {
                     object.name(name)

@@ -54,13 +54,13 @@ extension RuleOutlook {
     /// - Parameter isMerge: Objects keep their other members, and null removes one.
     mutating func addValue(_ node: SourceNode, _ path: [String], isMerge: Bool) {
         if isMerge { return addMerge(node, path) }
-        guard node.hasHoles, !node.isComputed, case .object(let members) = node.content else {
+        guard node.hasComputedParts, !node.isComputed, case .object(let members) = node.content else {
             return touched.append((path, Self.value(node)))
         }
         for member in members { addValue(member.value, path + [member.name], isMerge: false) }
     }
 
-    private static func value(_ node: SourceNode) -> Touch { node.hasHoles ? .unknown : .set(node.jsonText) }
+    private static func value(_ node: SourceNode) -> Touch { node.hasComputedParts ? .unknown : .set(node.jsonText) }
 }
 
 // MARK: - JSON Patch
@@ -113,11 +113,11 @@ extension RuleOutlook {
 
 extension SourceNode {
     /// Whether a program computes any part of it.
-    fileprivate var hasHoles: Bool {
+    fileprivate var hasComputedParts: Bool {
         switch content {
         case .null, .bool, .number, .string: false
-        case .list(let elements): elements.contains(where: \.hasHoles)
-        case .object(let members): isComputed || members.contains { $0.value.hasHoles }
+        case .list(let elements): elements.contains(where: \.hasComputedParts)
+        case .object(let members): isComputed || members.contains { $0.value.hasComputedParts }
         }
     }
 }
