@@ -30,6 +30,18 @@ import Testing
         }
     }
 
+    /// Whoever watches the run may ask once more while it ends: SQLite crashed.
+    @Test func aClosedStateRefusesToBeRead() async throws {
+        try await withTemporaryDirectory { directory in
+            let ledger = try LedgerTestBed(directory: directory).open()
+            try await ledger.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
+            #expect(try ledger.newestDeadLetters(limit: 5).count == 1)
+            ledger.close()
+            #expect(throws: StateError.self) { try ledger.newestDeadLetters(limit: 5) }
+            #expect(throws: StateError.self) { try ledger.deadLetterCounts() }
+        }
+    }
+
     // MARK: - Beside a run
 
     @Test func besideARunBothReadAndWrite() async throws {

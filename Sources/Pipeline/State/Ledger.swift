@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Locking
 
 /// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
 ///
@@ -36,6 +37,7 @@ package final class Ledger: Sendable {
     /// Distinguishes this run from others in the history of checkpoints.
     let run = StateLock.thisProcess
     private let lock: StateLock?
+    private let isOpen = Locked(true)
 
     var path: String { files.database }
 
@@ -102,10 +104,13 @@ package final class Ledger: Sendable {
         do { database = try copy ?? Self.inMemory() } catch { throw .reading(files.database, error) }
     }
 
-    /// Closes the file and releases the lock. Nothing may use the ledger afterwards, even if a task still references
-    /// it.
+    /// Closes the file and releases the lock, once a read that is under way is done. Only reading may still be tried
+    /// afterwards, by those who watch the run: it throws.
     package func close() {
-        try? database.close()
+        isOpen.withLock { isOpen in
+            isOpen = false
+            try? database.close()
+        }
         lock?.release()
     }
 
@@ -141,7 +146,17 @@ extension Ledger {
 // Errors: ``StateError``; then nothing was written, and a retry may succeed if the disk was full.
 extension Ledger {
     func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
-        do { return try database.read(body) } catch { throw .reading(path, error) }
+        do {
+            // SQLite crashes if a closed file is read.
+            return try isOpen.withLock { isOpen in
+                guard isOpen else { throw StateError.unreadable(path: path, reason: "the run has closed it") }
+                return try database.read(body)
+            }
+        } catch let error as StateError {
+            throw error
+        } catch {
+            throw .reading(path, error)
+        }
     }
 
     func read<Value: Sendable>(
