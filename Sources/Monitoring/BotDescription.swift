@@ -8,7 +8,8 @@ package struct BotDescription: Sendable {
     package let stateOptions: String?
     /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
     package let retryOptions: String?
-    package var rules: RuleSetDescription
+    /// The rules in force.
+    package let rules: RuleSetDescription
 
     /// - Parameter gateway: Must not hold credentials.
     package init(

@@ -63,7 +63,7 @@ package final class MonitoredBot: RunObserver {
     }
 
     private struct State {
-        var description: BotDescription
+        let description: BotDescription
         var facts = RunFacts()
         var deadLetters = DeadLetters()
         var readiness: Readiness
@@ -113,9 +113,6 @@ package final class MonitoredBot: RunObserver {
             method: request.method, status: request.status, sent: request.sent, received: request.received)
         if request.status != nil { state.withLock { $0.lastContact = Timestamp.secondsNow } }
     }
-
-    /// The bot has new rules.
-    package func replaceRules(_ rules: RuleSetDescription) { state.withLock { $0.description.rules = rules } }
 
     /// Counting many dead letters takes a while.
     private static let deadLetterInterval: Duration = .seconds(3)

@@ -27,10 +27,27 @@ import Testing
             try await bed.wait(for: "a") { $0["done"] != nil }
             let log = try String(contentsOfFile: errors, encoding: .utf8)
             let page = try #require(log.firstMatch(of: /url=(http:\S+\/)/)?.output.1)
-            while try await get(page + "readyz").status != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            try await waitUntilUpToDate(String(page))
+            #expect(try await get(page + "readyz").status == 200)
             try await body(bed, bot, String(page))
             #expect(await bot.stop() == 0)
         }
+    }
+
+    /// Reads the events of the page until one says that the write has been seen.
+    private func waitUntilUpToDate(_ page: String) async throws {
+        let client = HTTPClient()
+        let response = try await client.send(HTTPRequest(url: page + "events"))
+        var events = ""
+        for try await piece in response.body {
+            events += String(decoding: piece, as: UTF8.self)
+            guard let last = events.ranges(of: "event: status").last else { continue }
+            let event = events[last.lowerBound...]
+            if event.contains(#""phase":"following""#), event.contains(#""written":1,"#), event.contains("\n\n") {
+                break
+            }
+        }
+        await client.shutdown()
     }
 
     private func get(_ url: some StringProtocol) async throws -> (status: Int, body: String) {
@@ -49,7 +66,7 @@ import Testing
             #expect(metrics.contains("changebot_rule_fired_total{bot=\"changebot\",rule=\"stamp\"} 1\n"))
             let status = try JSONText(try await get(page + "status").body).root
             let bot = try #require(status["bots"].map { Array($0.elements) }?.first)
-            #expect(["following", "catching_up"].contains(bot["phase"]?.string))
+            #expect(bot["phase"]?.string == "following")
             #expect(bot["effects"].map { Array($0.elements) }?.first?["id"]?.string == "a")
             #expect(bot["effects"].map { Array($0.elements) }?.first?["diff"] == nil)
         }
@@ -65,9 +82,9 @@ import Testing
 
     @Test func statusAndListShowARunningBotAndLaterItsState() async throws {
         try await whileRunning { bed, bot, _ in
-            while try await bed.command("status").output.firstRange(of: "up to date") == nil {
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            let watching = try ChildProcess([Program.path, "status", "--watch", "--state", bed.state])
+            while let line = await watching.readLine(), !line.contains("up to date") {}
+            watching.kill()
             let list = try await Program.run(["list", "--state", bed.state, "--json"])
             let row = try JSONText(list.output).root
             #expect(row["name"]?.string == "changebot")

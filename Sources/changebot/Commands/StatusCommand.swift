@@ -29,6 +29,7 @@ struct StatusCommand: AsyncParsableCommand {
         do {
             let environment = Environment()
             let json = try environment.isOn(json, "json")
+            let watch = try environment.isOn(watch, "watch")
             repeat {
                 if watch, !json { Console.clearScreen() }
                 try await show(environment, json)
