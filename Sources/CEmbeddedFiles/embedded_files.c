@@ -27,6 +27,10 @@ static const unsigned char schema[] = {
 #embed "../../assets/rule-file.schema.json"
 };
 
+static const unsigned char configuration[] = {
+#embed "../../assets/configuration.schema.json"
+};
+
 static const unsigned char page[] = {
 #embed "../../assets/status-page.html"
 };
@@ -46,3 +50,6 @@ const struct embedded_file *demo_file_at(size_t index) { return &files[index]; }
 const struct embedded_file status_page = {"assets/status-page.html", page, sizeof page};
 
 const struct embedded_file rule_file_schema = {"assets/rule-file.schema.json", schema, sizeof schema};
+
+const struct embedded_file configuration_schema = {
+    "assets/configuration.schema.json", configuration, sizeof configuration};

@@ -1,4 +1,4 @@
-/// What does not change while a bot runs.
+/// What a bot is. Only its rules may change while it runs.
 package struct BotDescription: Sendable {
     /// `--name`.
     package let name: String
@@ -9,7 +9,7 @@ package struct BotDescription: Sendable {
     /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
     package let retryOptions: String?
     /// The rules in force.
-    package let rules: RuleSetDescription
+    package internal(set) var rules: RuleSetDescription
 
     /// - Parameter gateway: Must not hold credentials.
     package init(

@@ -74,12 +74,10 @@ final class BotMetrics: Sendable {
     private static let settle = MetricFamily(
         "changebot_settle_seconds", MetricFamily.seconds, "Time from a matching change's arrival until it is settled.")
 
-    /// Everything that is exported, in the order of the text.
+    /// All of them, in the order of the text.
     static let families: [MetricFamily] =
         [
-            MetricFamily("changebot_build_info", .gauge, "The version of the program. Always 1."),
-            MetricFamily("changebot_resident_memory_bytes", .gauge, "Resident memory of the process."),
-            MetricFamily("changebot_rules_info", .gauge, "The hash of the rules in force. Always 1."),
+            MetricFamily("changebot_rules_info", .gauge, "The hash of the rules: 1 if they are in force."),
             MetricFamily("changebot_ready", .gauge, "1 if the bot is ready, as in /readyz."),
             MetricFamily("changebot_connected", .gauge, "1 if the gateway answers."),
             MetricFamily("changebot_last_contact_timestamp_seconds", .gauge, "When the gateway answered last."),

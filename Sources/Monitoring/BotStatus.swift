@@ -9,6 +9,7 @@ struct BotStatus {
     let facts: RunFacts
     let deadLetters: MonitoredBot.DeadLetters
     let objection: String?
+    let hasEnded: Bool
     let history: History
     let effects: RecentEffects
     let lastContact: Int?
@@ -18,7 +19,7 @@ struct BotStatus {
     func write(to writer: inout JSONWriter, now: ContinuousClock.Instant) {
         writer.object { writer in
             writer.member("name", string: description.name)
-            writer.member("phase", string: facts.phase.rawValue)
+            writer.member("phase", string: hasEnded ? "ended" : facts.phase.rawValue)
             writer.member("started_at", string: startedAt)
             writer.member("ready", bool: objection == nil)
             writer.member("objection", optional: objection)
@@ -48,7 +49,7 @@ struct BotStatus {
 
     private func writeGateway(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
         writer.member("url", string: description.gateway)
-        writer.member("connected", bool: facts.outage == nil && facts.phase != .connecting)
+        writer.member("connected", bool: !hasEnded && facts.outage == nil && facts.phase != .connecting)
         writer.member("last_contact", optional: lastContact.map { Timestamp.text($0) })
         writer.name("outage")
         guard let outage = facts.outage else { return writer.null() }

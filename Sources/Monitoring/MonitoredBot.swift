@@ -63,13 +63,17 @@ package final class MonitoredBot: RunObserver {
     }
 
     private struct State {
-        let description: BotDescription
+        var description: BotDescription
+        /// Why the bot has ended; nil as long as it runs.
+        var end: String?
         var facts = RunFacts()
         var deadLetters = DeadLetters()
         var readiness: Readiness
         var history: History
         var effects = RecentEffects()
         var deadLettersByRule: [String: Int] = [:]
+        /// The hash of the rules that the metrics have named last.
+        var rulesShown: String?
         var deadLettersAt: ContinuousClock.Instant?
         /// Seconds since 1970; nil before the first answer.
         var lastContact: Int?
@@ -138,8 +142,9 @@ package final class MonitoredBot: RunObserver {
     private func setGauges(_ now: ContinuousClock.Instant) {
         let state = state.withLock { $0 }
         let facts = state.facts
-        metrics.set("changebot_ready", state.readiness.objection(facts, now: now) == nil ? 1 : 0)
-        metrics.set("changebot_connected", facts.outage == nil && facts.phase != .connecting ? 1 : 0)
+        metrics.set("changebot_ready", objection(state, now) == nil ? 1 : 0)
+        let isConnected = state.end == nil && facts.outage == nil && facts.phase != .connecting
+        metrics.set("changebot_connected", isConnected ? 1 : 0)
         if let contact = state.lastContact { metrics.set("changebot_last_contact_timestamp_seconds", Double(contact)) }
         if let lag = facts.lag { metrics.set("changebot_lag_sequences", Double(lag)) }
         metrics.set("changebot_lag_seconds", facts.behindSince.map { $0.duration(to: now).inSeconds } ?? 0)
@@ -149,23 +154,38 @@ package final class MonitoredBot: RunObserver {
         metrics.set("changebot_in_flight_documents", Double(facts.documentsInFlight))
         metrics.set("changebot_in_flight_bytes", Double(facts.bytesInFlight))
         metrics.set("changebot_write_rate_limit", facts.writeRate ?? .infinity)
-        metrics.set("changebot_rules_info", 1, ["hash": state.description.rules.hash])
+        let hash = state.description.rules.hash
+        if let former = state.rulesShown, former != hash {
+            metrics.set("changebot_rules_info", 0, ["hash": former])
+        }
+        metrics.set("changebot_rules_info", 1, ["hash": hash])
         // A rule whose dead letters are gone goes back to 0.
         let rules = Set(state.deadLettersByRule.keys).union(state.deadLetters.byRule.keys)
         for rule in rules {
             metrics.set("changebot_dead_letters_open", Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
         }
         self.state.withLock {
+            $0.rulesShown = hash
             $0.deadLettersByRule = state.deadLetters.byRule.merging($0.deadLettersByRule) { new, _ in new }
         }
     }
+
+    /// Other rules are in force now.
+    package func update(_ rules: RuleSetDescription) { state.withLock { $0.description.rules = rules } }
+
+    /// The bot has ended, for this reason.
+    package func end(_ reason: String) { state.withLock { $0.end = reason } }
 
     /// Where the bot stands, as of the last refresh.
     package var facts: RunFacts { state.withLock(\.facts) }
 
     /// Why the bot is not ready, as of the last refresh; nil if it is.
     package func objection(now: ContinuousClock.Instant = .now) -> String? {
-        state.withLock { $0.readiness.objection($0.facts, now: now) }
+        state.withLock { objection($0, now) }
+    }
+
+    private func objection(_ state: State, _ now: ContinuousClock.Instant) -> String? {
+        state.end.map { "ended: \($0)" } ?? state.readiness.objection(state.facts, now: now)
     }
 
     /// Writes where the bot stands, as of the last refresh: one JSON object.
@@ -173,7 +193,7 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         BotStatus(
             description: state.description, facts: state.facts, deadLetters: state.deadLetters,
-            objection: state.readiness.objection(state.facts, now: now), history: state.history,
+            objection: objection(state, now), hasEnded: state.end != nil, history: state.history,
             effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,
             diff: diff ?? { _, _ in [] }
         ).write(to: &writer, now: now)

@@ -5,18 +5,13 @@ internal import PrometheusMetrics
 /// Answers the requests to a ``MonitoringServer``. Independent of sockets.
 struct MonitoringAnswers: Sendable {
     let settings: MonitoringServer.Settings
-    let registry: PrometheusRegistry
-    let bots: @Sendable () -> [MonitoredBot]
+    let process: MonitoredProcess
     let events: EventStream
     private let statusPage: StatusPage
 
-    init(
-        settings: MonitoringServer.Settings, registry: PrometheusRegistry,
-        bots: @escaping @Sendable () -> [MonitoredBot], events: EventStream
-    ) {
+    init(settings: MonitoringServer.Settings, process: MonitoredProcess, events: EventStream) {
         self.settings = settings
-        self.registry = registry
-        self.bots = bots
+        self.process = process
         self.events = events
         statusPage = StatusPage(html: settings.page)
     }
@@ -34,8 +29,8 @@ struct MonitoringAnswers: Sendable {
         case "/": return page
         case "/livez": return text("alive\n")
         case "/readyz": return readiness
-        case "/status": return secured(.json(Self.status(settings, bots()) + [UInt8(ascii: "\n")]))
-        case "/metrics": return secured(typed(PrometheusText.contentType, registry.text()))
+        case "/status": return secured(.json(process.status + [UInt8(ascii: "\n")]))
+        case "/metrics": return secured(typed(PrometheusText.contentType, process.registry.text()))
         case "/events": return eventAnswer
         default: return text("there are /, /livez, /readyz, /status, /events and /metrics\n", 404)
         }
@@ -52,7 +47,7 @@ struct MonitoringAnswers: Sendable {
     }
 
     private var readiness: Answer {
-        let bots = bots()
+        let bots = process.bots
         let objections = bots.compactMap { bot in bot.objection().map { "\(bot.name): \($0)\n" } }
         guard objections.isEmpty, !bots.isEmpty else {
             return text(objections.isEmpty ? "starting\n" : objections.joined(), 503)
@@ -60,21 +55,9 @@ struct MonitoringAnswers: Sendable {
         return text("ready\n")
     }
 
-    /// The whole status: what the page shows.
-    static func status(_ settings: MonitoringServer.Settings, _ bots: [MonitoredBot]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("program", string: "changebot")
-            writer.member("version", string: settings.version)
-            writer.name("bots")
-            writer.array { writer in for bot in bots { bot.write(to: &writer) } }
-        }
-        return writer.bytes
-    }
-
     private var eventAnswer: Answer {
         guard let events = events.listen() else { return text("too many pages are open\n", 503) }
-        let first = EventStream.event("status", Self.status(settings, bots()))
+        let first = EventStream.event("status", process.status)
         return secured(
             Answer(
                 status: 200, fields: [HTTPField("Content-Type", "text/event-stream")],

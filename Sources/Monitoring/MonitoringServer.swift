@@ -2,8 +2,6 @@ internal import CoreMetrics
 internal import Encodings
 internal import Glibc
 package import HTTPServing
-internal import LosslessJSON
-package import PrometheusMetrics
 
 /// Shows bots over HTTP: `/livez`, `/readyz`, `/status`, `/events`, `/metrics` and a page at `/`. Only reads: nothing can
 /// be changed through it.
@@ -14,28 +12,20 @@ package final class MonitoringServer: Sendable {
         package var host: String
         /// 0 picks a free one.
         package var port: Int
-        /// The program's version, for `/status` and metrics.
-        package var version: String
         /// The page at `/`: HTML with one `<style>` and one `<script>`.
         package var page: [UInt8]
         /// Whether requests may name this host in any way. Default: only by address, as `localhost` or as in ``host``.
         package var acceptsAnyName = false
 
         /// All are needed.
-        package init(host: String, port: Int, version: String, page: [UInt8]) {
+        package init(host: String, port: Int, page: [UInt8]) {
             self.host = host
             self.port = port
-            self.version = version
             self.page = page
         }
     }
 
-    /// The metrics that the server exports, for the registry.
-    package static var families: [MetricFamily] { BotMetrics.families }
-
-    private let settings: Settings
-    private let registry: PrometheusRegistry
-    private let bots: @Sendable () -> [MonitoredBot]
+    private let process: MonitoredProcess
     private let events = EventStream()
     private let server: HTTPServer
 
@@ -44,24 +34,19 @@ package final class MonitoringServer: Sendable {
 
     /// Listens until ``stop()``.
     ///
-    /// - Parameter bots: The bots to show, in order.
+    /// - Parameter process: The bots to show.
     /// - Throws: ``ListenError``.
-    package init(
-        _ settings: Settings, registry: PrometheusRegistry, bots: @escaping @Sendable () -> [MonitoredBot]
-    ) async throws(ListenError) {
-        self.settings = settings
-        self.registry = registry
-        self.bots = bots
-        var serving = HTTPServer.Settings(product: "changebot/\(settings.version)")
+    package init(_ settings: Settings, showing process: MonitoredProcess) async throws(ListenError) {
+        self.process = process
+        var serving = HTTPServer.Settings(product: "changebot/\(process.version)")
         serving.host = settings.host
         serving.port = settings.port
         // Nobody has anything to send.
         serving.bodyLimit = 64 << 10
         serving.waiting = WaitingOutput(limit: 8 << 20)
         serving.bodies = IncomingBodies(limit: 1 << 20)
-        let answers = MonitoringAnswers(settings: settings, registry: registry, bots: bots, events: events)
+        let answers = MonitoringAnswers(settings: settings, process: process, events: events)
         server = try await HTTPServer.start(serving) { await answers.answer($0) }
-        Meter(label: "changebot_build_info", dimensions: [("version", settings.version)], factory: registry).set(1)
     }
 
     /// Asks the bots where they stand and tells the open pages, once a second, until the task is cancelled.
@@ -69,11 +54,11 @@ package final class MonitoringServer: Sendable {
         var silence = 0
         var last: [UInt8] = []
         while true {
-            for bot in bots() { await bot.refresh() }
-            Meter(label: "changebot_resident_memory_bytes", factory: registry).set(ResidentMemory.bytes)
+            for bot in process.bots { await bot.refresh() }
+            Meter(label: "changebot_resident_memory_bytes", factory: process.registry).set(ResidentMemory.bytes)
             silence += 1
             if events.hasListeners {
-                let status = MonitoringAnswers.status(settings, bots())
+                let status = process.status
                 // The status has a time of its own only where something is counted in seconds.
                 if status != last {
                     events.send(EventStream.event("status", status))

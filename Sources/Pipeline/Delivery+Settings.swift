@@ -7,8 +7,8 @@ extension Delivery {
     package struct Settings: Sendable {
         /// Concurrent `_bulk_docs` requests. A dry run and a run with ``changeLimit`` have one.
         package var writers = 4
-        /// Bytes of documents in the pipeline: 24 MiB.
-        package var memoryBudget = 24 << 20
+        /// Bytes of documents in the pipeline, of all runs that have the same pool: 24 MiB.
+        package var memory = MemoryPool(bytes: 24 << 20)
         /// Documents in the pipeline: as many as the writers can send. A small document costs more memory than its
         /// bytes.
         package var documentBudget = 1000

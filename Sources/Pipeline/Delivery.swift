@@ -45,7 +45,7 @@ package struct Delivery: Sendable {
             try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
             newest: try ledger.newestDeadLetter())
         interruptions = try await ledger.interruptedDecisions()
-        budget = MemoryBudget(bytes: settings.memoryBudget, documents: settings.documentBudget)
+        budget = MemoryBudget(settings.memory, documents: settings.documentBudget)
     }
 
     private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunError) -> [String: Gateway] {
@@ -238,7 +238,7 @@ package struct Delivery: Sendable {
 
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
-            logger.info("stopping: finishing the work under way")
+            logger.info("finishing the work under way")
             await progress.note(.stopping)
         }
     }

@@ -15,6 +15,7 @@ struct Changebot: AsyncParsableCommand {
         discussion: """
             See it work:  changebot demo
             Use it:       changebot run --gateway http://127.0.0.1:4985/todo --rules rules/
+            Several bots: changebot run --config changebot.yaml
 
             Credentials come from the environment: CHANGEBOT_USER with CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE, or \
             CHANGEBOT_TOKEN. Every option can be set there too: --retry-for is CHANGEBOT_RETRY_FOR.
@@ -22,7 +23,8 @@ struct Changebot: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
-            StatusCommand.self, ListCommand.self, ExportCommand.self, ImportCommand.self, VerifyCommand.self,
+            StatusCommand.self, ListCommand.self, ConfigCommand.self, ExportCommand.self, ImportCommand.self,
+            VerifyCommand.self,
             GatewayCommand.self, DemoCommand.self,
         ])
 

@@ -153,7 +153,10 @@ import Testing
             (["deadletters", "list"], "Did you mean 'changebot dead-letters'?"),
             (["rules", "chek", "x.yaml"], "Did you mean 'changebot rules check'?"),
             (["explain"], "Did you mean 'changebot rules explain'?"),
-            (["show"], "Did you mean 'changebot checkpoint show' or 'changebot dead-letters show'?"),
+            (
+                ["show"],
+                "Did you mean 'changebot checkpoint show' or 'changebot dead-letters show' or 'changebot config show'?"
+            ),
             (["frobnicate"], "Commands: run, fix"), (["--quiet", "run"], "changebot run --quiet"),
             (["run", "--gatway", "x"], "Did you mean '--gateway'?"),
         ] as [([String], String)])

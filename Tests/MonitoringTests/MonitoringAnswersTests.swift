@@ -9,18 +9,19 @@ import Testing
 
 @Suite struct MonitoringAnswersTests {
     private static let page = Array("<style>a{}</style><script>1</script>".utf8)
-    private let registry = PrometheusRegistry(BotMetrics.families)
+    private let process = MonitoredProcess(version: "1.2.3")
     private let events = EventStream()
 
     private func bot(
-        _ facts: RunFacts, deadLetters: MonitoredBot.DeadLetters = .init(), diff: MonitoredBot.Diff? = nil
+        _ facts: RunFacts, named name: String = "pictures", deadLetters: MonitoredBot.DeadLetters = .init(),
+        diff: MonitoredBot.Diff? = nil
     ) async -> MonitoredBot {
         let bot = MonitoredBot(
             BotDescription(
-                name: "pictures", gateway: "http://127.0.0.1:4984/todo", stateOptions: "--name pictures",
+                name: name, gateway: "http://127.0.0.1:4984/todo", stateOptions: "--name pictures",
                 retryOptions: "--name pictures --rules 'my rules'",
                 rules: RuleSetDescription(hash: "abc", names: ["a", "b"], paths: ["my rules"])),
-            source: .init(facts: { facts }, deadLetters: { deadLetters }), registry: registry, diff: diff)
+            source: .init(facts: { facts }, deadLetters: { deadLetters }), registry: process.registry, diff: diff)
         await bot.refresh()
         return bot
     }
@@ -32,8 +33,9 @@ import Testing
     }
 
     private func answers(_ bots: [MonitoredBot], host: String = "127.0.0.1") -> MonitoringAnswers {
-        let settings = MonitoringServer.Settings(host: host, port: 0, version: "1.2.3", page: Self.page)
-        return MonitoringAnswers(settings: settings, registry: registry, bots: { bots }, events: events)
+        let settings = MonitoringServer.Settings(host: host, port: 0, page: Self.page)
+        for bot in bots { process.show(bot) }
+        return MonitoringAnswers(settings: settings, process: process, events: events)
     }
 
     private func body(_ answer: Answer) -> String {
@@ -52,7 +54,7 @@ import Testing
     }
 
     @Test func eachBotThatIsNotReadyIsNamed() async {
-        let answer = await get("/readyz", [await bot(following), await bot(RunFacts())])
+        let answer = await get("/readyz", [await bot(following, named: "a"), await bot(RunFacts())])
         #expect(answer == (503, "pictures: not connected yet\n"))
     }
 

@@ -180,7 +180,7 @@ import Testing
 @Suite struct MemoryBudgetTests {
     @Test(.timeLimit(.minutes(5)))
     func readingWaitsUntilThereIsRoom() async throws {
-        let budget = MemoryBudget(bytes: 100, documents: 10)
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 250, documents: 1)
         async let room: Void = budget.room()
         await budget.giveBack(bytes: 200, documents: 0)
@@ -189,7 +189,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func manySmallDocumentsAreLimitedByTheirNumber() async throws {
-        let budget = MemoryBudget(bytes: 100, documents: 10)
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 10, documents: 10)
         async let room: Void = budget.room()
         await budget.giveBack(bytes: 1, documents: 1)
@@ -198,7 +198,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func cancellingEndsTheWait() async {
-        let budget = MemoryBudget(bytes: 100, documents: 10)
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 100, documents: 1)
         let task = Task { try await budget.room() }
         task.cancel()

@@ -115,7 +115,7 @@ import Testing
         try await opened.ledger.database.write { database in
             try database.execute(
                 sql: """
-                    DROP TABLE address; DELETE FROM grdb_migrations WHERE identifier = '4';
+                    DROP TABLE address; DROP TABLE rule; DELETE FROM grdb_migrations WHERE identifier IN ('4', '5');
                     INSERT INTO identity VALUES ('gateway', '\(Self.here)');
                     """)
             if let identity {

@@ -20,6 +20,9 @@ const struct embedded_file *demo_file_at(size_t index);
 /// What editors check rule files with.
 extern const struct embedded_file rule_file_schema;
 
+/// What editors check configuration files with.
+extern const struct embedded_file configuration_schema;
+
 /// The page of a running bot.
 extern const struct embedded_file status_page;
 

@@ -20,6 +20,11 @@ package struct StatePlace: Sendable {
         self.purpose = purpose
     }
 
+    /// The same for other rules.
+    package func with(ruleSetHash: String) -> StatePlace {
+        StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
+    }
+
     /// A dry run: nothing is changed, in the database either.
     var isReadOnly: Bool { purpose == .preview || purpose == .previewOfExisting }
 }

@@ -3,35 +3,40 @@
 /// What has been read is always admitted; further reading waits for room. So a document larger than the whole budget
 /// passes, alone, and the budget is exceeded by at most one batch.
 actor MemoryBudget {
-    private let byteLimit: Int
+    private let pool: MemoryPool
+    private let share: MemoryPool.Member
     private let documentLimit: Int
-    private var bytes = 0
     private var documents = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Both limits apply.
-    init(bytes: Int, documents: Int) {
-        byteLimit = bytes
+    ///
+    /// - Parameter pool: Limits the bytes, of this run and of others.
+    init(_ pool: MemoryPool, documents: Int) {
+        self.pool = pool
+        share = pool.join()
         documentLimit = documents
     }
 
+    deinit { pool.leave(share) }
+
     /// What is taken now.
-    var inUse: (bytes: Int, documents: Int) { (bytes, documents) }
+    var inUse: (bytes: Int, documents: Int) { (share.bytes, documents) }
 
     /// Takes room, even if there is none; never waits.
     func take(bytes: Int, documents: Int) {
-        self.bytes += bytes
+        share.add(bytes)
         self.documents += documents
     }
 
     /// Returns what was taken, and wakes readers if there is room again.
     func giveBack(bytes: Int, documents: Int) {
-        self.bytes -= bytes
         self.documents -= documents
+        share.add(-bytes)
         if hasRoom { wake() }
     }
 
-    private var hasRoom: Bool { bytes < byteLimit && documents < documentLimit }
+    private var hasRoom: Bool { documents < documentLimit && share.hasRoom }
 
     /// Returns once both limits have room.
     ///
@@ -40,7 +45,11 @@ actor MemoryBudget {
         while !hasRoom {
             try Task.checkCancellation()
             await withTaskCancellationHandler {
-                await withCheckedContinuation { waiting.append($0) }
+                await withCheckedContinuation { continuation in
+                    waiting.append(continuation)
+                    // The room may be with other bots of the process.
+                    share.whenRoomReturns { [weak self] in Task { await self?.wake() } }
+                }
             } onCancel: {
                 Task { await wake() }
             }

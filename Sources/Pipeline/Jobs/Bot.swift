@@ -38,7 +38,8 @@ package struct Bot: Service {
         var state: StateCatalogue.Opened?
         defer { state?.ledger.close() }
         do {
-            var wasThere = false
+            // A run whose rules were changed continues on the same gateway.
+            var wasThere = await report.hasDelivered
             while true {
                 let (info, watched) = try await cancelWhenGracefulShutdown { [state, wasThere] in
                     try await prepare(state, wasThere: wasThere)
@@ -86,13 +87,17 @@ package struct Bot: Service {
 
     /// - Throws: Also ``DatabaseReset``.
     private func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
-        let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched) }
+        let ledger = watched.state.ledger
+        let changed = try changedRules(ledger)
+        let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
+        let mustCatchUp = settings.catchUp != nil && changed?.isEmpty == false
+        if !mustCatchUp { try await noteRules(ledger) }
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
         let delivery = try await Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: watched.state.ledger, start: start,
+            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start,
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
@@ -102,6 +107,7 @@ package struct Bot: Service {
                 group.addTask { try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere) }
                 if settings.delivery.preview == nil { group.addTask { try await watched.watch.run() } }
                 if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
+                if mustCatchUp, let changed { group.addTask { try await catchUp(changed, ledger) } }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -110,6 +116,27 @@ package struct Bot: Service {
             throw reset
         }
         await copyCheckpoint(watched.watch)
+    }
+
+    // MARK: - Changed rules
+
+    /// The rules that are new or other than the state knows them; nil if it knows none.
+    private func changedRules(_ ledger: Ledger) throws -> [String]? {
+        guard let noted = try ledger.notedRules(), try ledger.checkpoint() != nil else { return nil }
+        let fingerprints = ruleSet.fingerprints
+        return ruleSet.names.filter { noted[$0] != fingerprints[$0] }
+    }
+
+    private func noteRules(_ ledger: Ledger) async throws {
+        if settings.delivery.preview == nil { try await ledger.note(rules: ruleSet.fingerprints) }
+    }
+
+    /// Applies changed rules to all documents. Goes on until the task is cancelled: its end must not end the run.
+    ///
+    /// Killed in between, the next run begins it again, because the state still knows the rules as they were.
+    private func catchUp(_ changed: [String], _ ledger: Ledger) async throws {
+        if let catchUp = settings.catchUp, await catchUp(changed) { try await noteRules(ledger) }
+        try await Task.sleep(for: .seconds(Int64.max >> 32))
     }
 
     /// How often a run that catches up asks for the newest sequence, for those who watch it.
@@ -130,7 +157,7 @@ package struct Bot: Service {
     ///
     /// - Returns: Also `info`, read again if the run starts at the newest sequence and it was not known.
     private func startingPoint(
-        _ info: DatabaseInfo, _ watched: StateKeeper.Watched
+        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, _ changedRules: [String]?
     ) async throws -> (info: DatabaseInfo, start: SequenceID) {
         var copy: DatabaseMark?
         switch watched.finding {
@@ -144,7 +171,8 @@ package struct Bot: Service {
         let ledger = watched.state.ledger
         let facts = StartFacts(
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
-            since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, channels: watched.watch.channels)
+            since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, changedRules: changedRules,
+            channels: watched.watch.channels)
         var info = info
         if facts.needsNewest, !info.reportsNewest {
             info = try await keeper.contact.connect(to: gateway, wasThere: true) { info in
@@ -154,7 +182,9 @@ package struct Bot: Service {
             }
         }
         let start = facts.start(newest: info.updateSequence)
-        start.log(to: logger, stateOptions: settings.delivery.stateOptions)
+        start.log(
+            to: logger, stateOptions: settings.delivery.stateOptions,
+            fixOptions: settings.catchUp == nil ? settings.fixOptions : nil)
         return (info, start.sequence)
     }
 

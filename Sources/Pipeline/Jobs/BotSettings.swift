@@ -28,6 +28,13 @@ package struct BotSettings: Sendable {
     package var onReset = ResetPolicy.restart
     /// How often the mark in the database is checked.
     package var checkInterval: Duration = .seconds(20)
+    /// The options with which `changebot fix` applies the rules to the same database, for the log. Nil: it is not
+    /// advised.
+    package var fixOptions: String?
+    /// Applies rules that are new or changed to all documents, while the run goes on
+    /// (`--catch-up-changed-rules`). Gets the rules' names, and returns whether it has come to its end. Nil: rules are
+    /// for changes from now on.
+    package var catchUp: (@Sendable ([String]) async -> Bool)?
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

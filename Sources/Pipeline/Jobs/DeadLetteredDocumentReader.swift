@@ -16,7 +16,7 @@ struct DeadLetteredDocumentReader {
     init(gateway: Gateway, decider: Decider, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
         self.gateway = gateway
         self.decider = decider
-        answerLimit = settings.memoryBudget
+        answerLimit = settings.memory.limit
         let policy = RetryPolicy(settings.retries, hasSucceeded: true)
         let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
         reader = CurrentDocumentReader(gateway: gateway, policy: policy, logger: logger, noteRetry: noteRetry)

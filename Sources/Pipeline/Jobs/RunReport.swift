@@ -29,6 +29,9 @@ package actor RunReport {
 
     func noteContactRetry() { contactRetries += 1 }
 
+    /// Whether a delivery of this run has begun.
+    var hasDelivered: Bool { delivery != nil }
+
     /// The counts of all deliveries of this run; the next delivery continues from them.
     func deliveredSoFar() async -> RunCounters { await progress?.counters ?? RunCounters() }
 

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 
@@ -13,6 +14,8 @@ struct StartFacts {
     let copy: DatabaseMark?
     /// The hash of the rules of this run.
     let ruleSetHash: String
+    /// The rules that are new or other than they were; nil if the state does not know.
+    var changedRules: [String]?
     /// The channels that this run reads, in order; nil for all.
     let channels: [String]?
 
@@ -33,7 +36,11 @@ struct StartFacts {
         var start = RunStart(checkpoint.sequence)
         if since != nil { start.notices.append(.sinceIgnored) }
         if let copy, copy.checkpoint != nil, copy.channels != channels { start.notices.append(.channelsChanged) }
-        if checkpoint.ruleSetHash != ruleSetHash { start.notices.append(.rulesChanged) }
+        if let changedRules, !changedRules.isEmpty {
+            start.notices.append(.rulesChanged(changedRules))
+        } else if checkpoint.ruleSetHash != ruleSetHash {
+            start.notices.append(.rulesChanged([]))
+        }
         return start
     }
 
@@ -58,7 +65,9 @@ struct RunStart: Equatable {
         /// There is a checkpoint, so `--since` does not count.
         case sinceIgnored
         case channelsChanged
-        case rulesChanged
+        /// The rules are others than at the checkpoint; these are new or changed. Empty: it is not known which, or
+        /// some are gone.
+        case rulesChanged([String])
         /// The copy in the database is of other rules or channels.
         case otherCopy
         /// The run starts at the copy in the database.
@@ -79,12 +88,15 @@ struct RunStart: Equatable {
 // MARK: - In the log
 
 extension RunStart {
-    /// - Parameter stateOptions: The options by which commands find the state; nil if none can.
-    func log(to logger: Logger, stateOptions: String?) {
-        for notice in notices { log(notice, to: logger, stateOptions ?? "") }
+    /// - Parameters:
+    ///   - stateOptions: The options by which commands find the state; nil if none can.
+    ///   - fixOptions: The options with which `changebot fix` applies the rules to the same database; nil: it is not
+    ///     advised.
+    func log(to logger: Logger, stateOptions: String?, fixOptions: String? = nil) {
+        for notice in notices { log(notice, to: logger, stateOptions ?? "", fixOptions) }
     }
 
-    private func log(_ notice: Notice, to logger: Logger, _ options: String) {
+    private func log(_ notice: Notice, to logger: Logger, _ options: String, _ fixOptions: String?) {
         func command(_ action: String) -> String { "changebot checkpoint \(action) \(options)" }
         switch notice {
         case .sinceIgnored:
@@ -95,8 +107,16 @@ extension RunStart {
             logger.warning(
                 "the channels have changed since the checkpoint: older changes are not read; to start over: \(command("reset"))"
             )
-        case .rulesChanged:
-            logger.notice("the rules have changed since the checkpoint; they apply from here on")
+        case .rulesChanged(let names):
+            let advice = fixOptions.map { options in
+                let rules = names.map { " --rule \($0.shellWord)" }.joined()
+                return "; for documents from before: changebot fix\(rules) \(options)"
+            }
+            var metadata: Logger.Metadata = [:]
+            if !names.isEmpty { metadata["rules"] = "\(names.joined(separator: ", "))" }
+            logger.notice(
+                "the rules have changed since the checkpoint; they apply from here on\(names.isEmpty ? "" : advice ?? "")",
+                metadata: metadata)
         case .otherCopy:
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
         case .atCopy(let savedAt):

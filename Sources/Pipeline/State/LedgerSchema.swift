@@ -61,6 +61,9 @@ enum LedgerSchema {
         migrator.registerMigration("4") { database in
             try database.execute(sql: severalAddresses)
         }
+        migrator.registerMigration("5") { database in
+            try database.execute(sql: rulesByName)
+        }
         return migrator
     }
 
@@ -149,6 +152,14 @@ enum LedgerSchema {
         CREATE TABLE address (url TEXT PRIMARY KEY, used INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO address SELECT value, 0 FROM identity WHERE name = 'gateway';
         DELETE FROM identity WHERE name = 'gateway';
+        """
+}
+
+extension LedgerSchema {
+    /// Version 5: what each rule did, so that a run can tell which of them changed.
+    fileprivate static let rulesByName = """
+        -- The rules for whose changes documents from before need nothing any more.
+        CREATE TABLE rule (name BLOB PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID;
         """
 }
 

@@ -30,33 +30,8 @@ struct RuleFile {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)
         if !path.hasSuffix(".json") { reading.yaml = bytes }
-        if let root = Self.read(path: path, bytes, reading.errors) { read(root, reading) }
+        if let root = SourceFile.read(path: path, bytes, reading.errors) { read(root, reading) }
         errors = reading.errors.errors
-    }
-
-    private static func read(path: String, _ bytes: [UInt8], _ errors: SourceErrors) -> SourceNode? {
-        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
-        if bytes.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
-            errors.reportEmpty()
-            return nil
-        }
-        if path.hasSuffix(".json") { return JSONSource.read(bytes, errors: errors) }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            errors.report(at: invalidUTF8(in: bytes), "invalid UTF-8; save the file as UTF-8")
-            return nil
-        }
-        return YAMLSource.read(text, errors: errors)
-    }
-
-    /// The line of the first byte that is not UTF-8.
-    private static func invalidUTF8(in bytes: [UInt8]) -> SourcePosition {
-        var line = 1
-        for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            guard String(validating: part, as: UTF8.self) != nil else { break }
-            line += 1
-        }
-        return SourcePosition(line: line, column: 1)
     }
 
     private mutating func read(_ root: SourceNode, _ reading: RuleReading) {

@@ -81,6 +81,11 @@ package final class RuleSet: Sendable {
     /// The names of the rules, unique. An index in this list identifies a rule in a ``Decision``.
     package var names: [String] { rules.map(\.name) }
 
+    /// For each rule, by name, a hash of all that it does, attached files included.
+    package var fingerprints: [String: String] {
+        Dictionary(rules.map { ($0.name, Digest.sha256.hex($0.canonical)) }) { first, _ in first }
+    }
+
     /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules stand.
     package func skipsErrors(of rule: Int) -> Bool { rules[rule].onError == .skip }
 

@@ -7,6 +7,13 @@ package struct RuleFileError: Error, Hashable, Sendable, CustomStringConvertible
     /// What is wrong and what to do, on one line.
     package let message: String
 
+    /// A message for one place.
+    package init(path: String, position: SourcePosition?, message: String) {
+        self.path = path
+        self.position = position
+        self.message = message
+    }
+
     /// `PATH:LINE:COLUMN: MESSAGE`, without the position if there is none.
     package var description: String {
         guard let position else { return "\(path): \(message)" }

@@ -10,9 +10,10 @@ package struct SourcePosition: Hashable, Sendable {
     static let start = SourcePosition(line: 1, column: 1)
 }
 
-/// A value of a rule file, YAML or JSON, with its place.
-struct SourceNode: Sendable {
-    enum Content: Sendable {
+/// A value of a YAML or JSON file, with its place.
+package struct SourceNode: Sendable {
+    /// As JSON has it.
+    package enum Content: Sendable {
         case null
         case bool(Bool)
         /// The number as JSON, with the digits of the file.
@@ -23,21 +24,21 @@ struct SourceNode: Sendable {
     }
 
     /// Names are unique within an object.
-    struct Member: Sendable {
-        let name: String
-        let position: SourcePosition
-        let value: SourceNode
+    package struct Member: Sendable {
+        package let name: String
+        package let position: SourcePosition
+        package let value: SourceNode
     }
 
-    let content: Content
-    let position: SourcePosition
+    package let content: Content
+    package let position: SourcePosition
     /// Whether it is unquoted YAML.
     var isPlain = false
 
     var isNull: Bool { if case .null = content { true } else { false } }
 
     /// The kind of value, for messages.
-    var kindName: String {
+    package var kindName: String {
         switch content {
         case .null: "nothing (null)"
         case .bool: "true or false"

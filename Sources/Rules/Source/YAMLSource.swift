@@ -97,7 +97,7 @@ struct YAMLSource {
             guard scalar.string != "<<" || scalar.style != .plain else {
                 errors.report(
                     at: keyPosition,
-                    "merge keys ('<<') are YAML 1.1, and rule files are YAML 1.2: write the members out, or make an "
+                    "merge keys ('<<') are YAML 1.1, and this file is read as YAML 1.2: write the members out, or make an "
                         + "alias (*name) of the whole value; '<<' in quotes is a name")
                 isComplete = false
                 continue

@@ -1,4 +1,5 @@
 package import DocumentFlow
+internal import Encodings
 internal import Locking
 internal import LosslessJSON
 

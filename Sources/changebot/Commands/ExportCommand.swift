@@ -21,6 +21,7 @@ struct ExportCommand: AsyncParsableCommand {
                 --since-manifest todo.ndjson.gz.manifest.json
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var common: CommonJobOptions
@@ -82,7 +83,7 @@ struct ExportCommand: AsyncParsableCommand {
     var overwrite = false
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandError(error) }
+        do { try await start(try config.environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {

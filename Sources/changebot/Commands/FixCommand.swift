@@ -17,6 +17,7 @@ struct FixCommand: AsyncParsableCommand {
             changebot fix --gateway http://127.0.0.1:4985/todo --rules rules/fixups.yaml
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
@@ -43,7 +44,7 @@ struct FixCommand: AsyncParsableCommand {
     var now: PointInTimeArgument?
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandError(error) }
+        do { try await start(try config.environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {

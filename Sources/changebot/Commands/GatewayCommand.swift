@@ -61,7 +61,7 @@ struct GatewayCommand: AsyncParsableCommand {
         let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985", option: "listen")
         var files = DistinctFiles(outputs: [("--data", data ?? environment["data"])])
         files.inputs = [
-            ("--config", config ?? environment["config"]), ("--faults", faults ?? environment["faults"]),
+            ("--config", config ?? environment["gateway-config"]), ("--faults", faults ?? environment["faults"]),
         ]
         try files.check()
         let grace = try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))
@@ -74,7 +74,7 @@ struct GatewayCommand: AsyncParsableCommand {
             database: name,
             storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
             host: place.host, port: place.port, logger: logger)
-        if let file = config ?? environment["config"] {
+        if let file = config ?? environment["gateway-config"] {
             configuration.users = try Self.users(file, of: configuration.database)
         }
         if let file = faults ?? environment["faults"] { configuration.faults = try Self.faults(file) }

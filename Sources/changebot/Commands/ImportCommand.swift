@@ -27,6 +27,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "The file to import, or - for stdin.")
     var file: String
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var input: InputOptions
@@ -36,7 +37,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandError(error) }
+        do { try await start(try config.environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {

@@ -1,17 +1,21 @@
 internal import ArgumentParser
 internal import DocumentFlow
 internal import GatewayClient
-internal import Monitoring
 internal import Pipeline
-internal import Rules
-internal import Transfer
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Follow the changes feed and apply rules to each changed document.",
-        discussion: "Example: changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml")
+        discussion: """
+            changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml
+            changebot run --config changebot.yaml
 
+            A configuration file may have several bots; they run in one process. SIGHUP reads rules and configuration \
+            anew: if all is valid, it is in force from then on, else the old ones stay.
+            """)
+
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
@@ -44,54 +48,34 @@ struct RunCommand: AsyncParsableCommand {
     )
     var onReset: ResetPolicy?
 
+    @Flag(help: "Read rules and configuration anew when their files change, as SIGHUP does.")
+    var watch = false
+
+    @Flag(help: "Apply rules that are new or changed to all documents, too, while the run goes on.")
+    var catchUpChangedRules = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With several bots, what to do when one fails: continue with the others, or stop them all. Default: continue."
+        ))
+    var onBotFailure: BotFailurePolicy?
+
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandError(error) }
+        do { try await start() } catch { throw CommandError(error) }
     }
 
-    private func start(_ environment: Environment) async throws {
-        let paths = try job.rulePaths(environment)
-        let logger = try log.logger(environment, isDaemon: try !environment.isOn(once, "once"))
-        var settings = BotSettings()
-        settings.isOneShot = try environment.isOn(once, "once")
-        settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
-        settings.name = try state.botName(environment)
-        settings.following =
-            try environment.value(feed, "feed", parse: FeedReader.Following.init(rawValue:)) ?? settings.following
-        settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
-        settings.onReset =
-            try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
-        settings.delivery = try job.deliverySettings(common, environment, isDaemon: !settings.isOneShot)
-        let choice = try gateway.choice(environment)
-        let httpChoice = try http.choice(environment)
-        let files = try job.loadRules(
-            paths, common, access, choice, state: state.directory(environment), environment, logger)
-        let place = StateLocation(choice: choice, directory: state.directory(environment), settings.name)
-        let ruleSet = try files.ruleSet()
-        var job = Job(
-            options: common, access: access, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
-            choice: choice, settings: settings.delivery,
-            isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
-        job.monitoring = RunMonitoring(
-            http: httpChoice,
-            bot: BotDescription(
-                name: settings.name, gateway: choice.stateAddress, stateOptions: place.lastingOptions,
-                retryOptions: place.lastingOptions.map { options in
-                    "\(options) --rules \(paths.map(\.shellWord).joined(separator: " "))"
-                }, rules: RuleSetDescription(hash: ruleSet.hash, names: ruleSet.names, paths: paths)),
-            statusDirectory: place.isTemporary || settings.delivery.preview != nil ? nil : place.catalogue.directory,
-            logger: logger)
-        try await job.run { [settings] parts in
-            var settings = settings
-            settings.delivery = parts.settings
-            return Bot(
-                gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, settings: settings,
-                report: parts.report, logger: parts.logger)
+    private func start() async throws {
+        let plan = try RunPlan(self)
+        try await StatusServer.whileServing(plan.process, plan.http, plan.logger) {
+            let bots = BotGroup(plan) { try RunPlan(self, continuing: plan) }
+            try await StoppableService.run(bots, grace: plan.grace, logger: plan.logger)
         }
     }
 }
 
 extension FeedReader.Following: ExpressibleByArgument {}
 extension ResetPolicy: ExpressibleByArgument {}
+extension BotFailurePolicy: ExpressibleByArgument {}
 
 /// The value of `--since`: where a run without a checkpoint starts.
 struct StartArgument: OptionValue {

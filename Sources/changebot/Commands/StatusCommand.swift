@@ -15,6 +15,7 @@ struct StatusCommand: AsyncParsableCommand {
             bot that is not running, it shows what its state says.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -27,12 +28,10 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let environment = Environment()
-            let json = try environment.isOn(json, "json")
-            let watch = try environment.isOn(watch, "watch")
+            let json = try Environment().isOn(json, "json")
             repeat {
                 if watch, !json { Console.clearScreen() }
-                try await show(environment, json)
+                for environment in try config.environments() { try await show(environment, json) }
                 if watch { try await Task.sleep(for: .seconds(2)) }
             } while watch
         } catch {
@@ -66,6 +65,7 @@ struct ListCommand: AsyncParsableCommand {
         abstract: "List every bot that has state here, where it stands, and whether it runs.",
         discussion: "Example: changebot list --state /var/lib/changebot")
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var notes: NoteOptions
 
@@ -84,7 +84,7 @@ struct ListCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let environment = Environment()
+            let environment = try config.environments()[0]
             let directory = state.directory(environment)
             let rows = try rows(directory)
             if try environment.isOn(json, "json") {

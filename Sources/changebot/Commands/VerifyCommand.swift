@@ -40,11 +40,12 @@ struct VerifyCommand: AsyncParsableCommand {
         transform: TimeSpan.parse)
     var retryFor: TimeSpan?
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(Environment()) } catch { throw CommandError(error) }
+        do { try await start(try config.environment()) } catch { throw CommandError(error) }
     }
 
     private func start(_ environment: Environment) async throws {

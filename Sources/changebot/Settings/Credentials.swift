@@ -1,72 +1,134 @@
 internal import FoundationEssentials
 internal import GatewayClient
+internal import Glibc
 
-/// Credentials from the environment. There are no options for them, because every user of the machine can see argv.
-enum Credentials {
+/// Credentials from the environment or the configuration file. There are no options for them, because every user of the
+/// machine can see argv; and no secret stands in the configuration file itself.
+struct Credentials {
     static let advice = "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
 
-    /// - Throws: ``CommandError`` with 64 if variables contradict each other or one is missing, 66 if the password file
-    ///   can't be read.
-    static func find(_ environment: Environment) throws(CommandError) -> GatewayCredentials? {
-        let user = environment.variable("CHANGEBOT_USER")
-        let password = environment.variable("CHANGEBOT_PASSWORD")
-        let file = environment.variable("CHANGEBOT_PASSWORD_FILE")
-        if let token = environment.variable("CHANGEBOT_TOKEN") {
-            let others = [("USER", user), ("PASSWORD", password), ("PASSWORD_FILE", file)]
-            if let other = others.first(where: { $0.1 != nil })?.0 {
-                throw CommandError(.usage, "CHANGEBOT_TOKEN and CHANGEBOT_\(other) are both set: unset one")
-            }
-            return .bearer(token: token)
+    private static let passwords = ["password", "password-file", "password-credential"]
+    private static let tokens = ["token", "token-file", "token-credential"]
+    /// All options that give credentials.
+    static let options = ["user"] + passwords + tokens
+
+    private let environment: Environment
+    private let user: String?
+    /// The option that gives the password or the token; nil without credentials.
+    private let secret: String?
+
+    /// - Throws: ``CommandError`` with 64, or 78 in a file, if settings contradict each other or one is missing.
+    init(_ environment: Environment) throws(CommandError) {
+        let environment = environment.together(Self.options)
+        self.environment = environment
+        user = environment["user"]
+        let given = Self.options.filter { environment[$0] != nil }
+        let secrets = given.filter { $0 != "user" }
+        secret = secrets.first
+        func names(_ options: [String]) -> [String] { options.map(environment.naming) }
+        if let token = given.first(where: Self.tokens.contains), let other = given.first(where: { $0 != token }) {
+            let names = names([token, other])
+            throw environment.contradiction([token, other], "\(names[0]) and \(names[1]) are both set: unset one")
+        }
+        if secrets.count > 1 {
+            let names = names(secrets)
+            throw environment.contradiction(secrets, "\(names[0]) and \(names[1]) are both set: unset one")
         }
         if let user, user.contains(":") {
-            throw CommandError(
-                .usage,
-                "CHANGEBOT_USER can't contain ':' (RFC 7617): write the user there alone, and the password into CHANGEBOT_PASSWORD"
+            let names = names(["user", "password"])
+            throw environment.contradiction(
+                ["user"],
+                "\(names[0]) can't contain ':' (RFC 7617): write the user there alone, and the password into \(names[1])"
             )
         }
-        switch (user, password, file) {
-        case (nil, nil, nil): return nil
-        case (nil, _, _):
-            throw CommandError(
-                .usage, "a password is set, but no user: set CHANGEBOT_USER too, or unset the password")
-        case (_, _?, _?):
-            throw CommandError(.usage, "CHANGEBOT_PASSWORD and CHANGEBOT_PASSWORD_FILE are both set: unset one")
-        case (_?, nil, nil):
-            throw CommandError(
-                .usage,
-                "CHANGEBOT_USER is set, but no password: set CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE too, or unset CHANGEBOT_USER"
-            )
-        case (let user?, let password?, nil): return .basic(user: user, password: password)
-        case (let user?, nil, let file?): return .basic(user: user, password: try read(file))
+        if secret == nil, user != nil {
+            let names = names(["user", "password", "password-file"])
+            throw environment.contradiction(
+                ["user"],
+                "\(names[0]) is set, but no password: set \(names[1]) or \(names[2]) too, or unset \(names[0])")
+        }
+        if let secret, user == nil, Self.passwords.contains(secret) {
+            throw environment.contradiction(
+                [secret],
+                "a password is set, but no user: set \(names(["user"])[0]) too, or unset the password")
         }
     }
 
-    /// Reads the password file again at each call, because it may have changed. Nil without a password file.
-    static func source(_ environment: Environment) -> (@Sendable () throws -> GatewayCredentials?)? {
-        guard let user = environment.variable("CHANGEBOT_USER"),
-            let file = environment.variable("CHANGEBOT_PASSWORD_FILE")
-        else { return nil }
-        return { .basic(user: user, password: try read(file)) }
+    /// - Returns: Nil without credentials.
+    /// - Throws: ``CommandError`` with 66 if the file with the secret can't be read.
+    func read() throws(CommandError) -> GatewayCredentials? {
+        guard let secret else { return nil }
+        let text = if let file = try file { try file.read() } else { environment[secret] ?? "" }
+        return user.map { .basic(user: $0, password: text) } ?? .bearer(token: text)
     }
+
+    /// Reads the file with the secret again at each call, because it may have changed. Nil without such a file.
+    func source() throws(CommandError) -> (@Sendable () throws -> GatewayCredentials?)? {
+        guard let file = try file else { return nil }
+        return { [user] in
+            let text = try file.read()
+            return user.map { .basic(user: $0, password: text) } ?? .bearer(token: text)
+        }
+    }
+
+    /// The file with the secret; nil if there is none.
+    var file: SecretFile? {
+        get throws(CommandError) {
+            guard let secret, let text = environment[secret] else { return nil }
+            let name = environment.naming(secret)
+            switch secret {
+            case "password-file": return SecretFile(path: text, what: "password", setting: name)
+            case "token-file": return SecretFile(path: text, what: "token", setting: name)
+            case "password-credential", "token-credential":
+                let what = secret == "token-credential" ? "token" : "password"
+                guard let folder = environment.variable("CREDENTIALS_DIRECTORY") else {
+                    throw environment.contradiction(
+                        [secret],
+                        "\(name) names a systemd credential, but CREDENTIALS_DIRECTORY is not set: add LoadCredential=\(text.visible):PATH to the unit, or write the path of a file as \(environment.naming("\(what)-file"))"
+                    )
+                }
+                guard !text.contains("/"), text != ".." else {
+                    throw environment.contradiction([secret], "\(name) is the name of a credential, without '/'")
+                }
+                return SecretFile(path: folder + "/" + text, what: what, setting: name)
+            default: return nil
+            }
+        }
+    }
+}
+
+/// A file that holds a password or a token.
+struct SecretFile: Sendable {
+    let path: String
+    let what: String
+    /// The setting that names it, for messages.
+    let setting: String
 
     /// The content of the file without the final line feed.
-    private static func read(_ path: String) throws(CommandError) -> String {
+    ///
+    /// - Throws: ``CommandError`` with 66 if it can't be read, is empty, or is not UTF-8.
+    func read() throws(CommandError) -> String {
         let bytes: Data
         do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
             let isThere = FileManager.default.fileExists(atPath: path)
             throw CommandError(
                 .missingInput,
-                "can't read the password file \(path) (CHANGEBOT_PASSWORD_FILE)\(isThere ? "" : ": there is no such file")"
-            )
+                "can't read the \(what) file \(path) (\(setting))\(isThere ? "" : ": there is no such file")")
         }
         guard var text = String(data: bytes, encoding: .utf8) else {
-            throw CommandError(.missingInput, "the password file \(path) (CHANGEBOT_PASSWORD_FILE) is not UTF-8")
+            throw CommandError(.missingInput, "the \(what) file \(path) (\(setting)) is not UTF-8")
         }
         if text.utf8.last == UInt8(ascii: "\n") { text = String(text.unicodeScalars.dropLast()) }
         if text.utf8.last == UInt8(ascii: "\r") { text = String(text.unicodeScalars.dropLast()) }
         guard !text.isEmpty else {
-            throw CommandError(.missingInput, "the password file \(path) (CHANGEBOT_PASSWORD_FILE) is empty")
+            throw CommandError(.missingInput, "the \(what) file \(path) (\(setting)) is empty")
         }
         return text
+    }
+
+    /// Whether every user of this machine can read it.
+    var isExposed: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
     }
 }

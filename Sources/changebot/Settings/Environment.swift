@@ -1,43 +1,113 @@
 internal import FoundationEssentials
 
-/// Settings from the environment: the option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS`.
-struct Environment {
+/// Settings from the environment, and below them those of a configuration file. Options of the command line come before
+/// both: the option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS` and the key `max_errors`.
+struct Environment: Sendable {
+    /// Where a setting was found.
+    enum Source: Equatable {
+        case variable(String)
+        /// `FILE:LINE:COLUMN`, and the key there.
+        case file(place: String, key: String)
+
+        /// The exit code for a value that is not valid.
+        var code: ExitStatus {
+            if case .file = self { .badConfiguration } else { .usage }
+        }
+
+        /// For messages about it.
+        var description: String {
+            switch self {
+            case .variable(let name): name
+            case .file(_, let key): "'\(key)'"
+            }
+        }
+    }
+
     private let values: [String: String]
+    private var file: File?
+
+    private struct File {
+        let file: ConfigurationFile
+        /// By the names of keys.
+        let settings: [String: ConfigurationFile.Setting]
+    }
 
     init(_ values: [String: String] = ProcessInfo.processInfo.environment) { self.values = values }
 
-    /// The value for an option; nil if the variable is unset or empty.
-    subscript(option: String) -> String? {
-        values[Self.variable(of: option)].flatMap { $0.isEmpty ? nil : $0 }
+    /// With the settings of a bot of a configuration file; nil: only those that stand outside `bots`.
+    ///
+    /// - Parameter isForRun: Whether keys that only `run` has an option for count.
+    func with(_ file: ConfigurationFile, bot: ConfigurationFile.Bot?, isForRun: Bool = true) -> Environment {
+        var environment = self
+        let settings = (bot?.settings ?? file.common).filter { name, _ in
+            isForRun || SettingKey.named(name)?.isOfRunOnly == false
+        }
+        environment.file = File(file: file, settings: settings)
+        return environment
     }
 
-    private static func variable(of option: String) -> String {
+    // MARK: - Looking up
+
+    /// The value for an option; nil if it is set nowhere, or its variable is empty.
+    subscript(option: String) -> String? { find(option)?.texts.joined(separator: ",") }
+
+    /// Where the value for an option comes from; nil if there is none.
+    func source(of option: String) -> Source? { find(option)?.source }
+
+    private func find(_ option: String) -> (texts: [String], source: Source)? {
+        let name = Self.variable(of: option)
+        if let text = variable(name) { return ([text], .variable(name)) }
+        return findInFile(option)
+    }
+
+    private func findInFile(_ option: String) -> (texts: [String], source: Source)? {
+        let key = option.split(separator: "-").joined(separator: "_")
+        guard let file, let setting = file.settings[key] else { return nil }
+        return (setting.texts, .file(place: file.file.place(setting.position), key: key))
+    }
+
+    /// The name of the variable for an option.
+    static func variable(of option: String) -> String {
         "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
     }
 
     /// The variable with exactly this name; nil if it is unset or empty.
     func variable(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The value of an option from the command line, else from the environment.
+    /// Settings that belong together, as a view: if any of them is a variable, those of the file don't count.
+    func together(_ options: [String]) -> Environment {
+        var environment = self
+        if options.contains(where: { variable(Self.variable(of: $0)) != nil }) { environment.file = nil }
+        return environment
+    }
+
+    // MARK: - Parsing
+
+    /// The value of an option from the command line, else from the environment or the file.
     ///
-    /// - Throws: ``CommandError`` with 64 that names the variable if `parse` does not accept its value.
+    /// - Throws: ``CommandError`` with 64 that names the variable, or 78 that names the place, if `parse` does not
+    ///   accept the value.
     func value<Value>(
         _ flag: Value?, _ option: String, parse: (String) -> Value?
     ) throws(CommandError) -> Value? {
         if let flag { return flag }
-        guard let text = self[option] else { return nil }
+        guard let text = self[option], let source = source(of: option) else { return nil }
         guard let value = parse(text) else {
-            throw CommandError(
-                .usage, "\(Self.variable(of: option))='\(text)' is not valid: \(Self.advice(Value.self))")
+            switch source {
+            case .variable(let name):
+                throw CommandError(.usage, "\(name)='\(text)' is not valid: \(Self.advice(Value.self))")
+            case .file(let place, let key):
+                throw CommandError(
+                    .badConfiguration,
+                    listing: ["\(place): '\(key)' is not valid: '\(text.visible)'; \(Self.advice(Value.self))"])
+            }
         }
         return value
     }
 
-    /// The values of an option that can be repeated: those of the command line, else the one from the environment; nil
-    /// if there is none.
-    func values(_ flags: [String], _ option: String) -> [String]? {
-        flags.isEmpty ? self[option].map { [$0] } : flags
-    }
+    /// The values of an option that can be repeated: those of the command line, else those from the environment or the
+    /// file; nil if there are none.
+    func values(_ flags: [String], _ option: String) -> [String]? { flags.isEmpty ? find(option)?.texts : flags }
 
     /// As ``value(_:_:parse:)``, for an option that is parsed here and not by the argument parser.
     func parsed<Value>(
@@ -48,6 +118,34 @@ struct Environment {
             throw CommandError(.usage, "--\(option) '\(flag)' is not valid: \(Self.advice(Value.self))")
         }
         return value
+    }
+
+    /// Calls `body`, which checks the value of an option. If the value comes from the file, an error names its place
+    /// there, and has the code 78.
+    func checking<Value>(
+        _ option: String, isFlag: Bool, _ body: () throws(CommandError) -> Value
+    ) throws(CommandError) -> Value {
+        do { return try body() } catch {
+            guard !isFlag, error.code == .usage, case .file(let place, _)? = source(of: option) else { throw error }
+            throw CommandError(.badConfiguration, listing: error.messages.map { "\(place): \($0)" })
+        }
+    }
+
+    /// An error about options that don't go together. It names the place of the first one that is in the file.
+    func contradiction(_ options: [String], _ message: String) -> CommandError {
+        for option in options {
+            guard case .file(let place, _)? = source(of: option) else { continue }
+            return CommandError(.badConfiguration, listing: ["\(place): \(message)"])
+        }
+        return CommandError(.usage, message)
+    }
+
+    /// What a message calls an option: its key if the settings of a file are in force and no variable is set, else its
+    /// variable.
+    func naming(_ option: String) -> String {
+        let name = Self.variable(of: option)
+        guard file != nil, variable(name) == nil else { return name }
+        return "'\(option.split(separator: "-").joined(separator: "_"))'"
     }
 
     /// What a message says about the expected value of this type.

@@ -68,7 +68,18 @@ enum GatewayChoice: Equatable {
 
 extension GatewayOptions {
     func choice(_ environment: Environment) throws(CommandError) -> GatewayChoice {
-        try GatewayChoice(address ?? environment["gateway"])
+        try environment.checking("gateway", isFlag: address != nil) { () throws(CommandError) in
+            let choice = try GatewayChoice(address ?? environment["gateway"])
+            if address == nil, case .remote(let url) = choice, url.userInfo != nil,
+                case .file? = environment.source(of: "gateway")
+            {
+                throw CommandError(
+                    .usage,
+                    "a secret does not belong in this file: take the user out of the URL, and write 'user' and 'password_file'"
+                )
+            }
+            return choice
+        }
     }
 }
 
@@ -77,7 +88,8 @@ extension AccessOptions {
     ///   `--ca-file` without a certificate.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandError) -> GatewaySettings {
         var settings = GatewaySettings()
-        let credentials = try Credentials.find(environment)
+        let given = try Credentials(environment)
+        let credentials = try given.read()
         guard credentials == nil || url.userInfo == nil else {
             throw CommandError(.usage, "credentials are given in the URL and in the environment: remove one")
         }
@@ -86,12 +98,15 @@ extension AccessOptions {
             try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) == .session
         if settings.usesSession {
             guard case .basic? = settings.credentials else {
-                throw CommandError(
-                    .usage, "--auth session needs a user and a password: set CHANGEBOT_USER and CHANGEBOT_PASSWORD")
+                throw environment.contradiction(
+                    auth == nil ? ["auth"] : [],
+                    "--auth session needs a user and a password: set CHANGEBOT_USER and CHANGEBOT_PASSWORD")
             }
         }
-        settings.credentialsSource = Credentials.source(environment)
-        settings.caFile = try (caFile ?? environment["ca-file"]).map(AuthorityFile.checked)
+        settings.credentialsSource = try given.source()
+        settings.caFile = try environment.checking("ca-file", isFlag: caFile != nil) { () throws(CommandError) in
+            try (caFile ?? environment["ca-file"]).map(AuthorityFile.checked)
+        }
         settings.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
         settings.userAgent = "changebot/\(Changebot.version)"

@@ -28,6 +28,12 @@ struct HTTPOptions: ParsableArguments {
     ///   `--http-allow-remote`.
     func choice(_ environment: Environment) throws(CommandError) -> Choice? {
         guard let text = http ?? environment["http"] else { return nil }
+        return try environment.checking("http", isFlag: http != nil) { () throws(CommandError) in
+            try choice(text, environment)
+        }
+    }
+
+    private func choice(_ text: String, _ environment: Environment) throws(CommandError) -> Choice {
         let address = try ListenAddress(text, option: "http")
         let isAllowed = try environment.isOn(httpAllowRemote, "http-allow-remote")
         guard address.isLoopback || isAllowed else {

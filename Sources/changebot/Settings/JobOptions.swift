@@ -22,8 +22,9 @@ struct JobOptions: ParsableArguments {
 
     /// - Throws: ``CommandError`` with 64 if no rules are given.
     func rulePaths(_ environment: Environment) throws(CommandError) -> [String] {
-        let paths = rules.isEmpty ? environment["rules"].map { [$0] } ?? [] : rules
-        guard !paths.isEmpty else { throw CommandError(.usage, "no rules given: add --rules PATH") }
+        guard let paths = environment.values(rules, "rules") else {
+            throw CommandError(.usage, "no rules given: add --rules PATH")
+        }
         return paths
     }
 
@@ -40,7 +41,7 @@ struct JobOptions: ParsableArguments {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
         if let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:)) {
-            settings.memoryBudget = size.bytes
+            settings.memory = MemoryPool(bytes: size.bytes)
         }
         settings.preview = try preview(common, environment)
         settings.errorLimit = try common.errorLimit(environment)

@@ -25,7 +25,12 @@ struct StateOptions: ParsableArguments {
 
     /// - Throws: ``CommandError`` with 64 for a name that is not valid, such as a path that leaves the directory.
     func botName(_ environment: Environment) throws(CommandError) -> String {
-        let name = name ?? environment["name"] ?? "changebot"
+        try environment.checking("name", isFlag: name != nil) { () throws(CommandError) in
+            try Self.checked(name ?? environment["name"] ?? "changebot")
+        }
+    }
+
+    private static func checked(_ name: String) throws(CommandError) -> String {
         let isSafe = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")

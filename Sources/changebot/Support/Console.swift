@@ -14,6 +14,12 @@ enum Console {
 
     static func print(_ line: String) { print(VisibleLine(line)) }
 
+    /// A JSON Schema for editors.
+    static func print(schema: [UInt8]) {
+        // `print` adds the final line feed.
+        for line in String(decoding: schema.dropLast(), as: UTF8.self).visibleLines { print(line) }
+    }
+
     /// Clears a terminal before lines are written again. Elsewhere nothing happens.
     static func clearScreen() {
         if isTerminal { _ = FileDescriptor.standardOutput.write(Array(TerminalControl.clearScreen.utf8)) }

@@ -8,7 +8,8 @@ extension DistinctFiles {
     mutating func read(_ access: AccessOptions, _ choice: GatewayChoice?, _ environment: Environment) {
         inputs += [
             ("--ca-file", access.caFile ?? environment["ca-file"]),
-            ("CHANGEBOT_PASSWORD_FILE", environment.variable("CHANGEBOT_PASSWORD_FILE")),
+            ("CHANGEBOT_PASSWORD_FILE", environment["password-file"]),
+            ("CHANGEBOT_TOKEN_FILE", environment["token-file"]),
         ]
         if case .embedded(let file?)? = choice { inputs += Self.database(file, "the embedded gateway") }
     }

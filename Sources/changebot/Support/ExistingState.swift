@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Encodings
 internal import Pipeline
 internal import Transfer
 

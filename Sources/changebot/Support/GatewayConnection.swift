@@ -17,6 +17,11 @@ enum GatewayConnection {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user")
             }
+            if let file = try Credentials(environment).file, file.isExposed {
+                logger.warning(
+                    "every user of this machine can read this file with a \(file.what): take the right away with chmod o-r",
+                    metadata: ["file": "\(file.path)"])
+            }
             do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunError
                 where failure.code == .notAllowed && settings.credentials == nil
             {

@@ -8,16 +8,18 @@ internal import Rules
 internal import ServiceLifecycle
 internal import Transfer
 
-/// Runs the pipeline as a command, with state, gateway, signals, summary and exit code.
-struct Job {
+/// Runs the pipeline as a command, with state, gateway, summary and exit code.
+struct Job: Sendable {
     /// What a command needs to make its service.
-    struct Parts {
+    struct Parts: Sendable {
         let gateway: Gateway
         let ruleSet: RuleSet
         let state: StatePlace
         let settings: Delivery.Settings
         let report: RunReport
         let logger: Logger
+        /// Who watches the run; nil: nobody.
+        let monitored: MonitoredBot?
     }
 
     let options: CommonJobOptions
@@ -38,8 +40,20 @@ struct Job {
     var isBesideRun = false
     /// Shows the run to people and programs. Nil: nobody watches.
     var monitoring: RunMonitoring?
+    /// Whether the job runs inside a service that handles signals. Default: the job handles them itself.
+    var isPartOfService = false
 
     private var isDryRun: Bool { settings.preview != nil }
+
+    /// Checks the settings for login and TLS, and reads the files that they name.
+    ///
+    /// - Returns: The file with the secret; nil if there is none.
+    /// - Throws: ``CommandError``.
+    func checkAccess() throws(CommandError) -> SecretFile? {
+        guard case .remote(let url) = choice else { return nil }
+        _ = try access.settings(for: url, environment)
+        return try Credentials(environment).file
+    }
 
     /// Runs the service that `make` returns, then writes the summary, even if the service fails.
     ///
@@ -94,16 +108,14 @@ struct Job {
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
         defer { place.discardIfTemporary() }
         let state = try place.statePlace(ruleSetHash: ruleSet.hash, for: purpose)
-        let grace = try options.grace(environment)
-        guard let monitoring else { return try await work(report, make, state, grace, nil) }
+        guard let monitoring else { return try await work(report, make, state, nil) }
         try await monitoring.whileWatching(report, outage: settings.retries.outage) { bot in
-            try await work(report, make, state, grace, bot)
+            try await work(report, make, state, bot)
         }
     }
 
     private func work(
-        _ report: RunReport, _ make: @Sendable (Parts) throws -> some Service, _ state: StatePlace, _ grace: Duration,
-        _ bot: MonitoredBot?
+        _ report: RunReport, _ make: @Sendable (Parts) throws -> some Service, _ state: StatePlace, _ bot: MonitoredBot?
     ) async throws {
         let observer: (@Sendable (RequestRecord) -> Void)? = if let bot { { bot.note($0) } } else { nil }
         try await GatewayConnection.with(
@@ -113,10 +125,12 @@ struct Job {
             settings.retries.observer = bot
             settings.stateOptions = place.lastingOptions
             let parts = Parts(
-                gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger,
+                monitored: bot)
             let service = try make(parts)
             try await ProgressLine.show(progress) {
-                try await StoppableService.run(service, grace: grace, logger: logger)
+                if isPartOfService { return try await service.run() }
+                try await StoppableService.run(service, grace: try options.grace(environment), logger: logger)
             } standing: { line in
                 let counters = await report.counters()
                 line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.bytesIn)

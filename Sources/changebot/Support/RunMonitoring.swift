@@ -8,10 +8,44 @@ internal import Monitoring
 internal import Pipeline
 internal import PrometheusMetrics
 
-/// Shows a run while it lasts: over HTTP, in a status file, and with a line in the log every minute.
+/// Shows the bots of a process over HTTP while it lasts.
+enum StatusServer {
+    /// Serves while `body` runs.
+    ///
+    /// - Parameter http: Nil: nothing listens.
+    /// - Throws: ``ListenError``, what `body` throws.
+    static func whileServing(
+        _ process: MonitoredProcess, _ http: HTTPOptions.Choice?, _ logger: Logger,
+        _ body: @Sendable () async throws -> Void
+    ) async throws {
+        guard let http else { return try await body() }
+        var settings = MonitoringServer.Settings(
+            host: http.address.host, port: http.address.port, page: status_page.content)
+        settings.acceptsAnyName = http.isRemote
+        let server = try await MonitoringServer(settings, showing: process)
+        logger.notice(
+            "status page", metadata: ["url": "http://\(HostAndPort.text(http.address.host, server.port))/"])
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await server.run() }
+                defer { group.cancelAll() }
+                try await body()
+            }
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+}
+
+/// Shows a run while it lasts: on the status page, in a status file, and with a line in the log every minute.
 struct RunMonitoring: Sendable {
-    /// Nil: nothing listens.
-    let http: HTTPOptions.Choice?
+    let process: MonitoredProcess
+    /// Whether a server asks the bot where it stands.
+    let isServed: Bool
+    /// Whether it shows what changed in documents.
+    let showsDocuments: Bool
     let bot: BotDescription
     /// Nil: no status file is written.
     let statusDirectory: String?
@@ -19,47 +53,27 @@ struct RunMonitoring: Sendable {
 
     /// Calls `body` with the bot to report to.
     ///
-    /// - Throws: ``ListenError``, what `body` throws.
+    /// - Throws: What `body` throws.
     func whileWatching(
         _ report: RunReport, outage: Outage, _ body: @Sendable (MonitoredBot) async throws -> Void
     ) async throws {
-        let registry = PrometheusRegistry(MonitoringServer.families)
         let monitored = MonitoredBot(
-            bot, source: source(report, outage), registry: registry,
-            diff: http?.showsDocuments == true ? Self.diff : nil)
-        let server = try await serve(monitored, registry)
+            bot, source: source(report, outage), registry: process.registry, diff: showsDocuments ? Self.diff : nil)
+        process.show(monitored)
         if let statusDirectory { StatusFile.removeOld(in: statusDirectory, named: bot.name) }
         let statusFile = statusDirectory.map { StatusFile(directory: $0, name: bot.name) }
+        defer { statusFile?.remove() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                if let server { group.addTask { try await server.run() } }
-                group.addTask { try await keepReporting(monitored, statusFile, refreshes: server == nil) }
+                group.addTask { try await keepReporting(monitored, statusFile) }
                 defer { group.cancelAll() }
                 try await body(monitored)
             }
         } catch {
-            await end(server, statusFile)
+            monitored.end(CommandError(error).description)
             throw error
         }
-        await end(server, statusFile)
-    }
-
-    private func end(_ server: MonitoringServer?, _ statusFile: StatusFile?) async {
-        statusFile?.remove()
-        await server?.stop()
-    }
-
-    private func serve(
-        _ monitored: MonitoredBot, _ registry: PrometheusRegistry
-    ) async throws(ListenError) -> MonitoringServer? {
-        guard let http else { return nil }
-        var settings = MonitoringServer.Settings(
-            host: http.address.host, port: http.address.port, version: Changebot.version, page: status_page.content)
-        settings.acceptsAnyName = http.isRemote
-        let server = try await MonitoringServer(settings, registry: registry) { [monitored] }
-        logger.notice(
-            "status page", metadata: ["url": "http://\(HostAndPort.text(http.address.host, server.port))/"])
-        return server
+        monitored.end("done")
     }
 
     private func source(_ report: RunReport, _ outage: Outage) -> MonitoredBot.Source {
@@ -81,10 +95,10 @@ struct RunMonitoring: Sendable {
     }
 
     /// Writes the status file, and logs how far the run is.
-    private func keepReporting(_ monitored: MonitoredBot, _ file: StatusFile?, refreshes: Bool) async throws {
+    private func keepReporting(_ monitored: MonitoredBot, _ file: StatusFile?) async throws {
         var log = ProgressLog(now: .now)
         while true {
-            if refreshes { await monitored.refresh() }
+            if !isServed { await monitored.refresh() }
             let isWritten = file?.write(monitored) ?? true
             if let message = log.message(monitored.facts, now: .now) {
                 logger.info("\(message.text)", metadata: message.metadata)

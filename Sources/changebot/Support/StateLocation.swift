@@ -1,3 +1,4 @@
+internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Pipeline

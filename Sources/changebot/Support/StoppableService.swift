@@ -11,15 +11,27 @@ enum StoppableService {
     static func run(_ service: some Service, grace: Duration, logger: Logger) async throws {
         let secondSignal = SecondSignal()
         defer { withExtendedLifetime(secondSignal) {} }
-        var configuration = ServiceGroupConfiguration(
+        var configuration = configuration(service, signals: [.sigterm, .sigint], logger)
+        configuration.maximumGracefulShutdownDuration = grace
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// A group that runs one service inside another service, so that it can be stopped alone. It is also stopped with
+    /// the outer one.
+    static func part(_ service: some Service, logger: Logger) -> ServiceGroup {
+        ServiceGroup(configuration: configuration(service, signals: [], logger))
+    }
+
+    private static func configuration(
+        _ service: some Service, signals: [UnixSignal], _ logger: Logger
+    ) -> ServiceGroupConfiguration {
+        ServiceGroupConfiguration(
             services: [
                 .init(
                     service: service, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .cancelGroup)
             ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
-        configuration.maximumGracefulShutdownDuration = grace
-        try await ServiceGroup(configuration: configuration).run()
+            gracefulShutdownSignals: signals, logger: quiet(logger))
     }
 
     /// Hides the group's own messages about starting and stopping.

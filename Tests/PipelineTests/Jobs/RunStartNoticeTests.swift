@@ -10,7 +10,7 @@ import Testing
         arguments: [
             (.sinceIgnored, .notice, "changebot checkpoint set SEQUENCE --state s", ["checkpoint": "5"]),
             (.channelsChanged, .warning, "changebot checkpoint reset --state s", [:]),
-            (.rulesChanged, .notice, "the rules have changed", [:]),
+            (.rulesChanged([]), .notice, "the rules have changed", [:]),
             (.otherCopy, .notice, "starting at the beginning", [:]),
             (.atCopy(savedAt: "then"), .notice, "the copy in the database", ["checkpoint": "5", "saved_at": "then"]),
             (

@@ -39,7 +39,7 @@ import Testing
         Case(checkpoint: 5, since: .now, newest: 9, start: at(5, .sinceIgnored)),
         Case(checkpoint: 5, since: .sequence(sequence(7)), start: at(5, .sinceIgnored)),
         Case(checkpoint: 5, copy: copy(8), start: at(5)),
-        Case(checkpoint: 5, checkpointRules: "r0", start: at(5, .rulesChanged)),
+        Case(checkpoint: 5, checkpointRules: "r0", start: at(5, .rulesChanged([]))),
         // The copy tells which channels were read.
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a", "b"], start: at(5, .channelsChanged)),
@@ -48,7 +48,7 @@ import Testing
         Case(checkpoint: 5, copy: copy(nil), channels: ["a"], start: at(5)),
         Case(
             checkpoint: 5, checkpointRules: "r0", since: .beginning, copy: copy(5), channels: ["a"], newest: 4,
-            start: at(5, .sinceIgnored, .channelsChanged, .rulesChanged, .notReached(newest: sequence(4)))),
+            start: at(5, .sinceIgnored, .channelsChanged, .rulesChanged([]), .notReached(newest: sequence(4)))),
     ])
     func theCheckpointCountsFirst(test: Case) {
         #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Encodings
 internal import GatewayClient
 internal import Pipeline
 internal import Transfer
@@ -14,6 +15,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             same rules wrote are still skipped, and dead letters are kept.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -23,7 +25,7 @@ struct CheckpointResetCommand: AsyncParsableCommand {
     }
 
     private func reset() async throws {
-        let state = try database.existing(self.state, Environment())
+        let state = try database.existing(self.state, config.environment())
         try await state.with(.exclusive) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Recorded even without a checkpoint: otherwise the next run would use the copy in the database.

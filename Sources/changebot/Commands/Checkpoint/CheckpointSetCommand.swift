@@ -12,6 +12,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             The bot must be stopped. Write the sequence as the gateway prints it: a number, or text such as 7-g1AAAA.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -24,7 +25,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
     }
 
     private func set() async throws {
-        let state = try database.existing(self.state, Environment())
+        let state = try database.existing(self.state, config.environment())
         guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
             throw CommandError(
                 .usage,

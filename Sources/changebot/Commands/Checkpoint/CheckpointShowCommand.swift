@@ -11,6 +11,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
             The bot may be running.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -20,7 +21,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let environment = Environment()
+            let environment = try config.environment()
             let json = try environment.isOn(json, "json")
             let state = try database.existing(self.state, environment)
             let report = try await state.with(.shared) { try CheckpointReport($0, of: state) }

@@ -12,6 +12,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
             Their documents are not changed.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -31,7 +32,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                         ? "use only one of: numbers, --all, or --rule/--reason/--since"
                         : "which ones? give numbers, --rule, --reason or --since, or --all")
             }
-            let state = try database.existing(self.state, Environment())
+            let state = try database.existing(self.state, config.environment())
             let dropped = try await state.with(.shared) { ledger in
                 if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
                 return try await ledger.drop(

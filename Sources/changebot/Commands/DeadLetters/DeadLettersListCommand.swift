@@ -14,6 +14,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -27,7 +28,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let environment = Environment()
+            let environment = try config.environment()
             let json = try environment.isOn(json, "json")
             let count = try environment.isOn(count, "count")
             try await database.existing(self.state, environment).with(.shared) { ledger in
@@ -55,6 +56,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
         abstract: "Write dead letters to stdout, one JSON object a line.",
         discussion: "Example: changebot dead-letters export > dead-letters.ndjson")
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -62,7 +64,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            try await database.existing(self.state, Environment()).with(.shared) { ledger in
+            try await database.existing(self.state, config.environment()).with(.shared) { ledger in
                 try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
             }
         } catch {

@@ -17,6 +17,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             A dead letter is removed once its document is written or needs no change. Exits with 1 if some are left.
             """)
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var selection: DeadLetterSelection
     @OptionGroup var deadLetters: DeadLetterFilterOptions
     @OptionGroup var gateway: GatewayOptions
@@ -27,7 +28,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await retry(Environment()) } catch { throw CommandError(error) }
+        do { try await retry(try config.environment()) } catch { throw CommandError(error) }
     }
 
     private func retry(_ environment: Environment) async throws {

@@ -7,6 +7,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
         abstract: "Show all details of dead letters.",
         discussion: "Example: changebot dead-letters show 12")
 
+    @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var database: ExistingStateOptions
     @OptionGroup var notes: NoteOptions
@@ -20,7 +21,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
             guard !selection.isEmpty else {
                 throw CommandError(.usage, "which one? give its number, or the id of its document")
             }
-            let environment = Environment()
+            let environment = try config.environment()
             let json = try environment.isOn(json, "json")
             let state = try database.existing(self.state, environment)
             let deadLetters = try await state.with(.shared) { try selection.deadLetters(in: $0, found: state.options) }

@@ -12,9 +12,5 @@ struct RulesSchemaCommand: ParsableCommand {
             # yaml-language-server: $schema=rule-file.schema.json
             """)
 
-    func run() {
-        // `print` adds the final line feed.
-        let text = String(decoding: rule_file_schema.content.dropLast(), as: UTF8.self)
-        for line in text.visibleLines { Console.print(line) }
-    }
+    func run() { Console.print(schema: rule_file_schema.content) }
 }

@@ -1,0 +1,104 @@
+internal import CoreMetrics
+internal import Encodings
+internal import Locking
+internal import LosslessJSON
+package import PrometheusMetrics
+
+/// The bots of a process under observation, and how it read its rules and configuration last.
+package final class MonitoredProcess: Sendable {
+    /// The last attempt to read rules and configuration anew.
+    private struct Reload {
+        /// RFC 3339.
+        let time: String
+        /// Why the old ones stay; nil if the new ones are in force.
+        let failure: String?
+    }
+
+    private struct State {
+        var bots: [MonitoredBot] = []
+        var reload: Reload?
+    }
+
+    /// The program's version.
+    package let version: String
+    /// The metrics of all bots.
+    package let registry = PrometheusRegistry(families)
+    private let state = Locked(State())
+
+    /// The metrics of the process, beside ``BotMetrics/families``.
+    private static let processFamilies = [
+        MetricFamily("changebot_build_info", .gauge, "The version of the program. Always 1."),
+        MetricFamily("changebot_resident_memory_bytes", .gauge, "Resident memory of the process."),
+        MetricFamily(
+            "changebot_reloads_total", .counter, "How often rules and configuration were read anew, by result."),
+        MetricFamily(
+            "changebot_last_reload_successful", .gauge, "1 if they were valid when they were last read anew."),
+        MetricFamily(
+            "changebot_last_reload_success_timestamp_seconds", .gauge, "When they were last read anew and valid."),
+    ]
+
+    /// All metrics that a process exports, in the order of the text.
+    static let families = processFamilies + BotMetrics.families
+
+    /// Without bots.
+    package init(version: String) {
+        self.version = version
+        Meter(label: "changebot_build_info", dimensions: [("version", version)], factory: registry).set(1)
+    }
+
+    /// The bots that run or have run, in the order in which they began.
+    package var bots: [MonitoredBot] { state.withLock(\.bots) }
+
+    /// Adds a bot, in the place of the one of the same name.
+    package func show(_ bot: MonitoredBot) {
+        state.withLock { state in
+            if let index = state.bots.firstIndex(where: { $0.name == bot.name }) {
+                state.bots[index] = bot
+            } else {
+                state.bots.append(bot)
+            }
+        }
+    }
+
+    /// Removes a bot that the configuration no longer has.
+    package func hide(_ name: String) { state.withLock { $0.bots.removeAll { $0.name == name } } }
+
+    /// Rules and configuration were read anew.
+    ///
+    /// - Parameter failure: Why the old ones stay; nil if the new ones are in force.
+    package func noteReload(failure: String?) {
+        state.withLock { $0.reload = Reload(time: Timestamp.now, failure: failure) }
+        let result = failure == nil ? "ok" : "failed"
+        Counter(label: "changebot_reloads_total", dimensions: [("result", result)], factory: registry).increment()
+        Meter(label: "changebot_last_reload_successful", factory: registry).set(failure == nil ? 1 : 0)
+        guard failure == nil else { return }
+        Meter(label: "changebot_last_reload_success_timestamp_seconds", factory: registry).set(Timestamp.secondsNow)
+    }
+
+    /// Writes the status of the process and its bots, as of their last refresh: one JSON object.
+    func write(to writer: inout JSONWriter) {
+        let state = state.withLock { $0 }
+        writer.object { writer in
+            writer.member("program", string: "changebot")
+            writer.member("version", string: version)
+            writer.name("reload")
+            if let reload = state.reload {
+                writer.object { writer in
+                    writer.member("time", string: reload.time)
+                    writer.member("failure", optional: reload.failure)
+                }
+            } else {
+                writer.null()
+            }
+            writer.name("bots")
+            writer.array { writer in for bot in state.bots { bot.write(to: &writer) } }
+        }
+    }
+
+    /// ``write(to:)`` as bytes.
+    package var status: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,48 @@
+/// A YAML or JSON file that people write.
+package enum SourceFile {
+    /// Reads a file from disk. Blocks.
+    ///
+    /// - Parameters:
+    ///   - path: `.json` is read as JSON, everything else as YAML.
+    ///   - beginning: What to do about an empty file, for its error.
+    /// - Throws: ``RuleFilesError`` with all errors of its syntax; of the kind `.missing` if it can't be read.
+    package static func read(path: String, beginning: String) throws(RuleFilesError) -> SourceNode {
+        let errors = SourceErrors(path: path)
+        do throws(FileError) {
+            let bytes = try FileBytes.read(path, limit: RuleFile.lengthLimit)
+            if let node = read(path: path, bytes, errors, beginning: beginning), errors.errors.isEmpty { return node }
+        } catch {
+            let missing = RuleFileError(path: path, position: nil, message: error.message)
+            throw RuleFilesError(kind: .missing, errors: [missing])
+        }
+        throw RuleFilesError(kind: .invalid, errors: errors.errors)
+    }
+
+    /// Nil if the file can't be read; `errors` then says why.
+    static func read(
+        path: String, _ bytes: [UInt8], _ errors: SourceErrors, beginning: String = SourceErrors.beginningOfRules
+    ) -> SourceNode? {
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
+        if bytes.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+            errors.reportEmpty(beginning)
+            return nil
+        }
+        if path.hasSuffix(".json") { return JSONSource.read(bytes, errors: errors) }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            errors.report(at: invalidUTF8(in: bytes), "invalid UTF-8; save the file as UTF-8")
+            return nil
+        }
+        return YAMLSource.read(text, errors: errors, beginning: beginning)
+    }
+
+    /// The line of the first byte that is not UTF-8.
+    private static func invalidUTF8(in bytes: [UInt8]) -> SourcePosition {
+        var line = 1
+        for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            guard String(validating: part, as: UTF8.self) != nil else { break }
+            line += 1
+        }
+        return SourcePosition(line: line, column: 1)
+    }
+}

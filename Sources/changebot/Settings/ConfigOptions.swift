@@ -1,0 +1,55 @@
+internal import ArgumentParser
+
+/// The options that choose a configuration file and a bot in it.
+struct ConfigOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read settings from this file. Options and variables come before it.", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("The bot of the configuration file. Needed if it has several.", valueName: "name"))
+    var bot: String?
+
+    /// The file; nil if none is given. Blocks.
+    ///
+    /// - Throws: ``CommandError`` with 64 if a bot is named without a file, 66, or 78.
+    func file(_ environment: Environment = Environment()) throws(CommandError) -> ConfigurationFile? {
+        guard let path = config ?? environment["config"] else {
+            guard bot == nil else { throw CommandError(.usage, "--bot needs a configuration file: add --config FILE") }
+            return nil
+        }
+        return try .read(path)
+    }
+
+    /// The bots of the file that are meant: all, or the one that is named.
+    ///
+    /// - Throws: ``CommandError`` with 64 if there is no bot of that name.
+    func bots(
+        of file: ConfigurationFile, _ environment: Environment = Environment()
+    ) throws(CommandError) -> [ConfigurationFile.Bot] {
+        guard let name = bot ?? environment["bot"] else { return file.bots }
+        let chosen = file.bots.filter { $0.name == name }
+        guard chosen.isEmpty else { return chosen }
+        let names = file.bots.map(\.name).joined(separator: ", ")
+        throw CommandError(.usage, "\(file.path) has no bot '\(name.visible)'; bots there: \(names)")
+    }
+
+    /// The settings for a command that works for one bot, and is not `run`.
+    ///
+    /// - Throws: ``CommandError`` with 64 if the file has several bots and none is named.
+    func environment() throws(CommandError) -> Environment {
+        let environments = try environments()
+        guard environments.count == 1 else {
+            let names = environments.compactMap { $0["name"] }.joined(separator: ", ")
+            throw CommandError(.usage, "the configuration file has several bots (\(names)): name one with --bot")
+        }
+        return environments[0]
+    }
+
+    /// The same for each bot that is meant.
+    func environments() throws(CommandError) -> [Environment] {
+        let environment = Environment()
+        guard let file = try file(environment) else { return [environment] }
+        return try bots(of: file, environment).map { environment.with(file, bot: $0, isForRun: false) }
+    }
+}

@@ -1,0 +1,204 @@
+internal import Rules
+
+/// A configuration file (`--config`): the settings of one bot, or of several.
+///
+/// ```yaml
+/// version: 1
+/// http: 127.0.0.1:9464
+/// retry_for: 10m          # for all bots
+/// bots:
+///   - name: pictures
+///     gateway: http://127.0.0.1:4984/todo
+///     rules: rules/attach-images.yaml
+/// ```
+struct ConfigurationFile: Sendable {
+    /// One value, and where it is.
+    struct Setting: Sendable {
+        /// Several only for a list.
+        let texts: [String]
+        let position: SourcePosition
+    }
+
+    struct Bot: Sendable {
+        let name: String
+        let position: SourcePosition
+        /// By the names of keys; those that hold for all bots included.
+        let settings: [String: Setting]
+    }
+
+    let path: String
+    /// Those that stand outside `bots`, by the names of keys.
+    let common: [String: Setting]
+    /// At least one, with different names.
+    let bots: [Bot]
+
+    /// Reads and checks a file; the values are checked by who uses them. Blocks.
+    ///
+    /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 with all places where something is wrong.
+    static func read(_ path: String) throws(CommandError) -> ConfigurationFile {
+        let root: SourceNode
+        do throws(RuleFilesError) {
+            root = try SourceFile.read(
+                path: path, beginning: "a configuration file begins with 'version: 1' and has 'bots:'")
+        } catch {
+            throw CommandError(
+                error.kind == .missing ? .missingInput : .badConfiguration,
+                listing: error.errors.map(\.description))
+        }
+        var reading = ConfigurationReading(path: path)
+        let file = reading.file(root)
+        guard let file, reading.errors.isEmpty else {
+            throw CommandError(.badConfiguration, listing: reading.errors.map(\.description))
+        }
+        return file
+    }
+
+    /// `FILE:LINE:COLUMN`.
+    func place(_ position: SourcePosition) -> String { "\(path):\(position.line):\(position.column)" }
+}
+
+/// Checks what a configuration file may contain, and collects what is wrong.
+private struct ConfigurationReading {
+    let path: String
+    var errors: [RuleFileError] = []
+
+    private static let processKeys = SettingKey.all.map(\.name)
+    private static let botKeys = SettingKey.all.filter { $0.scope == .bot }.map(\.name)
+
+    init(path: String) { self.path = path }
+
+    private mutating func report(_ position: SourcePosition, _ message: String) {
+        errors.append(RuleFileError(path: path, position: position, message: message))
+    }
+
+    /// Nil, with an error, if it is not an object.
+    mutating func file(_ root: SourceNode) -> ConfigurationFile? {
+        guard case .object(let members) = root.content else {
+            report(
+                root.position, "a configuration file must be an object, not \(root.kindName); begin with 'version: 1'")
+            return nil
+        }
+        readVersion(members, root)
+        let list = members.first { $0.name == "bots" }
+        let common = settings(members.filter { !["version", "bots", "$schema"].contains($0.name) }, Self.processKeys)
+        guard let list else {
+            let name = common["name"]
+            let bot = ConfigurationFile.Bot(
+                name: name?.texts.first ?? "changebot", position: name?.position ?? root.position, settings: common)
+            return ConfigurationFile(path: path, common: common, bots: [bot])
+        }
+        for name in ["name", "summary"] {
+            guard let setting = common[name] else { continue }
+            report(setting.position, "each bot has '\(name)' of its own; move it to a bot of 'bots'")
+        }
+        let bots = bots(list.value, common)
+        guard errors.isEmpty else { return nil }
+        return ConfigurationFile(path: path, common: common, bots: bots)
+    }
+
+    private mutating func readVersion(_ members: [SourceNode.Member], _ root: SourceNode) {
+        guard let version = members.first(where: { $0.name == "version" }) else {
+            return report(root.position, "'version' is missing; begin the file with 'version: 1'")
+        }
+        if case .number("1") = version.value.content { return }
+        report(
+            version.value.position, "this version of changebot reads configuration files of 'version: 1' only")
+    }
+
+    private mutating func bots(
+        _ node: SourceNode, _ common: [String: ConfigurationFile.Setting]
+    ) -> [ConfigurationFile.Bot] {
+        guard case .list(let elements) = node.content, !elements.isEmpty else {
+            report(node.position, "'bots' must be a list of bots; begin each with '- name:'")
+            return []
+        }
+        var bots: [ConfigurationFile.Bot] = []
+        for element in elements {
+            guard case .object(let members) = element.content else {
+                report(element.position, "a bot must be an object, not \(element.kindName); begin it with '- name:'")
+                continue
+            }
+            let own = settings(members, Self.botKeys)
+            guard let name = own["name"], let text = name.texts.first else {
+                if !members.contains(where: { $0.name == "name" }) {
+                    report(element.position, "the bot has no 'name'; its checkpoint and dead letters are kept under it")
+                }
+                continue
+            }
+            if let other = bots.first(where: { $0.name == text }) {
+                report(
+                    name.position,
+                    "another bot is named '\(text)' (line \(other.position.line)), and would have the same checkpoint; "
+                        + "rename one")
+            }
+            bots.append(
+                ConfigurationFile.Bot(
+                    name: text, position: name.position, settings: common.merging(own) { _, own in own }))
+        }
+        return bots
+    }
+
+    private mutating func settings(
+        _ members: [SourceNode.Member], _ known: [String]
+    ) -> [String: ConfigurationFile.Setting] {
+        var settings: [String: ConfigurationFile.Setting] = [:]
+        for member in members {
+            guard known.contains(member.name), let key = SettingKey.named(member.name) else {
+                report(member.position, Self.unknown(member.name, known))
+                continue
+            }
+            guard let texts = texts(member.value, key) else { continue }
+            settings[key.name] = ConfigurationFile.Setting(texts: texts, position: member.value.position)
+        }
+        return settings
+    }
+
+    private static func unknown(_ name: String, _ known: [String]) -> String {
+        if name == "password" || name == "token" {
+            return "a secret does not belong in this file: write '\(name)_file' with the path of a file that holds it, "
+                + "or '\(name)_credential' with the name of a systemd credential"
+        }
+        if SettingKey.named(name) != nil {
+            return "'\(name)' holds for the whole process, not for one bot; write it outside 'bots'"
+        }
+        let name = name.split(separator: "-").joined(separator: "_")
+        let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
+        return "'\(name.visible)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
+    }
+
+    /// Nil, with an error, if the value is not of the key's kind.
+    private mutating func texts(_ node: SourceNode, _ key: SettingKey) -> [String]? {
+        switch (node.content, key.kind) {
+        case (.bool(let value), .flag): return [value ? "true" : "false"]
+        case (_, .flag): report(node.position, "'\(key.name)' must be true or false, not \(node.kindName)")
+        case (.string(""), _): report(node.position, "'\(key.name)' is empty; write a value, or remove the key")
+        case (.string(let text), _): return [resolved(text, key)]
+        case (.number(let text), .text): return [text]
+        case (.list(let elements), .list), (.list(let elements), .paths):
+            let texts = elements.compactMap { element -> String? in
+                if case .string(let text) = element.content, !text.isEmpty { return resolved(text, key) }
+                return nil
+            }
+            if texts.count == elements.count, !texts.isEmpty { return texts }
+            report(node.position, "'\(key.name)' must be a text or a list of texts; put each in quotes")
+        case (.null, _): report(node.position, "'\(key.name)' has no value; write one, or remove the key")
+        default: report(node.position, "'\(key.name)' must be text, not \(node.kindName); put it in quotes")
+        }
+        return nil
+    }
+
+    /// Paths are relative to the file's folder.
+    private func resolved(_ text: String, _ key: SettingKey) -> String {
+        switch key.kind {
+        case .path, .paths: return joined(text)
+        case .gateway where text.hasPrefix("embedded:") && text != "embedded:":
+            return "embedded:" + joined(String(text.dropFirst("embedded:".count)))
+        case .text, .flag, .list, .gateway: return text
+        }
+    }
+
+    private func joined(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let slash = self.path.lastIndex(of: "/") else { return path }
+        return String(self.path[...slash]) + path
+    }
+}

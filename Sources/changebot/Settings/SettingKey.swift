@@ -1,0 +1,85 @@
+/// A key of the configuration file. Each is an option of `run`, with `_` for `-`; a few have no option, because a secret
+/// must not be in argv.
+///
+/// `assets/configuration.schema.json` has the same keys.
+struct SettingKey: Sendable {
+    enum Scope { case bot, process }
+
+    enum Kind: Equatable {
+        case text
+        /// `true` or `false`.
+        case flag
+        /// One text, or a list of them.
+        case list
+        /// A path, relative to the file's folder.
+        case path
+        case paths
+        /// A URL, or `embedded:FILE` with a path.
+        case gateway
+    }
+
+    /// As in the file: `retry_for`.
+    let name: String
+    let scope: Scope
+    let kind: Kind
+    /// What holds if it is given nowhere, for `config show`; nil: nothing.
+    let fallback: String?
+
+    /// Whether only `run` has such an option. Other commands that read a configuration file don't see the key.
+    var isOfRunOnly: Bool {
+        [
+            "since", "feed", "channels", "on_reset", "max_errors", "catch_up_changed_rules", "summary", "once",
+            "dry_run",
+            "watch", "on_bot_failure", "http", "http_allow_remote", "http_shows_documents",
+        ].contains(name)
+    }
+
+    /// The name of the option, which is also that of its variable: `retry-for`.
+    var option: String { name.split(separator: "_").joined(separator: "-") }
+
+    private init(_ name: String, _ scope: Scope, _ kind: Kind = .text, fallback: String? = nil) {
+        self.name = name
+        self.scope = scope
+        self.kind = kind
+        self.fallback = fallback
+    }
+
+    static let all: [SettingKey] = [
+        SettingKey("name", .bot, fallback: "changebot"),
+        SettingKey("gateway", .bot, .gateway),
+        SettingKey("rules", .bot, .paths),
+        SettingKey("user", .bot),
+        SettingKey("password_file", .bot, .path),
+        SettingKey("password_credential", .bot),
+        SettingKey("token_file", .bot, .path),
+        SettingKey("token_credential", .bot),
+        SettingKey("auth", .bot, fallback: "basic"),
+        SettingKey("ca_file", .bot, .path),
+        SettingKey("insecure", .bot, .flag, fallback: "false"),
+        SettingKey("dialect", .bot),
+        SettingKey("since", .bot, fallback: "0"),
+        SettingKey("feed", .bot, fallback: "longpoll"),
+        SettingKey("channels", .bot, .list),
+        SettingKey("on_reset", .bot, fallback: "restart"),
+        SettingKey("retry_for", .bot),
+        SettingKey("max_errors", .bot),
+        SettingKey("catch_up_changed_rules", .bot, .flag, fallback: "false"),
+        SettingKey("summary", .bot, .path),
+        SettingKey("state", .process, .path),
+        SettingKey("once", .process, .flag, fallback: "false"),
+        SettingKey("dry_run", .process, .flag, fallback: "false"),
+        SettingKey("watch", .process, .flag, fallback: "false"),
+        SettingKey("on_bot_failure", .process, fallback: "continue"),
+        SettingKey("memory_budget", .process, fallback: "24MiB"),
+        SettingKey("shutdown_grace", .process, fallback: "30s"),
+        SettingKey("http", .process),
+        SettingKey("http_allow_remote", .process, .flag, fallback: "false"),
+        SettingKey("http_shows_documents", .process, .flag, fallback: "false"),
+        SettingKey("log_format", .process, fallback: "text"),
+        SettingKey("log_level", .process, fallback: "info"),
+        SettingKey("quiet", .process, .flag, fallback: "false"),
+        SettingKey("color", .process, fallback: "auto"),
+    ]
+
+    static func named(_ name: String) -> SettingKey? { all.first { $0.name == name } }
+}

@@ -1,0 +1,131 @@
+internal import DocumentFlow
+internal import Locking
+internal import Logging
+internal import Monitoring
+internal import Pipeline
+internal import Rules
+internal import ServiceLifecycle
+
+/// The rules in force, which may be replaced while a bot runs.
+final class RuleSource: Sendable {
+    private struct State {
+        var current: RuleVersion
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    private let state: Locked<State>
+
+    init(_ rules: RuleVersion) { state = Locked(State(current: rules)) }
+
+    var current: RuleVersion { state.withLock(\.current) }
+
+    func replace(by rules: RuleVersion) {
+        let waiting = state.withLock { state in
+            state.current = rules
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    /// Returns once the rules are not those with this hash, or the task is cancelled. For one task at a time.
+    func waitForOthers(than hash: String) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard state.current.ruleSet.hash == hash, !Task.isCancelled else { return true }
+                    state.waiting = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            let waiting = state.withLock { state in
+                defer { state.waiting = nil }
+                return state.waiting
+            }
+            waiting?.resume()
+        }
+    }
+}
+
+/// A bot whose rules may be replaced while it runs.
+///
+/// At new rules it stops reading, finishes what the old ones have decided, saves its checkpoint, and goes on from there
+/// with the new ones: no change is missed, and none is decided by some of both.
+struct ReloadingBot: Service {
+    let parts: Job.Parts
+    let rules: RuleSource
+    let settings: BotSettings
+    /// Nil: changed rules are not applied to documents from before.
+    let fixState: StateLocation?
+
+    func run() async throws {
+        var isFirst = true
+        while true {
+            let version = rules.current
+            parts.monitored?.update(version.description)
+            let part = StoppableService.part(try bot(version, isFirst: isFirst), logger: parts.logger)
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    await rules.waitForOthers(than: version.ruleSet.hash)
+                    await part.triggerGracefulShutdown()
+                }
+                defer { tasks.cancelAll() }
+                try await part.run()
+            }
+            guard !Task.isShuttingDownGracefully, rules.current.ruleSet.hash != version.ruleSet.hash else { return }
+            isFirst = false
+        }
+    }
+
+    private func bot(_ version: RuleVersion, isFirst: Bool) throws -> Bot {
+        var settings = settings
+        // By now there is a checkpoint.
+        if !isFirst { settings.since = nil }
+        settings.delivery = parts.settings
+        if let fixState { settings.catchUp = { names in await apply(names, of: version, fixState) } }
+        return Bot(
+            gateway: parts.gateway, ruleSet: version.ruleSet,
+            state: parts.state.with(ruleSetHash: version.ruleSet.hash), settings: settings, report: parts.report,
+            logger: parts.logger)
+    }
+
+    /// Applies some of the rules to all documents.
+    ///
+    /// - Returns: Whether it has come to its end.
+    private func apply(_ names: [String], of version: RuleVersion, _ location: StateLocation) async -> Bool {
+        let logger = parts.logger
+        let list: Logger.Metadata = ["rules": "\(names.joined(separator: ", "))"]
+        logger.notice("applying new and changed rules to all documents", metadata: list)
+        do {
+            let ruleSet = try version.source.ruleSet(only: names)
+            var delivery = parts.settings
+            delivery.savesCheckpoint = false
+            delivery.stateOptions = location.lastingOptions
+            // Counted and shown apart from the run.
+            delivery.retries.observer = nil
+            let report = RunReport()
+            let fixer = Fixer(
+                gateway: parts.gateway, ruleSet: ruleSet,
+                state: try location.statePlace(ruleSetHash: ruleSet.hash, for: .run), name: location.catalogue.name,
+                settings: delivery, report: report, logger: logger)
+            try await fixer.run()
+            try Task.checkCancellation()
+            let counters = await report.counters()
+            logger.notice(
+                "applied new and changed rules to all documents",
+                metadata: list.merging([
+                    "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
+                    "written": "\(counters.written)", "dead_letters": "\(counters.deadLetters)",
+                ]) { $1 })
+            return !Task.isShuttingDownGracefully
+        } catch {
+            guard !Task.isCancelled, !(error is CancellationError) else { return false }
+            logger.warning(
+                "new and changed rules could not be applied to all documents; the next start tries again",
+                metadata: list.merging(["reason": "\(CommandError(error))"]) { $1 })
+            return false
+        }
+    }
+}

@@ -1,0 +1,204 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Logging
+internal import Monitoring
+internal import Pipeline
+internal import Rules
+
+/// What `run` was told to do: the process, and its bots.
+struct RunPlan: Sendable {
+    let process: MonitoredProcess
+    let http: HTTPOptions.Choice?
+    let grace: Duration
+    let onBotFailure: BotFailurePolicy
+    let isOneShot: Bool
+    /// Whether changes of ``files`` make the process read them anew.
+    let watchesFiles: Bool
+    let logger: Logger
+    /// At least one.
+    let bots: [BotPlan]
+    /// Settings of the process, which can't change while it runs.
+    let processSettings: [String: [String]]
+    /// The configuration file, rule files and folders of them, and what rules attach.
+    let files: [String]
+    private let memory: MemoryPool
+
+    /// Reads the configuration and all rules. Blocks.
+    ///
+    /// - Parameter former: The plan of this process so far, if it reads them anew.
+    /// - Throws: ``CommandError``, ``RuleFilesError``.
+    init(_ command: RunCommand, continuing former: RunPlan? = nil) throws {
+        let variables = Environment()
+        let file = try command.config.file(variables)
+        let bots = try file.map { try command.config.bots(of: $0, variables) }
+        let environment = file.map { variables.with($0, bot: nil) } ?? variables
+        if let file, let bots, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
+        isOneShot = try environment.isOn(command.once, "once")
+        logger = try command.log.logger(environment, isDaemon: !isOneShot)
+        http = try command.http.choice(environment)
+        grace = try command.common.grace(environment)
+        watchesFiles = try environment.isOn(command.watch, "watch")
+        onBotFailure =
+            try environment.value(command.onBotFailure, "on-bot-failure", parse: BotFailurePolicy.init(rawValue:))
+            ?? .continue
+        let size = try environment.value(command.job.memoryBudget, "memory-budget", parse: ByteSize.init(argument:))
+        memory = former?.memory ?? size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().memory
+        process = former?.process ?? MonitoredProcess(version: Changebot.version)
+        let shared = BotPlan.Shared(
+            process: process, http: http, memory: memory, isOneShot: isOneShot, logger: logger,
+            namesBots: (bots?.count ?? 1) > 1)
+        if let file, let bots {
+            self.bots = try bots.map { bot in
+                try BotPlan(
+                    command, variables.with(file, bot: bot), shared, Self.settings(bot), file.place(bot.position))
+            }
+        } else {
+            self.bots = [try BotPlan(command, variables, shared, [:], nil)]
+        }
+        processSettings = file?.common.filter { SettingKey.named($0.key)?.scope == .process }.mapValues(\.texts) ?? [:]
+        files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
+    }
+
+    /// What a bot must be started anew for, if it changes. Other rules are taken while it runs.
+    private static func settings(_ bot: ConfigurationFile.Bot) -> [String: [String]] {
+        bot.settings.filter { key, _ in key != "rules" && SettingKey.named(key)?.scope == .bot }.mapValues(\.texts)
+    }
+}
+
+/// What to do with the other bots of a process when one fails (`--on-bot-failure`).
+enum BotFailurePolicy: String, CaseIterable {
+    case `continue`, stop
+}
+
+/// One bot, as `run` was told to run it.
+struct BotPlan: Sendable {
+    /// What the bots of a process have in common.
+    struct Shared {
+        let process: MonitoredProcess
+        let http: HTTPOptions.Choice?
+        let memory: MemoryPool
+        let isOneShot: Bool
+        let logger: Logger
+        /// Whether log lines name the bot.
+        let namesBots: Bool
+    }
+
+    let name: String
+    /// What it must be started anew for.
+    let signature: [String: [String]]
+    let settings: BotSettings
+    let rules: RuleVersion
+    let job: Job
+    /// For passes of changed rules over all documents; nil: there are none.
+    let fixState: StateLocation?
+
+    /// - Parameter place: Where the bot stands in the configuration file; nil without one.
+    /// - Throws: ``CommandError``, ``RuleFilesError``.
+    init(
+        _ command: RunCommand, _ environment: Environment, _ shared: Shared, _ signature: [String: [String]],
+        _ place: String?
+    ) throws {
+        name = try command.state.botName(environment)
+        self.signature = signature
+        if let place { try command.requireGatewayAndRules(environment, place) }
+        var logger = shared.logger
+        if shared.namesBots { logger[metadataKey: "bot"] = "\(name)" }
+        let paths = try command.job.rulePaths(environment)
+        var settings = try command.botSettings(environment, name)
+        settings.delivery.memory = shared.memory
+        let choice = try command.gateway.choice(environment)
+        let directory = command.state.directory(environment)
+        let files = try command.job.loadRules(
+            paths, command.common, command.access, choice, state: directory, environment, logger)
+        rules = RuleVersion(source: files, ruleSet: try files.ruleSet(), paths: paths)
+        let location = StateLocation(choice: choice, directory: directory, name)
+        let fixOptions = location.lastingOptions.map {
+            "\($0) --rules \(paths.map(\.shellWord).joined(separator: " "))"
+        }
+        settings.fixOptions = fixOptions
+        var job = Job(
+            options: command.common, access: command.access, environment: environment, logger: logger,
+            ruleSet: rules.ruleSet, place: location, choice: choice, settings: settings.delivery,
+            isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
+        job.isPartOfService = true
+        job.monitoring = RunMonitoring(
+            process: shared.process, isServed: shared.http != nil,
+            showsDocuments: shared.http?.showsDocuments == true,
+            bot: BotDescription(
+                name: name, gateway: choice.stateAddress, stateOptions: location.lastingOptions,
+                retryOptions: fixOptions, rules: rules.description),
+            statusDirectory: location.isTemporary || settings.delivery.preview != nil
+                ? nil : location.catalogue.directory,
+            logger: logger)
+        self.job = job
+        self.settings = settings
+        let catchesUp = try environment.isOn(command.catchUpChangedRules, "catch-up-changed-rules")
+        fixState =
+            catchesUp && settings.delivery.preview == nil && !location.isTemporary
+            ? StateLocation(choice: choice, directory: directory, "fix-" + name) : nil
+    }
+}
+
+/// Rules that were read together.
+struct RuleVersion: Sendable {
+    let source: RuleFileSet
+    let ruleSet: RuleSet
+    /// As given.
+    let paths: [String]
+
+    var description: RuleSetDescription {
+        RuleSetDescription(hash: ruleSet.hash, names: ruleSet.names, paths: paths)
+    }
+}
+
+extension RuleVersion {
+    /// The paths, and the files that the rules attach.
+    var files: [String] { paths + source.attached.files }
+}
+
+extension RunCommand {
+    fileprivate func botSettings(_ environment: Environment, _ name: String) throws(CommandError) -> BotSettings {
+        var settings = BotSettings()
+        settings.isOneShot = try environment.isOn(once, "once")
+        settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
+        settings.name = name
+        settings.following =
+            try environment.value(feed, "feed", parse: FeedReader.Following.init(rawValue:)) ?? settings.following
+        settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
+        settings.onReset =
+            try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
+        settings.delivery = try job.deliverySettings(common, environment, isDaemon: !settings.isOneShot)
+        return settings
+    }
+
+    /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.
+    fileprivate func requireGatewayAndRules(_ environment: Environment, _ place: String) throws(CommandError) {
+        if gateway.address == nil, environment["gateway"] == nil {
+            throw CommandError(
+                .badConfiguration, listing: ["\(place): the bot has no 'gateway'; write the URL of its keyspace"])
+        }
+        if job.rules.isEmpty, environment["rules"] == nil {
+            throw CommandError(
+                .badConfiguration, listing: ["\(place): the bot has no 'rules'; write the path of a file or a folder"])
+        }
+    }
+
+    /// Refuses options and variables that would hold for all bots of a file, although they are of one.
+    ///
+    /// - Throws: ``CommandError`` with 64.
+    fileprivate func refuseOptionsOfOneBot(
+        _ file: ConfigurationFile, _ bots: [ConfigurationFile.Bot], _ variables: Environment
+    ) throws(CommandError) {
+        let flags: [(option: String, isGiven: Bool)] = [
+            ("gateway", gateway.address != nil), ("rules", !job.rules.isEmpty), ("name", state.name != nil),
+            ("summary", common.summary != nil), ("since", since != nil), ("channels", channels != nil),
+        ]
+        for (option, isGiven) in flags where isGiven || variables[option] != nil {
+            let name = isGiven ? "--\(option)" : Environment.variable(of: option)
+            throw CommandError(
+                .usage,
+                "\(name) would hold for all \(bots.count) bots of \(file.path): choose one with --bot, or leave it out")
+        }
+    }
+}
