@@ -62,7 +62,7 @@ extension BulkWriter {
         package var bytes = 4 << 20
         /// The write of a document at which it is given up: the gateway has failed on so many, or has refused so many
         /// as conflicts although no other revision is there. The two are counted separately.
-        package var attempts = 10
+        package var attempts = AttemptLimits.failures
 
         /// Limits that Sync Gateway and CouchDB take with their default settings.
         package init() {}

@@ -74,8 +74,7 @@ package struct CurrentDocumentReader: Sendable {
                 return lookups
             } catch {
                 failures = WriteSuspicion.mayBeOfDocuments(error) ? failures + 1 : 0
-                let limit =
-                    isSingle ? WriteSuspicion.failuresBeforeRejecting : WriteSuspicion.failuresBeforeHalving
+                let limit = isSingle ? AttemptLimits.failures : AttemptLimits.failuresBeforeHalving
                 var isRefusal = error.code == .tooLarge || error.code == .badRequest
                 if error.code == .forbidden { isRefusal = await probe.isAnswered() }
                 if isRefusal || failures >= limit {

@@ -8,7 +8,6 @@ internal import Locking
 /// `--retry-for` allows. A request after which the gateway is gone each time has failed from the tenth outage on.
 package struct SuspectRequest: Sendable {
     private static let refusals = 3
-    private static let failures = 10
     /// The limit for a temporary failure while no other request of its kind succeeds either.
     private static let longestSilence: Duration = .seconds(30)
     private static let longestWait: Duration = .seconds(3)
@@ -35,7 +34,7 @@ package struct SuspectRequest: Sendable {
     /// - Returns: Whether it is one: the request seems to take the gateway down. Then the caller notes the failure.
     package mutating func noteOutage() -> Bool {
         outages += 1
-        guard outages < Self.failures else { return true }
+        guard outages < AttemptLimits.failures else { return true }
         (attempts, since) = (0, nil)
         backoff.reset()
         return false
@@ -54,7 +53,7 @@ package struct SuspectRequest: Sendable {
             switch error.prospect {
             case .refused: attempts >= Self.refusals
             case .mayPass:
-                attempts >= Self.failures
+                attempts >= AttemptLimits.failures
                     && (successes > successesBefore || trouble >= min(retryFor, Self.longestSilence))
                     || attempts >= Self.refusals && trouble >= retryFor
             case .asksForTime: attempts >= Self.refusals && trouble >= retryFor

@@ -25,6 +25,8 @@ struct DocumentFailures: Sendable {
     /// Documents in a row that a firewall may refuse. After that it is assumed to refuse all writes.
     private static let mostFirewalled = 20
     private static let mostRemembered = 1000
+    /// How long a failure counts: its document may have been settled in another way.
+    private static let memory: Duration = .seconds(600)
 
     private var failures: [DocumentID: Failures] = [:]
     private var firewalled = 0
@@ -78,9 +80,7 @@ struct DocumentFailures: Sendable {
             }
             if counted.insert(row.id).inserted { failure.count += 1 }
             (failure.bytes, failure.last) = (bytes + written, now)
-            let limit =
-                row.outcome.isOwnFailure
-                ? Self.ownFailuresBeforeRejecting : WriteSuspicion.failuresBeforeRejecting
+            let limit = row.outcome.isOwnFailure ? Self.ownFailuresBeforeRejecting : AttemptLimits.failures
             remember(failure.count < limit ? failure : nil, row.id, now)
             return failure.count < limit ? row.outcome : .rejected(status: 500, reason: reason)
         }
@@ -88,14 +88,14 @@ struct DocumentFailures: Sendable {
 
     /// Nil if the last failure is long ago.
     private func recent(_ id: DocumentID, _ now: ContinuousClock.Instant) -> Failures? {
-        failures[id].flatMap { $0.last.duration(to: now) < WriteSuspicion.suspicionLimit ? $0 : nil }
+        failures[id].flatMap { $0.last.duration(to: now) < Self.memory ? $0 : nil }
     }
 
-    /// Old entries are dropped: their documents may have been settled in other ways.
+    /// Drops old entries when there are many.
     private mutating func remember(_ failure: Failures?, _ id: DocumentID, _ now: ContinuousClock.Instant) {
         failures[id] = failure
         guard failures.count > Self.mostRemembered else { return }
-        failures = failures.filter { $0.value.last.duration(to: now) < WriteSuspicion.suspicionLimit }
+        failures = failures.filter { $0.value.last.duration(to: now) < Self.memory }
     }
 }
 

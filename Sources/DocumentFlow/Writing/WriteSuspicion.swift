@@ -23,12 +23,8 @@ struct WriteSuspicion: Sendable {
         case ask(Question)
     }
 
-    /// Failures of a request after which it is sent in halves.
-    static let failuresBeforeHalving = 3
-    /// Failures held against a single document after which it is given up.
-    static let failuresBeforeRejecting = 10
     /// How long a document may hold up a writer if nothing shows whether it is the cause.
-    static let suspicionLimit: Duration = .seconds(600)
+    private static let longestHoldUp: Duration = .seconds(600)
 
     /// How many documents the request writes.
     let documents: Int
@@ -57,7 +53,7 @@ struct WriteSuspicion: Sendable {
     private var isSingle: Bool { documents == 1 }
 
     /// Whether to check if the gateway can't write now or only this request fails. If writes pass, it is halved.
-    var needsProbe: Bool { documents > 1 && refusedForNow >= Self.failuresBeforeHalving }
+    var needsProbe: Bool { documents > 1 && refusedForNow >= AttemptLimits.failuresBeforeHalving }
 
     /// Whether documents may have caused the error: a gateway or proxy may simply hang up on one.
     static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
@@ -93,16 +89,16 @@ struct WriteSuspicion: Sendable {
         // 413; and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document.
         case .tooLarge, .badRequest, .conflict: return isSingle ? .reject : .halve
         case _ where Self.mayBeOfDocuments(error):
-            guard isSingle else { return failures >= Self.failuresBeforeHalving ? .halve : .wait }
+            guard isSingle else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
             // A gateway may hang up on this document only. No probe after a 500: one that can't write may still answer.
             if error.code != .serverError, suspectedFailures < failures - 1 { return .ask(.doesGatewayAnswer) }
-            if suspectedFailures >= Self.failuresBeforeRejecting { return .reject }
+            if suspectedFailures >= AttemptLimits.failures { return .reject }
             return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
         // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway answers it to any
         // document.
         case .unavailable
-        where isSingle && suspectedFailures >= Self.failuresBeforeRejecting * (error.status == 503 ? 3 : 1):
+        where isSingle && suspectedFailures >= AttemptLimits.failures * (error.status == 503 ? 3 : 1):
             return .reject
         // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
         case .forbidden, .notFound, .notOffered: return mayBeFirewall ? .ask(.doWritesPass) : .wait
@@ -121,7 +117,7 @@ struct WriteSuspicion: Sendable {
         case .doesGatewayAnswer:
             guard answer else { return .wait }
             if suspectedFailures < failures - 1 { suspectedFailures += 1 }
-            return suspectedFailures >= Self.failuresBeforeRejecting || hasLastedTooLong(now) ? .reject : .wait
+            return suspectedFailures >= AttemptLimits.failures || hasLastedTooLong(now) ? .reject : .wait
         }
     }
 
@@ -134,7 +130,7 @@ struct WriteSuspicion: Sendable {
     }
 
     private func hasLastedTooLong(_ now: ContinuousClock.Instant) -> Bool {
-        guard failures >= Self.failuresBeforeRejecting, let begun else { return false }
-        return begun.duration(to: now) >= Self.suspicionLimit
+        guard failures >= AttemptLimits.failures, let begun else { return false }
+        return begun.duration(to: now) >= Self.longestHoldUp
     }
 }

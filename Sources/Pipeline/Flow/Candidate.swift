@@ -83,11 +83,8 @@ struct Candidate: Sendable {
     /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
-    /// Consecutive conflicts after which a document is left alone for a while: others write it all the time.
-    static let conflictsBeforeWaiting = 10
-
     /// Whether it has just had another ten conflicts in a row.
-    var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: Self.conflictsBeforeWaiting) }
+    var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }
 
     /// Counts a write and its outcome.
     mutating func note(_ outcome: BulkOutcome) {

@@ -113,7 +113,7 @@ extension BulkWriter {
                 candidate.dropContent()
                 candidate.outdatedDecisions += 1
                 if candidate.outdatedDecisions.isMultiple(of: Self.outdatedBeforeInsisting) {
-                    postponed.append((.now + Self.waitAfterManyOutdated, candidate))
+                    postponed.append((.now + AttemptLimits.contestedWait, candidate))
                 } else {
                     decided.again.append(candidate)
                 }
@@ -136,7 +136,6 @@ extension BulkWriter {
     /// How many consecutive decisions may be outdated at once because the document keeps changing. After that, a change
     /// from the feed is carried out anyway, since the feed will bring its successor. Others are postponed.
     private static let outdatedBeforeInsisting = 5
-    private static let waitAfterManyOutdated: Duration = .seconds(1)
 
     private func trigger(_ plan: Planner.Plan) -> PutTrigger {
         let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass

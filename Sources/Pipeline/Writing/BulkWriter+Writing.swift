@@ -50,8 +50,6 @@ extension BulkWriter {
 
     // MARK: - Postponing
 
-    private static let waitAfterManyConflicts: Duration = .seconds(1)
-
     /// Returns candidates to be read and decided again after a conflict. Those with too many conflicts in a row are
     /// postponed.
     private func postponingContested(_ candidates: [Candidate]) async throws -> [Candidate] {
@@ -59,7 +57,7 @@ extension BulkWriter {
         var rest: [Candidate] = []
         for candidate in candidates {
             if candidate.isContested {
-                contested.append((.now + Self.waitAfterManyConflicts, candidate))
+                contested.append((.now + AttemptLimits.contestedWait, candidate))
             } else {
                 rest.append(candidate)
             }

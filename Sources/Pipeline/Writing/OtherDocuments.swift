@@ -11,8 +11,6 @@ internal import Rules
 /// overwrite what its newer content led to. The write carries the revision that was read *before* that check, so a
 /// change in between causes a conflict.
 struct OtherDocuments {
-    private static let waitAfterManyConflicts: Duration = .seconds(1)
-
     let ledger: Ledger
     let progress: RunProgress
     let limits: BulkWriter.Limits
@@ -161,7 +159,7 @@ struct OtherDocuments {
             case .again: break
             case .failed(let reason): result.fail(write.need.orders, reason)
             case .postponed:
-                result.postpone(write.need.orders + write.need.rest, until: .now + Self.waitAfterManyConflicts)
+                result.postpone(write.need.orders + write.need.rest, until: .now + AttemptLimits.contestedWait)
                 continue
             }
             again.append(target)

@@ -197,9 +197,6 @@ extension PutTarget {
         case postponed
     }
 
-    /// Consecutive conflicts after which a document is left alone for a while.
-    static let conflictsBeforeWaiting = 10
-
     /// - Parameter need: What was written.
     mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> Verdict {
         conflicts = outcome == .conflict ? conflicts + 1 : 0
@@ -221,6 +218,6 @@ extension PutTarget {
 
     private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Verdict {
         if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
-        return conflicts >= Self.conflictsBeforeWaiting && refusals == 0 ? .postponed : .again
+        return conflicts >= AttemptLimits.conflicts && refusals == 0 ? .postponed : .again
     }
 }

@@ -3,15 +3,12 @@ internal import GatewayClient
 
 /// A document of a batch that has no outcome yet.
 struct OpenDocument {
-    /// How often a write may fail or meet a conflict. Temporary refusals of the gateway do not count: the retry policy
-    /// of the run handles them.
-    static let attemptLimit = 10
-
     let index: Int
     let document: ImportDocument
     /// The gateway's document; nil if it was not read.
     var lookup: DocumentLookup?
-    /// Writes that failed or met a conflict.
+    /// Writes that failed or met a conflict. Temporary refusals of the gateway do not count: the retry policy of the
+    /// run handles them.
     var failures = 0
 
     /// What follows the answer to a write.
@@ -32,7 +29,7 @@ struct OpenDocument {
             if outcome == .conflict, let conflict { return .ended(conflict) }
             var open = self
             open.failures += 1
-            return open.failures < Self.attemptLimit ? .tryAgain(open) : .ended(.notAccepted(outcome))
+            return open.failures < AttemptLimits.failures ? .tryAgain(open) : .ended(.notAccepted(outcome))
         }
     }
 }
@@ -44,7 +41,7 @@ extension ImportOutcome {
     }
 
     fileprivate static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
-        .rejected(reason: "not accepted \(OpenDocument.attemptLimit) times: \(outcome.explanation)")
+        .rejected(reason: "not accepted \(AttemptLimits.failures) times: \(outcome.explanation)")
     }
 }
 
