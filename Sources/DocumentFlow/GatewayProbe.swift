@@ -11,8 +11,8 @@ struct GatewayProbe: Sendable {
 
     /// Whether this user may write and the gateway can write now: sends `_bulk_docs` without documents.
     func letsWritesPass() async -> Bool {
-        do throws(GatewayError) {
-            try await ask { () async throws(GatewayError) in _ = try await gateway.bulkDocs([]) }
+        do {
+            try await ask { _ = try await gateway.bulkDocs([]) }
             return true
         } catch {
             return false
@@ -24,23 +24,18 @@ struct GatewayProbe: Sendable {
     /// CouchDB 3.5 may send stray bytes after its answer to a bad id, so the next request on that connection fails.
     func isAnswered() async -> Bool {
         for _ in 0..<Self.attempts {
-            do throws(GatewayError) {
-                try await ask { () async throws(GatewayError) in _ = try await gateway.databaseInfo() }
+            do {
+                try await ask { _ = try await gateway.databaseInfo() }
                 return true
             } catch {
-                guard [.malformedAnswer, .connectionLost].contains(error.code) else { return false }
+                let code = (error as? GatewayError)?.code
+                guard code == .malformedAnswer || code == .connectionLost else { return false }
             }
         }
         return false
     }
 
-    /// Sends the request, and once more after a `Retry-After`.
-    private func ask(_ question: () async throws(GatewayError) -> Void) async throws(GatewayError) {
-        do throws(GatewayError) { return try await question() } catch {
-            guard error.isHeldBack, let hold = error.retryAfter, hold <= Self.longestHold,
-                (try? await pauses.wait(hold)) != nil
-            else { throw error }
-        }
-        try await question()
+    private func ask(_ question: () async throws -> Void) async throws {
+        try await pauses.waitOutRetryAfter(upTo: Self.longestHold, question)
     }
 }

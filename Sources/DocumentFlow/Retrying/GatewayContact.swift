@@ -136,12 +136,7 @@ package struct GatewayContact: Sendable {
             guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
         }
         do {
-            do { try await look() } catch let error as GatewayError where error.isHeldBack {
-                let hold = error.retryAfter ?? .zero
-                guard hold <= max(settings.retryFor, .seconds(1)) else { throw error }
-                try await pauses.wait(hold)
-                try await look()
-            }
+            try await pauses.waitOutRetryAfter(upTo: max(settings.retryFor, .seconds(1)), look)
             return true
         } catch let error as GatewayError {
             var retrier = makeRetrier()

@@ -1,3 +1,4 @@
+internal import GatewayClient
 internal import ServiceLifecycle
 
 /// Thrown by a pause that ends early because the run is to stop. The caller leaves its work unfinished.
@@ -32,6 +33,18 @@ package struct Pauses: Sendable {
 }
 
 extension Pauses {
+    /// Sends a request. If it is held back because a `Retry-After` is still running, waits for that and sends it again.
+    ///
+    /// - Parameter longest: A longer `Retry-After` is not waited for.
+    /// - Throws: What the request throws, `CancellationError`, ``RunIsStopping``.
+    func waitOutRetryAfter(upTo longest: Duration, _ request: () async throws -> Void) async throws {
+        do { return try await request() } catch let error as GatewayError where error.isHeldBack {
+            guard let hold = error.retryAfter, hold <= longest else { throw error }
+            try await wait(hold)
+        }
+        try await request()
+    }
+
     /// Every wait ends with ``RunIsStopping`` once a graceful shutdown begins.
     package static let endedByGracefulShutdown = Pauses { duration in
         do {
