@@ -1,8 +1,12 @@
 package import GatewayClient
-internal import Logging
+package import Logging
 
 /// Reads the live documents of a keyspace page by page. After a temporary failure it continues after the last document.
 package struct DocumentListReader {
+    /// For jobs that read the feed if ``isForbidden`` is set.
+    package static let readsFeedInstead: Logger.Message =
+        "this user may not list the documents; reading the changes feed instead"
+
     private var pages: DocumentPages
     private var retrier: Retrier
     /// Whether the list ended at once because this user may not read it.

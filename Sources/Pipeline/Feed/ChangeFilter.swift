@@ -57,10 +57,7 @@ struct ChangeFilter {
                 continue
             }
             if interruptions.isPoisonous(change.id, change.revision), change.sequence != nil {
-                result.deadLetters.append(
-                    DeadLetter(
-                        sequence: change.sequence, id: change.id, revision: change.revision,
-                        reason: InterruptedDecisions.reason))
+                result.deadLetters.append(Self.deadLetter(change, InterruptedDecisions.reason))
                 preceding = change
                 continue
             }
@@ -74,10 +71,7 @@ struct ChangeFilter {
                 continue
             }
             if case .malformed(let error) = change.kind {
-                result.deadLetters.append(
-                    DeadLetter(
-                        sequence: change.sequence, id: change.id, revision: change.revision,
-                        reason: "the document is not JSON: \(error), at byte \(error.offset) of its row"))
+                result.deadLetters.append(Self.deadLetter(change, Self.reason(error)))
             }
             preceding = change
         }
@@ -104,30 +98,35 @@ struct ChangeFilter {
             case .document:
                 guard let body = document.document else { continue }
                 guard !interruptions.isPoisonous(document.id, document.revision) else {
-                    result.deadLetters.append(
-                        DeadLetter(
-                            sequence: nil, id: document.id, revision: document.revision,
-                            reason: InterruptedDecisions.reason))
+                    result.deadLetters.append(Self.deadLetter(document, InterruptedDecisions.reason))
                     continue
                 }
                 guard isWanted(body, document.id, document.revision, isDeleted: false) else { continue }
                 result.matches.append(
                     Match(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
             case .malformed(let error):
-                result.deadLetters.append(
-                    DeadLetter(
-                        sequence: nil, id: document.id, revision: document.revision,
-                        reason: "the document is not JSON: \(error), at byte \(error.offset) of its row"))
+                result.deadLetters.append(Self.deadLetter(document, Self.reason(error)))
             case .unreadable(let reason):
-                result.deadLetters.append(
-                    DeadLetter(
-                        sequence: nil, id: document.id, revision: document.revision,
-                        reason: "can't be read: \(reason)"))
+                result.deadLetters.append(Self.deadLetter(document, "can't be read: \(reason)"))
             case .deleted, .missing: continue
             }
         }
         note.end()
         return result
+    }
+
+    // MARK: - Dead letters
+
+    private static func reason(_ error: JSONError) -> String {
+        "the document is not JSON: \(error), at byte \(error.offset) of its row"
+    }
+
+    private static func deadLetter(_ change: Change, _ reason: String) -> DeadLetter {
+        DeadLetter(sequence: change.sequence, id: change.id, revision: change.revision, reason: reason)
+    }
+
+    private static func deadLetter(_ document: ListedDocument, _ reason: String) -> DeadLetter {
+        DeadLetter(sequence: nil, id: document.id, revision: document.revision, reason: reason)
     }
 }
 

@@ -74,7 +74,7 @@ package struct Fixer: Service {
     private func read(_ info: DatabaseInfo, into delivery: Delivery) async throws {
         do {
             if try await !readPages(into: delivery) {
-                logger.notice("this user may not list the documents; reading the changes feed instead")
+                logger.notice(DocumentListReader.readsFeedInstead)
                 try await readFeed(info, into: delivery)
             }
         } catch is EnoughChanged {

@@ -65,7 +65,9 @@ package struct BulkWriter: Sendable {
         mutating func pause(before postponed: [Candidate]) async throws {
             guard !postponed.isEmpty else { return retrier.succeed() }
             let error = GatewayError(.unavailable, "no process for jq programs can be started")
-            try await retrier.wait(after: error, "documents can't be decided now; trying again")
+            try await retrier.wait(
+                after: error, "documents can't be decided now; trying again",
+                ["documents": .stringConvertible(postponed.count)])
         }
     }
 
@@ -123,9 +125,6 @@ package struct BulkWriter: Sendable {
         var undecided: [Candidate] = []
         let decided = try await decide(&open, &context, &undecided)
         let again = try await write(decided.writes, &context)
-        if !undecided.isEmpty {
-            logger.warning("programs can't be run now; trying again", metadata: ["documents": "\(undecided.count)"])
-        }
         try await context.pause(before: undecided)
         return again + decided.again + undecided
     }

@@ -120,7 +120,7 @@ package struct Exporter: Service {
         switch await writer.manifest.source {
         case .pages:
             if try await readPages(into: writer) { return }
-            logger.notice("this user may not list the documents; reading the changes feed instead")
+            logger.notice(DocumentListReader.readsFeedInstead)
             await writer.switchToFeed()
             try await readFeed(into: writer)
         case .feed: try await readFeed(into: writer)
