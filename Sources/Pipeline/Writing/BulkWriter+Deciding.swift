@@ -23,6 +23,7 @@ extension BulkWriter {
         var plans = try await plan(open, context.planner, &undecided)
         open = []
         CrashPoint.decided.pass()
+        try await noteChains(&plans)
         if settings.preview != nil || settings.changeLimit != nil {
             // Documents after the last one that may be changed are not processed.
             plans = try await allowed(try await withoutIdle(plans, &context))

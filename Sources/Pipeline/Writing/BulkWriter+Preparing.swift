@@ -7,21 +7,29 @@ internal import Rules
 // What comes between a decision and the write of the changed document: guards that end loops and slow down repeated
 // writes, and the other documents that rules `put`.
 extension BulkWriter {
-    /// The other documents that rules want, with the rules that led to them.
-    func orders(of plans: [Planner.Plan]) async throws -> [PutOrder] {
+    /// Asks the ledger, once per batch, which rules led to the documents whose decisions want other documents.
+    func noteChains(_ plans: inout [Planner.Plan]) async throws {
         let putting = plans.indices.filter { !plans[$0].decision.puts.isEmpty }
-        guard !putting.isEmpty else { return [] }
+        guard !putting.isEmpty else { return }
         let chains = try await ledger.chains(
             of: putting.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
+        for (index, recorded) in zip(putting, chains) {
+            plans[index].chain = plans[index].candidate.chain ?? recorded
+        }
+    }
+
+    /// The other documents that rules want, with the rules that led to them.
+    func orders(of plans: [Planner.Plan]) -> [PutOrder] {
         let home = shared.gateway.url.keyspace
-        return zip(putting, chains).flatMap { index, recorded in
-            let chain = plans[index].candidate.chain ?? recorded
-            return plans[index].decision.puts.map { put in
+        var orders: [PutOrder] = []
+        for (index, plan) in plans.enumerated() {
+            guard let chain = plan.chain else { continue }
+            orders += plan.decision.puts.map { put in
                 PutOrder(
-                    plan: index, effect: put, home: home,
-                    chain: chain.followed(by: shared.ruleSet.names[put.rule]))
+                    plan: index, effect: put, home: home, chain: chain.followed(by: shared.ruleSet.names[put.rule]))
             }
         }
+        return orders
     }
 
     /// Notes which plans must not be carried out: those whose rules failed, those that somebody undoes each time, and
@@ -31,7 +39,7 @@ extension BulkWriter {
             guard let error = plans[index].decision.error else { continue }
             plans[index].refusal = plans[index].candidate.deadLetter(rule: error.rule, reason: error.reason)
         }
-        let orders = try await orders(of: plans)
+        let orders = orders(of: plans)
         var refusals = longChains(plans, orders)
         refusals.merge(try await undoneEffects(plans)) { _, undone in undone }
         guard !refusals.isEmpty else { return }
@@ -146,7 +154,7 @@ extension BulkWriter {
     private func putOthers(
         for plans: [Planner.Plan], _ context: inout WriterContext
     ) async throws -> OtherDocuments.Result {
-        let orders = try await orders(of: plans)
+        let orders = orders(of: plans)
         guard !orders.isEmpty else { return OtherDocuments.Result() }
         // The feed may show these documents before the ledger has their rule chains on disk: nobody may decide them
         // until then.

@@ -36,7 +36,7 @@ actor ChangeAllowance {
 extension BulkWriter {
     /// Leaves out plans that want nothing but other documents which need no change.
     func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
-        let wanted = try await context.others.wanted(try await orders(of: plans), after: context.previewed)
+        let wanted = try await context.others.wanted(orders(of: plans), after: context.previewed)
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         var idle: [Planner.Plan] = []
@@ -87,7 +87,7 @@ extension BulkWriter {
     func show(
         _ plans: [Planner.Plan], to preview: Preview, _ context: inout WriterContext
     ) async throws -> [Candidate] {
-        let orders = try await orders(of: plans)
+        let orders = orders(of: plans)
         let lookups = try await context.others.lookUp(orders)
         var settled = Settlement()
         var again: [Candidate] = []

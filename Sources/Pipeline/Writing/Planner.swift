@@ -8,6 +8,8 @@ struct Planner {
     struct Plan {
         var candidate: Candidate
         let report: DecisionReport
+        /// The rules that led to the document; nil if its decision wants no other documents.
+        var chain: RuleChain?
         /// Why it must not be carried out.
         var refusal: DeadLetter?
 
