@@ -119,6 +119,22 @@ import Testing
         }
     }
 
+    /// It was rejected as long as the database could be read: an account that may no longer write lost document by
+    /// document. What the gateway refuses by its own rules is no firewall's, however many documents that are.
+    @Test(arguments: [GatewayError.Code.unauthorized, .forbidden, .notFound])
+    func aStreamedDocumentIsRefusedIfWritesPass(code: GatewayError.Code) {
+        let error = error(code)
+        var suspicion = WriteSuspicion(documents: 1, isPut: true)
+        suspicion.note(error, bytes: 0)
+        for mayBeFirewall in [true, false] {
+            #expect(suspicion.advice(after: error, mayBeFirewall: mayBeFirewall) == .ask(.doWritesPass))
+        }
+        #expect(suspicion.mayBeRefusal(error))
+        #expect(suspicion.advice(given: false, to: .doWritesPass) == .wait)
+        #expect(suspicion.advice(given: true, to: .doWritesPass) == .reject)
+        #expect(!WriteSuspicion(documents: 1).mayBeRefusal(error))
+    }
+
     /// A half knows that others got through, and starts to count anew.
     @Test func halvesKnowWhetherOthersPass() {
         let error = error(.serverError, status: 500)

@@ -148,6 +148,57 @@ import Transfer
         try await load(server) { try expectOnlyD4Rejected($0, $1, "Bad special document member") }
     }
 
+    /// A gateway that refuses each streamed document with this status.
+    ///
+    /// - Parameter writes: The status of a write of no documents.
+    private static func refusingStreams(status: Int, writes: Int) throws -> ScriptedServer {
+        try ScriptedServer { request, _ in
+            switch request.path {
+            case "/todo/_bulk_docs" where writes == 201: .init(status: 201, body: "[]")
+            case "/todo/_bulk_docs": .init(status: writes, body: #"{"error":"forbidden","reason":"read-only"}"#)
+            case "/todo/_all_docs":
+                .init(body: #"{"rows":[\#(missing(request).joined(separator: ","))]}"#)
+            default: .init(status: status, body: #"{"error":"forbidden","reason":"missing channel"}"#)
+            }
+        }
+    }
+
+    /// The rows of `_all_docs` for keys of documents that do not exist.
+    private static func missing(_ request: TestRequest) -> [String] {
+        let keys = (try? JSONText(request.body))?.root["keys"]?.elements.compactMap(\.string) ?? []
+        return keys.map { #"{"key":"\#($0)","error":"not_found"}"# }
+    }
+
+    private static func streamed(_ count: Int) -> [String] {
+        (0..<count).map { #"{"_id":"d\#($0)","_attachments":{"x":{"content_type":"image/png","data":"aGVsbG8="}}}"# }
+    }
+
+    /// More than a firewall may refuse in a row.
+    @Test(arguments: [401, 403, 404]) func anyNumberOfStreamedDocumentsMayBeRefused(status: Int) async throws {
+        let server = try Self.refusingStreams(status: status, writes: 201)
+        try await load(server, lines: Self.streamed(25)) { settings in
+            settings.streamedFrom = 0
+            settings.batchDocuments = 9
+        } _: { bed, state in
+            #expect(state.counts == ImportCounts(rejected: 25))
+            let rejections = try bed.rejections()
+            #expect(rejections.allSatisfy { $0.reason.contains("missing channel") }, "\(rejections)")
+        }
+    }
+
+    /// The database could still be read, so each document was rejected: the import went on to the end.
+    @Test(arguments: [401, 403]) func anAccountThatMayNotWriteEndsTheImportOfStreamedDocuments(status: Int) async throws
+    {
+        let server = try Self.refusingStreams(status: status, writes: status)
+        let failure = await #expect(throws: RunError.self) {
+            try await load(server, lines: Self.streamed(3)) {
+                $0.streamedFrom = 0
+            } _: { _, _ in
+            }
+        }
+        #expect(failure?.code == .notAllowed)
+    }
+
     /// CouchDB falls over a type that is null.
     @Test func anAttachmentWithoutATypeIsSentWithoutOne() async throws {
         let server = try ScriptedServer { request, _ in

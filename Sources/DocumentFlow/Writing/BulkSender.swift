@@ -64,13 +64,15 @@ package struct BulkSender {
 
     /// The same with another request than `_bulk_docs`.
     ///
-    /// - Parameter write: Sends one request; returns an outcome for each of its writes.
+    /// - Parameters:
+    ///   - isPut: Whether that is a `PUT` of one document.
+    ///   - write: Sends one request; returns an outcome for each of its writes.
     package mutating func send(
-        _ documents: ArraySlice<BulkDocument>,
+        _ documents: ArraySlice<BulkDocument>, isPut: Bool = false,
         by write: (ArraySlice<BulkDocument>) async throws(GatewayError) -> [BulkOutcome],
         answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
-        var parts = [Part(documents: documents, suspicion: WriteSuspicion(documents: documents.count))]
+        var parts = [Part(documents: documents, suspicion: WriteSuspicion(documents: documents.count, isPut: isPut))]
         while var part = parts.popLast() {
             if part.suspicion.needsProbe, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
@@ -125,7 +127,9 @@ package struct BulkSender {
         var advice = part.suspicion.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
         if case .ask(let question) = advice {
             advice = part.suspicion.advice(given: await answer(to: question), to: question)
-            if question == .doWritesPass, advice == .reject { failures.noteFirewalled() }
+            if question == .doWritesPass, advice == .reject, !part.suspicion.mayBeRefusal(error) {
+                failures.noteFirewalled()
+            }
         }
         guard advice == .wait else { return advice }
         do { try await wait(after: error) } catch let failure as RunError {

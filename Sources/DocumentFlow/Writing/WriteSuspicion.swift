@@ -28,6 +28,8 @@ struct WriteSuspicion: Sendable {
 
     /// How many documents the request writes.
     let documents: Int
+    /// Whether it is a `PUT` of one document.
+    private let isPut: Bool
     /// Consecutive failures that its documents may have caused.
     private(set) var failures = 0
     /// How many of them count against its documents: other writes succeeded in between, or the gateway answered a
@@ -41,7 +43,10 @@ struct WriteSuspicion: Sendable {
     /// Consecutive answers of "unavailable", from the gateway or from a proxy that can't reach it.
     private var refusedForNow = 0
 
-    init(documents: Int) { self.documents = documents }
+    init(documents: Int, isPut: Bool = false) {
+        self.documents = documents
+        self.isPut = isPut
+    }
 
     /// For a part of the request.
     func part(documents: Int) -> WriteSuspicion {
@@ -58,6 +63,12 @@ struct WriteSuspicion: Sendable {
     /// Whether documents may have caused the error: a gateway or proxy may simply hang up on one.
     static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
         [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
+    }
+
+    /// Whether the gateway may have refused the document itself, if writes pass. `_bulk_docs` would have answered with a
+    /// row. Such documents may be many, and no firewall is the cause.
+    func mayBeRefusal(_ error: GatewayError) -> Bool {
+        isPut && [.unauthorized, .forbidden, .notFound].contains(error.code)
     }
 
     /// The request failed. An outage says nothing about its documents.
@@ -100,6 +111,7 @@ struct WriteSuspicion: Sendable {
         case .unavailable
         where isSingle && suspectedFailures >= AttemptLimits.failures * (error.status == 503 ? 3 : 1):
             return .reject
+        case _ where mayBeRefusal(error): return .ask(.doWritesPass)
         // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
         case .forbidden, .notFound, .notOffered: return mayBeFirewall ? .ask(.doWritesPass) : .wait
         default: return .wait

@@ -61,7 +61,7 @@ struct BodySender: Sendable {
         _ answers: inout [(position: Int, outcome: BulkOutcome)]
     ) async throws {
         try await sender.send(
-            writes.map(\.document)[...],
+            writes.map(\.document)[...], isPut: writes.first?.attachments.isEmpty == false,
             by: { part async throws(GatewayError) in
                 do throws(GatewayError) { return try await write(part, writes[part.startIndex].attachments) } catch {
                     if error.mayHaveWritten { broken.formUnion(writes[part.indices].map(\.position)) }
@@ -104,10 +104,7 @@ struct BodySender: Sendable {
             switch error.code {
             case .conflict: return .conflict
             case .invalidRequest, .sourceFailed: return .rejected(status: 400, reason: error.message)
-            // If the keyspace answers, the error is about this document.
-            case .forbidden, .unauthorized, .notFound:
-                guard (try? await gateway.databaseInfo()) != nil else { throw error }
-                return .rejected(status: error.status ?? 403, reason: error.message)
+            // The sender finds out whether this document is the cause.
             default: throw error
             }
         }
