@@ -1,6 +1,6 @@
 internal import GatewayClient
 
-/// Requests that show what a failed write means: is the gateway in trouble, or only one document?
+/// Requests that show what a failed read or write means: is the gateway in trouble, or only one document?
 struct GatewayProbe: Sendable {
     /// The longest `Retry-After` that a probe waits for.
     private static let longestHold: Duration = .seconds(60)

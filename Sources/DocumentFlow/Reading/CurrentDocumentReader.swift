@@ -3,6 +3,8 @@ package import Logging
 
 /// Reads documents as they are now. Retries temporary failures, halves requests that are too large, and isolates a
 /// document that can't be read.
+///
+/// ``ReadSuspicion`` decides what a failure means; this type sends and waits.
 package struct CurrentDocumentReader: Sendable {
     /// The largest answer for a single document: 256 MiB.
     package static let answerLimit = 256 << 20
@@ -65,7 +67,7 @@ package struct CurrentDocumentReader: Sendable {
         for ids: ArraySlice<DocumentID>, includesBodies: Bool, limit: Int
     ) async throws -> [DocumentLookup]? {
         let isSingle = ids.count == 1
-        var failures = 0
+        var suspicion = ReadSuspicion(documents: ids.count)
         while true {
             do throws(GatewayError) {
                 let lookups = try await gateway.currentDocuments(
@@ -73,17 +75,15 @@ package struct CurrentDocumentReader: Sendable {
                 retrier.succeed()
                 return lookups
             } catch {
-                failures = WriteSuspicion.mayBeOfDocuments(error) ? failures + 1 : 0
-                let limit = isSingle ? AttemptLimits.failures : AttemptLimits.failuresBeforeHalving
-                var isRefusal = error.code == .tooLarge || error.code == .badRequest
-                if error.code == .forbidden { isRefusal = await probe.isAnswered() }
-                if isRefusal || failures >= limit {
-                    guard isSingle else { return nil }
-                    // It is about this document only if the gateway answers other requests.
-                    if await probe.isAnswered() { return [.refused(reason: error.message)] }
+                var advice = suspicion.advice(after: error)
+                if case .ask = advice { advice = suspicion.advice(givenThatGatewayAnswers: await probe.isAnswered()) }
+                switch advice {
+                case .halve: return nil
+                case .giveUp: return [.refused(reason: error.message)]
+                case .wait, .ask:
+                    await pace?.noteRefusal(error)
+                    try await retrier.wait(after: error, "documents can't be read; trying again")
                 }
-                await pace?.noteRefusal(error)
-                try await retrier.wait(after: error, "documents can't be read; trying again")
             }
         }
     }

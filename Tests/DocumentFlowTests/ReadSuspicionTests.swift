@@ -1,0 +1,65 @@
+import GatewayClient
+import Testing
+
+@testable import DocumentFlow
+
+/// What becomes of documents whose request failed, case by case.
+@Suite struct ReadSuspicionTests {
+    private static let askGateway = ReadAdvice.ask(.doesGatewayAnswer)
+
+    /// The advice after the last of some failures in a row.
+    private func advice(documents: Int, _ code: GatewayError.Code, times: Int) -> ReadAdvice {
+        var suspicion = ReadSuspicion(documents: documents)
+        return (1...times).map { _ in suspicion.advice(after: GatewayError(code, "no")) }.last ?? .wait
+    }
+
+    struct Case: Sendable {
+        let codes: [GatewayError.Code]
+        let documents: Int
+        let times: Int
+        let advice: ReadAdvice
+    }
+
+    private static let gatewayFails: [GatewayError.Code] = [
+        .serverError, .malformedAnswer, .timedOut, .connectionLost,
+    ]
+    private static let temporary: [GatewayError.Code] = [
+        .unavailable, .tooManyRequests, .cannotConnect, .unauthorized, .notFound,
+    ]
+
+    @Test(arguments: [
+        Case(codes: [.tooLarge, .badRequest], documents: 8, times: 1, advice: .halve),
+        Case(codes: [.tooLarge, .badRequest], documents: 1, times: 1, advice: askGateway),
+        Case(codes: [.forbidden], documents: 8, times: 1, advice: askGateway),
+        Case(codes: [.forbidden], documents: 1, times: 1, advice: askGateway),
+        // Several are sent in halves early, one is given up late.
+        Case(codes: gatewayFails, documents: 8, times: 2, advice: .wait),
+        Case(codes: gatewayFails, documents: 8, times: 3, advice: .halve),
+        Case(codes: gatewayFails, documents: 1, times: 9, advice: .wait),
+        Case(codes: gatewayFails, documents: 1, times: 10, advice: askGateway),
+        Case(codes: gatewayFails, documents: 1, times: 11, advice: askGateway),
+        // The retry policy decides about these.
+        Case(codes: temporary, documents: 8, times: 100, advice: .wait),
+        Case(codes: temporary, documents: 1, times: 100, advice: .wait),
+    ])
+    func aFailureMeans(test: Case) {
+        for code in test.codes {
+            #expect(advice(documents: test.documents, code, times: test.times) == test.advice, "\(code)")
+        }
+    }
+
+    @Test func onlyAGatewayThatAnswersShowsThatADocumentIsTheCause() {
+        #expect(ReadSuspicion(documents: 1).advice(givenThatGatewayAnswers: true) == .giveUp)
+        #expect(ReadSuspicion(documents: 8).advice(givenThatGatewayAnswers: true) == .halve)
+        for documents in [1, 8] {
+            #expect(ReadSuspicion(documents: documents).advice(givenThatGatewayAnswers: false) == .wait)
+        }
+    }
+
+    @Test func anOutageEndsTheSuspicion() {
+        var suspicion = ReadSuspicion(documents: 1)
+        for _ in 1...9 { _ = suspicion.advice(after: GatewayError(.serverError, "no")) }
+        #expect(suspicion.advice(after: GatewayError(.unavailable, "no")) == .wait)
+        #expect(suspicion.advice(after: GatewayError(.serverError, "no")) == .wait)
+    }
+}
