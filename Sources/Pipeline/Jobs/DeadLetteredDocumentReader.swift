@@ -9,18 +9,18 @@ struct DeadLetteredDocumentReader {
     private let gateway: Gateway
     private let decider: Decider
     private let answerLimit: Int
+    private let contact: GatewayContact
+    /// Counts documents whose leaves were read.
+    private let arrivals = Arrivals()
     private var reader: CurrentDocumentReader
-    private var retrier: Retrier
 
     /// - Parameter decider: Tells whether any rule may fire on a deleted document.
     init(gateway: Gateway, decider: Decider, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
         self.gateway = gateway
         self.decider = decider
         answerLimit = settings.memory.limit
-        let policy = RetryPolicy(settings.retries, hasSucceeded: true)
-        let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
-        reader = CurrentDocumentReader(gateway: gateway, policy: policy, logger: logger, noteRetry: noteRetry)
-        retrier = Retrier(policy, logger: logger, noteRetry: noteRetry)
+        contact = GatewayContact(settings: settings.retries, logger: logger) { await progress.noteRetry() }
+        reader = contact.makeReader(of: gateway)
     }
 
     /// Reads documents and delivers them in parts as answers arrive.
@@ -44,7 +44,7 @@ struct DeadLetteredDocumentReader {
         self.reader = reader
     }
 
-    private mutating func content(
+    private func content(
         of id: DocumentID, _ lookup: DocumentLookup
     ) async throws -> RetriedDocument.Content {
         switch lookup {
@@ -56,31 +56,25 @@ struct DeadLetteredDocumentReader {
     }
 
     /// Sync Gateway gives the same answer for a deleted document as for one that never existed. If a rule may fire on
-    /// deletions, its leaves are requested.
-    private mutating func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
+    /// deletions, its leaves are requested. A document that keeps failing while the gateway answers is unreadable.
+    private func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
         let tombstone = try? JSONText(RetriedDocument.tombstone(id, nil))
         guard let tombstone, decider.mayFire(on: tombstone.root, isDeleted: true) else { return .gone }
-        var remains = DocumentRemains()
-        while true {
-            do throws(GatewayError) {
-                let leaves = try await gateway.openRevisions(of: id)
-                retrier.succeed()
-                return DocumentRemains.content(of: leaves)
-            } catch {
-                if let content = remains.content(after: error) { return content }
-                try await retrier.wait(after: error, "documents can't be read; trying again")
-            }
+        let answer = try await contact.askOrGiveUp(
+            gateway, arrivals: arrivals, "documents can't be read; trying again", ["id": "\(id)"],
+            unless: DocumentRemains.isFinal
+        ) { try await gateway.openRevisions(of: id) }
+        switch answer {
+        case .success(let leaves):
+            arrivals.note()
+            return DocumentRemains.content(of: leaves)
+        case .failure(let error): return DocumentRemains.content(after: error)
         }
     }
 }
 
-/// Finds out what is left of a document that the gateway does not return: a tombstone, or nothing.
-struct DocumentRemains {
-    /// Invalid answers after which the document counts as unreadable.
-    static let failuresBeforeGivingUp = 3
-
-    private var invalidAnswers = 0
-
+/// What is left of a document that the gateway does not return: a tombstone, or nothing.
+enum DocumentRemains {
     /// From its leaves. The winner is the one with the highest generation, then the greater digest.
     static func content(of leaves: [OpenRevision]) -> RetriedDocument.Content {
         let tombstones = leaves.compactMap { leaf -> RevisionID? in
@@ -91,14 +85,17 @@ struct DocumentRemains {
         return winner.map { .tombstone($0) } ?? .gone
     }
 
-    /// From an error instead of the leaves; nil: ask again.
-    mutating func content(after error: GatewayError) -> RetriedDocument.Content? {
+    /// Whether the same request would get the same error again.
+    static func isFinal(_ error: GatewayError) -> Bool {
         switch error.code {
-        case .notFound: return .gone
-        case .badRequest, .tooLarge: return .unreadable(reason: error.message)
-        case .malformedAnswer: invalidAnswers += 1
-        default: break
+        case .notFound: !error.isAboutKeyspace
+        case .badRequest, .tooLarge: true
+        default: false
         }
-        return invalidAnswers < Self.failuresBeforeGivingUp ? nil : .unreadable(reason: error.message)
+    }
+
+    /// From the last error instead of the leaves.
+    static func content(after error: GatewayError) -> RetriedDocument.Content {
+        error.code == .notFound && isFinal(error) ? .gone : .unreadable(reason: error.message)
     }
 }
