@@ -11,13 +11,16 @@ import Testing
     /// What happens after one attempt. Another request of the kind succeeds each time.
     private enum Event { case failure, outage }
 
-    private func request(_ events: [(Event, Int)], retryFor: Duration = .seconds(300)) -> SuspectRequest {
+    private func advice(_ events: [(Event, Int)], retryFor: Duration = .seconds(300)) -> ReadAdvice {
         var request = SuspectRequest(retryFor: retryFor)
+        var history = RequestHistory()
+        var advice = ReadAdvice.wait
         for (number, event) in events.flatMap({ Array(repeating: $0.0, count: $0.1) }).enumerated() {
             if event == .outage, !request.noteOutage() { continue }
-            request.noteFailure(Self.cut, successes: number, now: Self.start + .seconds(number))
+            advice = request.advice(after: Self.cut, &history, now: Self.start + .seconds(number))
+            history.noteSuccess()
         }
-        return request
+        return advice
     }
 
     @Test(
@@ -31,7 +34,7 @@ import Testing
             ([(.outage, 9), (.failure, 5), (.outage, 5)], true),
         ] as [([(Event, Int)], Bool)])
     private func aRequestThatKeepsFailingIsGivenUp(events: [(Event, Int)], isGivenUp: Bool) {
-        #expect(request(events).mustGiveUp == isGivenUp)
+        #expect(advice(events) == (isGivenUp ? .giveUp : .wait))
     }
 
     /// The first nine outages, however many there are in a row, are not its failures.
@@ -54,9 +57,36 @@ import Testing
         ] as [(GatewayError, Int, Int, Bool)])
     func howOftenAFailureIsRepeated(error: GatewayError, times: Int, interval: Int, isGivenUp: Bool) {
         var request = SuspectRequest(retryFor: .seconds(300))
+        var history = RequestHistory()
+        var advice = ReadAdvice.wait
         for time in 0..<times {
-            request.noteFailure(error, successes: 0, now: Self.start + .seconds(time * interval))
+            advice = request.advice(after: error, &history, now: Self.start + .seconds(time * interval))
         }
-        #expect(request.mustGiveUp == isGivenUp)
+        #expect(advice == (isGivenUp ? .giveUp : .wait))
+    }
+
+    // MARK: - Several items
+
+    @Test func aRequestForSeveralItemsIsHalvedAtTheThirdFailure() {
+        var history = RequestHistory()
+        var request = SuspectRequest(retryFor: .seconds(300))
+        let advice = (1...3).map { _ in request.advice(after: Self.cut, items: 8, &history) }
+        #expect(advice == [.wait, .wait, .halve])
+        // The first failures were already waited for.
+        var half = request.half(items: 4)
+        #expect(half.advice(after: Self.cut, items: 4, &history) == .halve)
+        var last = half.half(items: 1)
+        #expect(last.advice(after: Self.cut, &history) == .wait)
+    }
+
+    @Test func aRequestThatNeedsOthersAsksForThem() {
+        let refused = GatewayError(.forbidden, "no", status: 403)
+        for hasSucceeded in [false, true] {
+            var history = RequestHistory()
+            if hasSucceeded { history.noteSuccess() }
+            var request = SuspectRequest(retryFor: .seconds(300), needsOthers: true)
+            let advice = (1...3).map { _ in request.advice(after: refused, &history) }
+            #expect(advice == [.wait, .wait, hasSucceeded ? .giveUp : .ask(.areOthersReadable)])
+        }
     }
 }

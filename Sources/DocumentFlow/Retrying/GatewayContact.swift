@@ -93,12 +93,12 @@ package struct GatewayContact: Sendable {
     /// the gateway answers others. Waits for the end of an outage.
     ///
     /// - Parameters:
-    ///   - arrivals: How many requests of this kind have succeeded; the caller counts them.
+    ///   - history: Of the requests of this kind; the caller notes successes.
     ///   - isPermanent: Errors that a retry would not change.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunError`, `CancellationError`.
     package func askOrGiveUp<Answer: Sendable>(
-        _ gateway: Gateway, arrivals: Arrivals, _ message: Logger.Message, _ metadata: Logger.Metadata,
+        _ gateway: Gateway, history: SharedHistory, _ message: Logger.Message, _ metadata: Logger.Metadata,
         unless isPermanent: (GatewayError) -> Bool = { _ in false },
         _ question: () async throws -> Answer
     ) async throws -> Result<Answer, GatewayError> {
@@ -111,8 +111,7 @@ package struct GatewayContact: Sendable {
                 if isPermanent(error) { return .failure(error) }
                 // The answer does not tell whether the keyspace fails or only this request.
                 if try await !waitUntilOnline(gateway), !suspect.noteOutage() { continue }
-                suspect.noteFailure(error, successes: arrivals.count)
-                if suspect.mustGiveUp { return .failure(error) }
+                if history.with({ suspect.advice(after: error, &$0) }) == .giveUp { return .failure(error) }
                 try await makeRetrier().pause(suspect.wait(after: error), after: error, message, metadata)
             }
         }

@@ -1,7 +1,6 @@
 package import GatewayClient
-internal import Locking
 
-/// Decides whether a request that keeps failing is given up, while the gateway answers others.
+/// Decides whether a request that keeps failing is given up, while the gateway answers others. One per request.
 ///
 /// A refusal is final after three attempts. A temporary failure, such as a 500 or a cut, gets ten, and up to 30 s while
 /// no other request of its kind succeeds either. If the gateway asks for time (429, 503), it gets all that
@@ -13,6 +12,8 @@ package struct SuspectRequest: Sendable {
     private static let longestWait: Duration = .seconds(3)
 
     private let retryFor: Duration
+    /// Whether it is given up only if others of its kind can be read.
+    private let needsOthers: Bool
     private var backoff = Backoff()
     private var attempts = 0
     /// How often the gateway was gone when it was checked after a failure.
@@ -20,13 +21,23 @@ package struct SuspectRequest: Sendable {
     private var since: ContinuousClock.Instant?
     /// How many other requests of its kind had succeeded when this one first failed.
     private var successesBefore = 0
-    /// Whether to give the request up.
-    package private(set) var mustGiveUp = false
+    /// Failures of a request for several items.
+    private var failures = 0
 
-    /// - Parameter retryFor: `--retry-for`: also the longest wait between two attempts.
-    package init(retryFor: Duration) {
+    /// - Parameters:
+    ///   - retryFor: `--retry-for`: also the longest wait between two attempts.
+    ///   - needsOthers: Whether it is given up only if others of its kind can be read.
+    package init(retryFor: Duration, needsOthers: Bool = false) {
         self.retryFor = retryFor
+        self.needsOthers = needsOthers
         backoff.cap = Self.longestWait
+    }
+
+    /// For half of a request. Several items get fewer attempts, because the first failures were already waited for.
+    package func half(items: Int) -> SuspectRequest {
+        var half = SuspectRequest(retryFor: retryFor, needsOthers: needsOthers)
+        half.failures = items > 1 ? AttemptLimits.failuresBeforeHalving - 1 : 0
+        return half
     }
 
     /// The gateway was gone. Up to nine times this is no failure of this request.
@@ -40,44 +51,42 @@ package struct SuspectRequest: Sendable {
         return false
     }
 
-    /// Counts a failure and updates ``mustGiveUp``.
+    /// Counts a failure and says what follows. If others must be readable and none has arrived, it asks for that.
     ///
-    /// - Parameter successes: How many other requests of its kind have succeeded by now.
-    package mutating func noteFailure(
-        _ error: GatewayError, successes: Int, now: ContinuousClock.Instant = .now
-    ) {
+    /// - Parameters:
+    ///   - items: How many attachments, documents or revisions the request is for.
+    ///   - history: Of the requests of its kind.
+    package mutating func advice(
+        after error: GatewayError, items: Int = 1, _ history: inout RequestHistory,
+        now: ContinuousClock.Instant = .now
+    ) -> ReadAdvice {
+        failures += 1
         attempts += 1
-        if since == nil { (since, successesBefore) = (now, successes) }
+        if since == nil { (since, successesBefore) = (now, history.successes) }
+        guard items == 1 else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
+        guard isHopeless(error, history, now) else { return .wait }
+        if needsOthers, history.successes == 0 { return .ask(.areOthersReadable) }
+        return .giveUp
+    }
+
+    private func isHopeless(
+        _ error: GatewayError, _ history: RequestHistory, _ now: ContinuousClock.Instant
+    ) -> Bool {
         let trouble = (since ?? now).duration(to: now)
-        mustGiveUp =
-            switch error.prospect {
-            case .refused: attempts >= Self.refusals
-            case .mayPass:
-                attempts >= AttemptLimits.failures
-                    && (successes > successesBefore || trouble >= min(retryFor, Self.longestSilence))
-                    || attempts >= Self.refusals && trouble >= retryFor
-            case .asksForTime: attempts >= Self.refusals && trouble >= retryFor
-            }
+        return switch error.prospect {
+        case .refused: attempts >= Self.refusals
+        case .mayPass:
+            attempts >= AttemptLimits.failures
+                && (history.successes > successesBefore || trouble >= min(retryFor, Self.longestSilence))
+                || attempts >= Self.refusals && trouble >= retryFor
+        case .asksForTime: attempts >= Self.refusals && trouble >= retryFor
+        }
     }
 
     /// How long to wait before the next attempt: up to 3 s, longer only for a `Retry-After`.
     package mutating func wait(after error: GatewayError) -> Duration {
         min(backoff.next(atLeast: error.retryAfter), max(retryFor, .milliseconds(100)))
     }
-}
-
-/// How many requests of one kind have succeeded.
-package final class Arrivals: Sendable {
-    private let locked = Locked(0)
-
-    /// Starts at zero.
-    package init() {}
-
-    /// Successes so far.
-    package var count: Int { locked.withLock { $0 } }
-
-    /// Counts one success.
-    package func note() { locked.withLock { $0 += 1 } }
 }
 
 extension GatewayError {

@@ -10,8 +10,8 @@ struct DeadLetteredDocumentReader {
     private let decider: Decider
     private let answerLimit: Int
     private let contact: GatewayContact
-    /// Counts documents whose leaves were read.
-    private let arrivals = Arrivals()
+    /// Of the requests for leaves.
+    private let history = SharedHistory()
     private var reader: CurrentDocumentReader
 
     /// - Parameter decider: Tells whether any rule may fire on a deleted document.
@@ -61,12 +61,12 @@ struct DeadLetteredDocumentReader {
         let tombstone = try? JSONText(RetriedDocument.tombstone(id, nil))
         guard let tombstone, decider.mayFire(on: tombstone.root, isDeleted: true) else { return .gone }
         let answer = try await contact.askOrGiveUp(
-            gateway, arrivals: arrivals, "documents can't be read; trying again", ["id": "\(id)"],
+            gateway, history: history, "documents can't be read; trying again", ["id": "\(id)"],
             unless: DocumentRemains.isFinal
         ) { try await gateway.openRevisions(of: id) }
         switch answer {
         case .success(let leaves):
-            arrivals.note()
+            history.noteSuccess()
             return DocumentRemains.content(of: leaves)
         case .failure(let error): return DocumentRemains.content(after: error)
         }

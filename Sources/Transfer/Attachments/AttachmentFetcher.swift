@@ -17,8 +17,8 @@ struct AttachmentFetcher: Sendable {
 
     let gateway: Gateway
     let contact: GatewayContact
-    /// Counts attachments that arrived complete.
-    let arrivals = Arrivals()
+    /// An attachment that arrives complete is a success.
+    let history = SharedHistory()
 
     /// Writes the bytes into `file`, replacing its content.
     ///
@@ -27,7 +27,7 @@ struct AttachmentFetcher: Sendable {
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
         let answer = try await contact.askOrGiveUp(
-            gateway, arrivals: arrivals, "fetching an attachment failed; retrying",
+            gateway, history: history, "fetching an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(stub.name)"],
             // Permanent: the attachments of a purged revision are gone too, and a name that no URL can hold stays one.
             unless: { $0.status == 404 && !$0.isAboutKeyspace || $0.code == .invalidRequest },
@@ -35,7 +35,7 @@ struct AttachmentFetcher: Sendable {
         switch answer {
         case .success(nil): return .missing(reason: "the gateway has no attachment of this name")
         case .success(let body?):
-            arrivals.note()
+            history.noteSuccess()
             return .fetched(body)
         case .failure(let error): return .missing(reason: error.description)
         }

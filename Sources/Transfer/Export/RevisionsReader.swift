@@ -21,8 +21,8 @@ struct RevisionsReader: Sendable {
 
     private let gateway: Gateway
     private let contact: GatewayContact
-    /// Counts revisions that arrived.
-    private let arrivals = Arrivals()
+    /// A revision that arrives is a success.
+    private let history = SharedHistory()
 
     init(gateway: Gateway, contact: GatewayContact) {
         self.gateway = gateway
@@ -84,38 +84,36 @@ struct RevisionsReader: Sendable {
             guard let id = text.root["_id"]?.string, let revision = text.root["_rev"]?.string else { return }
             let key = BulkGetKey(id: DocumentID(id), revision: RevisionID(revision))
             left.noteArrival(of: key)
-            arrivals.note()
+            history.noteSuccess()
             try await receive(.revision(text, key))
         }
     }
 
-    /// Decides what follows a request that returned nothing: waits, or makes the next request smaller.
+    /// After a request that returned nothing: waits, or makes the next request smaller.
     ///
     /// - Returns: The revision to give up; nil to go on asking.
     private nonisolated(nonsending) func retryOrGiveUp(
         _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RevisionsLeft, _ retrier: inout Retrier
     ) async throws -> BulkGetKey? {
         if try await !contact.waitUntilOnline(gateway), !left.noteOutage() { return nil }
-        left.noteFailure(error, successes: arrivals.count)
-        if asked.count > 1, left.isToHalve {
-            left.halve()
-        } else if asked.count > 1 || !left.mustGiveUp {
+        switch left.advice(after: error, asked.count, history) {
+        case .halve: left.halve()
+        case .wait:
             try await retrier.pause(
                 left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
                 ["revisions": "\(asked.count)"])
-        } else if let key = asked.first, try await areOthersReadable(than: key, left, error) {
-            return key
-        } else {
+        case .giveUp: return asked.first
+        case .ask:
+            if let key = asked.first, try await areOthersReadable(than: key, left, error) { return key }
             try await retrier.wait(after: error, "_bulk_get returned no revisions; retrying")
         }
         return nil
     }
 
-    /// Whether other revisions can be read, so that only this one fails.
+    /// Whether another revision can be read, so that only this one fails. No revision has arrived yet.
     private func areOthersReadable(
         than key: BulkGetKey, _ left: RevisionsLeft, _ error: GatewayError
     ) async throws -> Bool {
-        if arrivals.count > 0 { return true }
         guard let other = left.last, other != key else { return ![401, 403, 404, 405].contains(error.status) }
         do {
             var answer = try await gateway.bulkGet([other], includesHistory: true)
@@ -130,23 +128,20 @@ struct RevisionsReader: Sendable {
 
 /// The revisions of a request that have not arrived yet.
 struct RevisionsLeft {
-    /// Requests that return nothing before the next one asks for fewer.
-    private static let failuresBeforeHalving = 3
-
     private var keys: ArraySlice<BulkGetKey>
     /// Revisions per request.
     private var size: Int
-    private let retryFor: Duration
+    private let fresh: SuspectRequest
+    /// The next request.
     private var suspect: SuspectRequest
-    private var failures = 0
     /// Why bodies could not be read, by document; under nil for those whose document is not known.
     private var reasons: [DocumentID?: String] = [:]
 
     init(_ keys: [BulkGetKey], retryFor: Duration) {
         self.keys = keys[...]
-        self.retryFor = retryFor
         size = max(1, keys.count)
-        suspect = SuspectRequest(retryFor: retryFor)
+        fresh = SuspectRequest(retryFor: retryFor, needsOthers: true)
+        suspect = fresh
     }
 
     var isEmpty: Bool { keys.isEmpty }
@@ -182,25 +177,20 @@ struct RevisionsLeft {
 
     mutating func noteSuccess() {
         size = min(size * 2, max(1, keys.count))
-        (failures, suspect) = (0, SuspectRequest(retryFor: retryFor))
+        suspect = fresh
     }
 
     /// - Returns: Whether it counts as a failure of the request.
     mutating func noteOutage() -> Bool { suspect.noteOutage() }
 
-    mutating func noteFailure(_ error: GatewayError, successes: Int) {
-        failures += 1
-        suspect.noteFailure(error, successes: successes)
+    /// After a request for `count` revisions that returned none.
+    mutating func advice(after error: GatewayError, _ count: Int, _ history: SharedHistory) -> ReadAdvice {
+        history.with { suspect.advice(after: error, items: count, &$0) }
     }
-
-    var isToHalve: Bool { failures >= Self.failuresBeforeHalving }
-    var mustGiveUp: Bool { suspect.mustGiveUp }
 
     mutating func halve() {
         size = max(1, min(size, keys.count) / 2)
-        // Smaller requests get fewer tries, because the first failures were already waited for.
-        failures = size > 1 ? Self.failuresBeforeHalving - 1 : 0
-        suspect = SuspectRequest(retryFor: retryFor)
+        suspect = suspect.half(items: size)
     }
 
     mutating func wait(after error: GatewayError) -> Duration { suspect.wait(after: error) }

@@ -35,9 +35,9 @@ import Testing
         var failures = 0
         var sizes: [Int] = []
         while left.next.count > 1 {
-            left.noteFailure(GatewayError(.serverError, "no"), successes: 0)
+            let advice = left.advice(after: GatewayError(.serverError, "no"), left.next.count, SharedHistory())
             failures += 1
-            guard left.isToHalve else { continue }
+            guard advice == .halve else { continue }
             left.halve()
             sizes.append(left.next.count)
         }
@@ -46,5 +46,15 @@ import Testing
         #expect(failures == 5)
         left.remove(left.next)
         #expect(left.next.count == 2)
+    }
+
+    /// A gateway without `_bulk_get` refuses each of them.
+    @Test(arguments: [false, true]) func aRevisionIsGivenUpOnlyIfOthersArrive(hasOthers: Bool) {
+        var left = left(["a"])
+        let history = SharedHistory()
+        if hasOthers { history.noteSuccess() }
+        let advice = (1...4).map { _ in left.advice(after: GatewayError(.forbidden, "no"), 1, history) }
+        let end = hasOthers ? ReadAdvice.giveUp : .ask(.areOthersReadable)
+        #expect(advice == [.wait, .wait, end, end])
     }
 }

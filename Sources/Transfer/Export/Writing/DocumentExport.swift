@@ -179,17 +179,17 @@ final class DocumentExport {
 private struct DocumentReader: Sendable {
     let gateway: Gateway
     let contact: GatewayContact
-    /// Counts documents that were read.
-    let arrivals = Arrivals()
+    /// Of these requests.
+    let history = SharedHistory()
 
     /// - Throws: `RunError`, `CancellationError`.
     func read(_ id: DocumentID) async throws -> DocumentLookup {
         let answer = try await contact.askOrGiveUp(
-            gateway, arrivals: arrivals, "reading a document failed; retrying", ["id": "\(id)"]
+            gateway, history: history, "reading a document failed; retrying", ["id": "\(id)"]
         ) { () async throws(GatewayError) in try await gateway.currentDocument(id) }
         switch answer {
         case .success(let lookup):
-            arrivals.note()
+            history.noteSuccess()
             return lookup
         case .failure(let error): return .refused(reason: error.description)
         }

@@ -11,8 +11,8 @@ struct ImportPlanner: Sendable {
     private let rendering: AttachmentRendering
     private let contact: GatewayContact
     private let logger: Logger
-    /// Counts attachments that were read for comparison.
-    private let attachmentsRead = Arrivals()
+    /// Of the attachments that are read for comparison.
+    private let comparisons = SharedHistory()
 
     init(
         gateway: Gateway, settings: ImportSettings, rendering: AttachmentRendering, contact: GatewayContact,
@@ -119,13 +119,13 @@ struct ImportPlanner: Sendable {
     /// The digest of an attachment of the gateway; nil if it can't be read, so that it can't be compared.
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
         let answer = try await contact.askOrGiveUp(
-            gateway, arrivals: attachmentsRead, "reading an attachment failed; retrying",
+            gateway, history: comparisons, "reading an attachment failed; retrying",
             ["id": "\(id)", "attachment": "\(name)"],
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
             { try await readDigest(of: name, id, revision) })
         switch answer {
         case .success(let digest):
-            attachmentsRead.note()
+            comparisons.noteSuccess()
             return digest
         case .failure(let error):
             logger.notice(
