@@ -65,6 +65,63 @@ import Testing
         #expect(advice == (isGivenUp ? .giveUp : .wait))
     }
 
+    // MARK: - All requests of a kind fail
+
+    /// Sends requests one after the other that all fail, one attempt a second.
+    ///
+    /// - Returns: The attempts that each got before it was given up.
+    private func attempts(
+        of errors: [GatewayError], retryFor: Duration = .seconds(300), _ history: inout RequestHistory,
+        from start: Int = 0
+    ) -> [Int] {
+        var second = start
+        return errors.map { error in
+            var request = SuspectRequest(retryFor: retryFor)
+            for attempt in 1...1000 {
+                second += 1
+                let now = Self.start + .seconds(second)
+                if request.advice(after: error, &history, now: now) == .giveUp { return attempt }
+            }
+            return 0
+        }
+    }
+
+    private static let broken = GatewayError(.serverError, "no", status: 500)
+    private static let busy = GatewayError(.unavailable, "busy", status: 503)
+
+    /// Each waited as long as the first: half a minute for four attachments, however many there were.
+    @Test(
+        arguments: [
+            // Four get all the time that one gets alone, the next ones three attempts; after --retry-for each gets one.
+            (broken, 300, [31, 31, 31, 31, 3, 3]), (broken, 130, [31, 31, 31, 31, 3, 3, 1, 1]),
+            (broken, 5, [6, 6, 6, 6, 1, 1]), (broken, 0, [3, 3, 3, 3, 1]), (busy, 5, [6, 6, 6, 6, 1, 1]),
+            (GatewayError(.forbidden, "no", status: 403), 300, [3, 3, 3, 3, 3]),
+        ] as [(GatewayError, Int, [Int])])
+    func aKindOfRequestThatAlwaysFailsIsNotWaitedForEachTime(error: GatewayError, retryFor: Int, counts: [Int]) {
+        var history = RequestHistory()
+        let errors = Array(repeating: error, count: counts.count)
+        #expect(attempts(of: errors, retryFor: .seconds(retryFor), &history) == counts)
+    }
+
+    @Test func anotherReasonOrASuccessIsWaitedForAgain() {
+        var history = RequestHistory()
+        let four = Array(repeating: Self.broken, count: 4)
+        #expect(attempts(of: four + [Self.busy], retryFor: .seconds(5), &history) == [6, 6, 6, 6, 6])
+        #expect(attempts(of: [Self.broken], retryFor: .seconds(5), &history, from: 100) == [6])
+        var other = RequestHistory()
+        _ = attempts(of: four, retryFor: .seconds(5), &other)
+        other.noteSuccess()
+        #expect(attempts(of: [Self.broken], retryFor: .seconds(5), &other, from: 100) == [6])
+    }
+
+    /// What failed before it says nothing.
+    @Test func anOutageEndsTheSuspicionOfAKind() {
+        var history = RequestHistory()
+        _ = attempts(of: Array(repeating: Self.broken, count: 4), &history)
+        history.noteOutage()
+        #expect(attempts(of: [Self.broken], retryFor: .seconds(60), &history, from: 200) == [31])
+    }
+
     // MARK: - Several items
 
     @Test func aRequestForSeveralItemsIsHalvedAtTheThirdFailure() {

@@ -150,6 +150,34 @@ import Transfer
         }
     }
 
+    /// Four attachments at a time waited as long as `--retry-for` allows, one group after the other.
+    @Test func attachmentsThatAllFailAreNotWaitedForEachTime() async throws {
+        try await withDirectory { directory in
+            let stub = #"{"content_type":"image/png","digest":"\#(Self.digest)","length":3,"stub":true}"#
+            let stubs = (0..<40).map { #""x\#($0)":\#(stub)"# }.joined(separator: ",")
+            let document = #"{"_id":"a","_rev":"1-a","_attachments":{\#(stubs)}}"#
+            let row = #"{"id":"a","key":"a","value":{"rev":"1-a"},"doc":\#(document)}"#
+            let server = try ScriptedServer { request, _ in
+                request.path == "/todo/_all_docs"
+                    ? .init(body: #"{"rows":[\#(row)]}"#)
+                    : .init(status: 500, body: #"{"error":"Internal","reason":"the store is gone"}"#)
+            }
+            var settings = ExportSettings()
+            settings.attachments = .inline
+            settings.retries.retryFor = .seconds(1)
+            let report = ExportReport()
+            try await Exporter(
+                gateway: Gateway(try GatewayURL(server.server.url("/todo"))), settings: settings,
+                place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger
+            ).run()
+            #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.missingBodies == 40)
+            // The first four are asked for again and again; those that are under way then may be, too.
+            let attempts = (0..<40).map { server.requests("/todo/a/x\($0)").count }
+            #expect(attempts.prefix(4).allSatisfy { $0 >= 3 }, "\(attempts)")
+            #expect(attempts.dropFirst(8).allSatisfy { $0 == 1 }, "\(attempts)")
+        }
+    }
+
     /// From the first attachment on, the gateway is gone for a while.
     @Test func anOutageIsWaitedOutAndFailsNoAttachment() async throws {
         try await export(retryFor: .seconds(300), outage: 5...12) { connection, _ in

@@ -110,7 +110,10 @@ package struct GatewayContact: Sendable {
                 try endIfHopeless(error)
                 if isPermanent(error) { return .failure(error) }
                 // The answer does not tell whether the keyspace fails or only this request.
-                if try await !waitUntilOnline(gateway), !suspect.noteOutage() { continue }
+                if try await !waitUntilOnline(gateway), !suspect.noteOutage() {
+                    history.with { $0.noteOutage() }
+                    continue
+                }
                 if history.with({ suspect.advice(after: error, &$0) }) == .giveUp { return .failure(error) }
                 try await makeRetrier().pause(suspect.wait(after: error), after: error, message, metadata)
             }

@@ -1,17 +1,54 @@
+internal import GatewayClient
 internal import Locking
 
 /// What became of the requests of one kind, such as for attachments.
 package struct RequestHistory: Sendable {
+    /// Why a request failed.
+    private struct Reason: Equatable {
+        let code: GatewayError.Code
+        let status: Int?
+
+        init(_ error: GatewayError) { (code, status) = (error.code, error.status) }
+    }
+
+    /// Requests in a row that are given up for the same reason, after which the reason is that of all.
+    private static let givenUpForAll = 4
+
     /// Requests that succeeded.
     package private(set) var successes = 0
+    /// When the first one failed since the last success.
+    private var failingSince: ContinuousClock.Instant?
+    /// Requests given up for the same reason since the last success.
+    private var givenUp = 0
+    private var reason: Reason?
 
     /// No request yet.
     package init() {}
 
-    /// A request succeeded.
+    /// A request succeeded: the failures of others are their own.
     package mutating func noteSuccess() {
         successes += 1
+        forgetFailures()
     }
+
+    private mutating func forgetFailures() { (failingSince, givenUp, reason) = (nil, 0, nil) }
+
+    mutating func noteFailure(now: ContinuousClock.Instant) { failingSince = failingSince ?? now }
+
+    /// The gateway was gone: what failed before says nothing about this kind of request.
+    mutating func noteOutage() { forgetFailures() }
+
+    mutating func noteGivenUp(_ error: GatewayError) {
+        let reason = Reason(error)
+        givenUp = reason == self.reason ? givenUp + 1 : 1
+        self.reason = reason
+    }
+
+    /// Whether all requests of this kind seem to fail with this error.
+    func allFail(with error: GatewayError) -> Bool { givenUp >= Self.givenUpForAll && reason == Reason(error) }
+
+    /// How long no request of this kind has succeeded while some failed.
+    func silence(now: ContinuousClock.Instant) -> Duration { failingSince?.duration(to: now) ?? .zero }
 }
 
 /// The history of one kind of request, shared by the tasks that send them.

@@ -5,6 +5,9 @@ package import GatewayClient
 /// A refusal is final after three attempts. A temporary failure, such as a 500 or a cut, gets ten, and up to 30 s while
 /// no other request of its kind succeeds either. If the gateway asks for time (429, 503), it gets all that
 /// `--retry-for` allows. A request after which the gateway is gone each time has failed from the tenth outage on.
+///
+/// Once four requests of a kind are given up for the same reason and none succeeds, the next ones get three attempts,
+/// and only one after `--retry-for`: thousands would each wait as long as the first.
 package struct SuspectRequest: Sendable {
     private static let refusals = 3
     /// The limit for a temporary failure while no other request of its kind succeeds either.
@@ -62,16 +65,21 @@ package struct SuspectRequest: Sendable {
     ) -> ReadAdvice {
         failures += 1
         attempts += 1
+        history.noteFailure(now: now)
         if since == nil { (since, successesBefore) = (now, history.successes) }
         guard items == 1 else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
         guard isHopeless(error, history, now) else { return .wait }
         if needsOthers, history.successes == 0 { return .ask(.areOthersReadable) }
+        history.noteGivenUp(error)
         return .giveUp
     }
 
     private func isHopeless(
         _ error: GatewayError, _ history: RequestHistory, _ now: ContinuousClock.Instant
     ) -> Bool {
+        if !needsOthers, history.allFail(with: error) {
+            return attempts >= Self.refusals || history.silence(now: now) >= retryFor
+        }
         let trouble = (since ?? now).duration(to: now)
         return switch error.prospect {
         case .refused: attempts >= Self.refusals
