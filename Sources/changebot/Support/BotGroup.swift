@@ -66,9 +66,17 @@ struct BotGroup: Service {
                     }
                 case .reload:
                     if let next = read(plan) {
-                        for bot in next.bots where bots[bot.name] == nil { start(bot) }
-                        await replace(&bots, by: next)
+                        var changes = await replace(&bots, by: next)
                         plan = next
+                        for bot in next.bots where bots[bot.name] == nil {
+                            start(bot)
+                            changes.append("\(bot.name) starts")
+                        }
+                        plan.logger.notice(
+                            "rules and configuration were read anew",
+                            metadata: [
+                                "changed": "\(changes.isEmpty ? "nothing" : changes.sorted().joined(separator: ", "))"
+                            ])
                     }
                     reloads.watch(plan.files)
                     tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
@@ -124,7 +132,10 @@ struct BotGroup: Service {
         }
     }
 
-    private func replace(_ bots: inout [String: Running], by plan: RunPlan) async {
+    /// Gives running bots their new rules, and stops those that must start anew or are gone.
+    ///
+    /// - Returns: What happens to which, for the log.
+    private func replace(_ bots: inout [String: Running], by plan: RunPlan) async -> [String] {
         var changed: [String] = []
         for (name, bot) in bots {
             guard let next = plan.bots.first(where: { $0.name == name }) else {
@@ -143,9 +154,7 @@ struct BotGroup: Service {
                 bot.rules.replace(by: next.rules)
             }
         }
-        plan.logger.notice(
-            "rules and configuration were read anew",
-            metadata: ["changed": "\(changed.isEmpty ? "nothing" : changed.sorted().joined(separator: ", "))"])
+        return changed
     }
 }
 

@@ -11,6 +11,10 @@ import Testing
             (.sinceIgnored, .notice, "changebot checkpoint set SEQUENCE --state s", ["checkpoint": "5"]),
             (.channelsChanged, .warning, "changebot checkpoint reset --state s", [:]),
             (.rulesChanged([]), .notice, "the rules have changed", [:]),
+            (
+                .rulesChanged(["a b", "c"]), .notice, "changebot fix --rule 'a b' --rule c --rules r.yaml",
+                ["rules": "a b, c"]
+            ),
             (.otherCopy, .notice, "starting at the beginning", [:]),
             (.atCopy(savedAt: "then"), .notice, "the copy in the database", ["checkpoint": "5", "saved_at": "then"]),
             (
@@ -22,7 +26,7 @@ import Testing
         notice: RunStart.Notice, level: Logger.Level, part: String, metadata: Logger.Metadata
     ) throws {
         let lines = LoggedLines()
-        RunStart(sequence(5), [notice]).log(to: lines.logger, stateOptions: "--state s")
+        RunStart(sequence(5), [notice]).log(to: lines.logger, stateOptions: "--state s", fixOptions: "--rules r.yaml")
         #expect(lines.all.count == 1)
         let line = try #require(lines.all.first)
         #expect(line.level == level && line.metadata == metadata)

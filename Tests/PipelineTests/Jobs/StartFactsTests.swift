@@ -13,12 +13,13 @@ import Testing
         var copy: DatabaseMark?
         var channels: [String]?
         var newest: Int?
+        var changedRules: [String]?
         let start: RunStart
 
         var facts: StartFacts {
             StartFacts(
                 checkpoint: checkpoint.map { (sequence($0), checkpointRules) }, isCheckpointReset: isCheckpointReset,
-                since: since, copy: copy, ruleSetHash: "r1", channels: channels)
+                since: since, copy: copy, ruleSetHash: "r1", changedRules: changedRules, channels: channels)
         }
     }
 
@@ -40,6 +41,10 @@ import Testing
         Case(checkpoint: 5, since: .sequence(sequence(7)), start: at(5, .sinceIgnored)),
         Case(checkpoint: 5, copy: copy(8), start: at(5)),
         Case(checkpoint: 5, checkpointRules: "r0", start: at(5, .rulesChanged([]))),
+        Case(checkpoint: 5, checkpointRules: "r0", changedRules: [], start: at(5, .rulesChanged([]))),
+        Case(checkpoint: 5, checkpointRules: "r0", changedRules: ["a"], start: at(5, .rulesChanged(["a"]))),
+        // Changed in a run that has saved no checkpoint since.
+        Case(checkpoint: 5, changedRules: ["a"], start: at(5, .rulesChanged(["a"]))),
         // The copy tells which channels were read.
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a", "b"], start: at(5, .channelsChanged)),

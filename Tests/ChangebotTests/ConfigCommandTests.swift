@@ -1,0 +1,177 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+/// `config show`, `config check` and `run --config`, as a user meets them.
+@Suite(.timeLimit(.minutes(5))) struct ConfigCommandTests {
+    private func withFile<Result>(
+        _ text: String, _ body: (_ folder: String, _ path: String) async throws -> Result
+    ) async throws -> Result {
+        try await Program.withDirectory { folder in
+            let path = folder + "/changebot.yaml"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            let rules = """
+                version: 1
+                rules:
+                  - {name: stamp, when: {type: task, done: {$exists: false}}, then: [{merge: {done: true}}]}
+
+                """
+            try Data(rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            return try await body(folder, path)
+        }
+    }
+
+    private static let two = """
+        version: 1
+        retry_for: 7s
+        bots:
+          - name: a
+            gateway: http://127.0.0.1:1/todo
+            rules: r.yaml
+          - name: b
+            gateway: http://127.0.0.1:1/todo
+            rules: r.yaml
+            retry_for: 8s
+
+        """
+
+    @Test func showNamesTheSourceOfEachValueAndNoSecret() async throws {
+        try await withFile(Self.two) { folder, path in
+            let result = try await Program.run(
+                ["config", "show", "--config", path, "--json"],
+                environment: [
+                    "CHANGEBOT_FEED": "continuous", "CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "hunter2",
+                ])
+            #expect(result.code == 0)
+            #expect(!result.output.contains("hunter2"))
+            let bots = try result.output.split(separator: "\n").map { try JSONText(String($0)).root }
+            #expect(bots.map { $0["name"]?["value"]?.string } == ["a", "b"])
+            #expect(bots.map { $0["retry_for"]?["value"]?.string } == ["7s", "8s"])
+            #expect(bots[1]["retry_for"]?["source"]?.string == "\(path):10:16")
+            #expect(bots[0]["feed"]?["source"]?.string == "CHANGEBOT_FEED")
+            #expect(bots[0]["password"]?["value"]?.string == "********")
+            #expect(bots[0]["on_reset"]?["source"]?.string == "default")
+            let lines = try await Program.run(["config", "show", "--config", path, "--bot", "b"]).output
+            #expect(lines.contains("retry_for") && lines.contains("\(path):10:16"))
+            #expect(!lines.contains(" a "))
+        }
+    }
+
+    @Test func checkReadsTheRulesToo() async throws {
+        try await withFile(Self.two) { folder, path in
+            let good = try await Program.run(["config", "check", "--config", path])
+            #expect(good.code == 0, "\(good.errors)")
+            #expect(
+                good.errors.contains("a: 1 rule, http") && good.errors.contains("b: 1 rule, http"), "\(good.errors)")
+            try Data("version: 1\nrules: [{}]\n".utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            let bad = try await Program.run(["config", "check", "--config", path])
+            #expect(bad.code == 65)
+            #expect(bad.errors.contains("r.yaml:2:9"), "\(bad.errors)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("version: 1\nrules: r.yaml\n", [], 78, "changebot.yaml:1:1: the bot has no 'gateway'"),
+            (
+                "version: 1\nbots:\n  - name: a\n    gateway: http://h/db\n", [], 78,
+                "changebot.yaml:3:11: the bot has no 'rules'"
+            ),
+            ("version: 1\ngateway: ftp://h/db\nrules: r.yaml\n", [], 78, "changebot.yaml:2:10: "),
+            ("version: 1\nname: ../x\ngateway: http://h/db\nrules: r.yaml\n", [], 78, "changebot.yaml:2:7: "),
+            ("version: 1\nhttp: 0.0.0.0:80\ngateway: http://h/db\nrules: r.yaml\n", [], 78, "changebot.yaml:2:7: "),
+            (
+                "version: 1\ngateway: http://amy:secret@h/db\nrules: r.yaml\n", [], 78,
+                "changebot.yaml:2:10: a secret does not belong in this file"
+            ),
+            ("version: 1\ngateway: http://h/db\nrules: r.yaml\nauth: session\n", [], 78, "changebot.yaml:4:7: "),
+            ("version: 1\non_bot_failure: maybe\ngateway: http://h/db\nrules: r.yaml\n", [], 78, "continue or stop"),
+            (two, ["--gateway", "http://h/db"], 64, "--gateway would hold for all 2 bots"),
+            (two, ["--bot", "c"], 64, "has no bot 'c'; bots there: a, b"),
+        ] as [(String, [String], Int32, String)])
+    func whatIsWrongIsSaidWithItsPlace(text: String, more: [String], code: Int32, part: String) async throws {
+        try await withFile(text) { _, path in
+            let result = try await Program.run(["run", "--once", "--config", path] + more)
+            #expect(result.code == code, "\(result.errors)")
+            #expect(result.errors.contains(part), "\(result.errors)")
+            #expect(!result.errors.contains("secret@"))
+        }
+    }
+
+    @Test func aBotWithoutAFileIsRefused() async throws {
+        let result = try await Program.run(["run", "--bot", "a"])
+        #expect(result.code == 64)
+        #expect(result.errors.contains("add --config FILE"))
+    }
+
+    @Test func severalBotsRunInOneProcessAndOneThatFailsLeavesTheOthers() async throws {
+        try await Program.withGateway { url in
+            let text = """
+                version: 1
+                state: state
+                bots:
+                  - {name: broken, gateway: "http://127.0.0.1:1/todo", rules: r.yaml}
+                  - {name: good, gateway: "\(url)", rules: r.yaml, summary: good.json}
+
+                """
+            try await withFile(text) { folder, path in
+                let bed = CommandTestBed(url: url, folder: folder)
+                try await bed.put([#"{"_id":"t","type":"task"}"#])
+                let result = try await Program.run(["run", "--once", "--config", path])
+                #expect(result.code == 69, "\(result.errors)")
+                #expect(result.errors.contains("failed: broken"), "\(result.errors)")
+                #expect(try await bed.document("t")?.root["done"]?.bool == true)
+                let summary = try String(contentsOfFile: folder + "/good.json", encoding: .utf8)
+                #expect(summary.contains(#""written":1"#))
+                let one = try await Program.run(["run", "--once", "--config", path, "--bot", "good"])
+                #expect(one.code == 0)
+                // Other commands find the bot's gateway and state by the file.
+                let shown = try await Program.run(["checkpoint", "show", "--config", path, "--bot", "good", "--json"])
+                #expect(shown.output.contains(url), "\(shown.output)\(shown.errors)")
+                let unnamed = try await Program.run(["checkpoint", "show", "--config", path])
+                #expect(unnamed.code == 64 && unnamed.errors.contains("name one with --bot"), "\(unnamed.errors)")
+            }
+        }
+    }
+
+    @Test func oneThatFailsStopsTheOthersIfToldSo() async throws {
+        try await Program.withGateway { url in
+            let text = """
+                version: 1
+                state: state
+                on_bot_failure: stop
+                bots:
+                  - {name: refused, gateway: "\(url)-no-such-database", rules: r.yaml}
+                  - {name: good, gateway: "\(url)", rules: r.yaml}
+
+                """
+            try await withFile(text) { _, path in
+                let result = try await Program.run(["run", "--config", path])
+                #expect(result.code == 66 || result.code == 77, "\(result.errors)")
+                #expect(result.errors.contains("a bot has ended bot=refused"), "\(result.errors)")
+                #expect(result.errors.contains("done bot=good"), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test func aPasswordThatEverybodyCanReadIsWarnedOf() async throws {
+        try await withFile("version: 1\ngateway: http://127.0.0.1:1/todo\nrules: r.yaml\nuser: amy\npassword_file: p\n")
+        {
+            folder, path in
+            let password = folder + "/p"
+            try Data("hunter2".utf8).write(to: URL(fileURLWithPath: password))
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: password)
+            for command in [["run", "--once"], ["config", "check"]] {
+                let result = try await Program.run(command + ["--config", path])
+                #expect(result.errors.contains("every user of this machine can read"), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test func theSchemaIsPrinted() async throws {
+        let file = try String(contentsOfFile: Program.root + "/assets/configuration.schema.json", encoding: .utf8)
+        #expect(try await Program.run(["config", "schema"]).output == file)
+    }
+}

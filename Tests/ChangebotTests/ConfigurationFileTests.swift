@@ -1,0 +1,213 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Testing
+
+@testable import changebot
+
+/// What a configuration file may contain, where its settings rank, and what is said about mistakes.
+@Suite struct ConfigurationFileTests {
+    /// Reads a file with this content.
+    private func read(_ text: String, name: String = "changebot.yaml") throws -> ConfigurationFile {
+        let folder = NSTemporaryDirectory() + "changebot-config-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
+        return try ConfigurationFile.read(folder + "/" + name)
+    }
+
+    @Test(
+        arguments: [
+            ("gateway: x", 1, 1, "'version' is missing"),
+            ("version: 2\n", 1, 10, "'version: 1' only"),
+            ("version: 1\ngatevay: x\n", 2, 1, "'gatevay' is not known to this version: did you mean 'gateway'?"),
+            ("version: 1\nretry-for: 5m\n", 2, 1, "did you mean 'retry_for'?"),
+            ("version: 1\npassword: x\n", 2, 1, "a secret does not belong in this file: write 'password_file'"),
+            ("version: 1\ntoken: x\n", 2, 1, "'token_file'"),
+            ("version: 1\ngateway:\n", 2, 9, "'gateway' has no value"),
+            ("version: 1\ngateway: ''\n", 2, 10, "'gateway' is empty"),
+            ("version: 1\ngateway: [a]\n", 2, 10, "'gateway' must be text, not a list"),
+            ("version: 1\nonce: 1\n", 2, 7, "'once' must be true or false, not a number"),
+            ("version: 1\nrules: [a, 1]\n", 2, 8, "'rules' must be a text or a list of texts"),
+            ("version: 1\nbots: {}\n", 2, 7, "'bots' must be a list of bots"),
+            ("version: 1\nbots: []\n", 2, 7, "'bots' must be a list of bots"),
+            ("version: 1\nbots: [a]\n", 2, 8, "a bot must be an object, not text"),
+            ("version: 1\nbots:\n  - gateway: x\n", 3, 5, "the bot has no 'name'"),
+            ("version: 1\nname: a\nbots:\n  - name: b\n", 2, 7, "each bot has 'name' of its own"),
+            ("version: 1\nsummary: a\nbots:\n  - name: b\n", 2, 10, "each bot has 'summary' of its own"),
+            ("version: 1\nbots:\n  - name: a\n    state: s\n", 4, 5, "'state' holds for the whole process"),
+            ("version: 1\nbots:\n  - name: a\n  - name: a\n", 4, 11, "another bot is named 'a' (line 3)"),
+            ("version: 1\nversion: 1\n", 1, 1, "the key 'version' is there twice"),
+            ("- a\n", 1, 1, "must be an object"), ("", 1, 1, "the file is empty"),
+            ("version: 1\nbots: [\n", 3, 1, "not YAML"),
+        ] as [(String, Int, Int, String)])
+    func aMistakeIsNamedWithItsPlace(text: String, line: Int, column: Int, part: String) throws {
+        let failure = try #require(#expect(throws: CommandError.self) { try read(text) })
+        #expect(failure.code == .badConfiguration)
+        #expect(
+            failure.messages.contains { $0.contains("changebot.yaml:\(line):\(column): ") && $0.contains(part) },
+            "\(failure.messages)")
+    }
+
+    @Test func allMistakesAreNamedAtOnce() throws {
+        let failure = #expect(throws: CommandError.self) {
+            try read("version: 3\nx: 1\nbots:\n  - {}\n  - name: a\n    y: 2\n")
+        }
+        #expect(failure?.messages.count == 4, "\(failure?.messages ?? [])")
+    }
+
+    @Test func aFileThatIsMissingIsMissingInput() {
+        let failure = #expect(throws: CommandError.self) { try ConfigurationFile.read("/nonexistent/changebot.yaml") }
+        #expect(failure?.code == .missingInput)
+    }
+
+    @Test func aFileWithoutBotsIsOneBot() throws {
+        let file = try read("version: 1\ngateway: http://h/db\nrules: r.yaml\n")
+        #expect(file.bots.map(\.name) == ["changebot"])
+        #expect(file.bots[0].settings["gateway"]?.texts == ["http://h/db"])
+    }
+
+    @Test func pathsAreRelativeToTheFile() throws {
+        let file = try read(
+            """
+            version: 1
+            state: s
+            bots:
+              - {name: a, rules: [r, /abs/r.yaml], password_file: p, gateway: "embedded:d/g.sqlite"}
+              - {name: b, gateway: "embedded:"}
+            """)
+        let folder = String(file.path.dropLast("/changebot.yaml".count))
+        #expect(file.common["state"]?.texts == [folder + "/s"])
+        let bot = file.bots[0].settings
+        #expect(bot["rules"]?.texts == [folder + "/r", "/abs/r.yaml"])
+        #expect(bot["password_file"]?.texts == [folder + "/p"])
+        #expect(bot["gateway"]?.texts == ["embedded:\(folder)/d/g.sqlite"])
+        #expect(file.bots[1].settings["gateway"]?.texts == ["embedded:"])
+    }
+
+    @Test func variablesComeBeforeTheFileAndABotBeforeAllBots() throws {
+        let file = try read(
+            "version: 1\nretry_for: 1s\nfeed: continuous\nbots:\n  - {name: a, retry_for: 2s}\n  - name: b\n")
+        let variables = Environment(["CHANGEBOT_FEED": "longpoll"])
+        let environments = file.bots.map { variables.with(file, bot: $0) }
+        #expect(environments.map { $0["retry-for"] } == ["2s", "1s"])
+        #expect(environments[0]["feed"] == "longpoll")
+        #expect(environments[0].source(of: "feed") == .variable("CHANGEBOT_FEED"))
+        #expect(environments[1].source(of: "retry-for") == .file(place: "\(file.path):2:12", key: "retry_for"))
+    }
+
+    @Test func aValueThatIsNotValidIsNamedWithItsPlace() throws {
+        let file = try read("version: 1\nretry_for: soon\nchannels: [a, b]\n")
+        let environment = Environment([:]).with(file, bot: file.bots[0])
+        let failure = #expect(throws: CommandError.self) {
+            try environment.value(nil, "retry-for", parse: TimeSpan.init(argument:))
+        }
+        #expect(failure?.code == .badConfiguration)
+        #expect(failure?.description.hasPrefix("\(file.path):2:12: 'retry_for' is not valid: 'soon'; write") == true)
+        let channels = try environment.value(nil, "channels", parse: ChannelList.init(argument:))
+        #expect(channels?.names == ["a", "b"])
+    }
+
+    @Test func otherCommandsDoNotSeeWhatIsForRunOnly() throws {
+        let file = try read("version: 1\nsince: now\nsummary: s\ngateway: http://h/db\n")
+        let environment = Environment([:]).with(file, bot: file.bots[0], isForRun: false)
+        #expect(environment["since"] == nil && environment["summary"] == nil)
+        #expect(environment["gateway"] == "http://h/db")
+    }
+
+    /// The keys that the schema has for the whole file, and for one bot.
+    @Test func theSchemaHasTheKeysThatTheReaderKnows() throws {
+        let data = try Data(contentsOf: URL(fileURLWithPath: Program.root + "/assets/configuration.schema.json"))
+        let schema = try JSONText(Array(data)).root
+        func names(_ object: JSONValue?) -> Set<String> { Set(object?.members.compactMap(\.name.string) ?? []) }
+        let all = Set(SettingKey.all.map(\.name))
+        #expect(names(schema["properties"]) == all.union(["$schema", "version", "bots"]))
+        let ofBots = Set(SettingKey.all.filter { $0.scope == .bot }.map(\.name))
+        #expect(names(schema["definitions"]?["bot"]?["properties"]) == ofBots)
+    }
+
+    /// Each key is an option of `run`, or one of the few that can't be.
+    @Test(.timeLimit(.minutes(5))) func eachKeyIsAnOption() async throws {
+        let help = try await Program.run(["run", "--help"]).output
+        let withoutOption = [
+            "user", "password-file", "password-credential", "token-file", "token-credential",
+        ]
+        for key in SettingKey.all where !withoutOption.contains(key.option) {
+            #expect(help.contains("--\(key.option) ") || help.contains("--\(key.option)\n"), "\(key.option)")
+        }
+    }
+}
+
+@Suite struct CredentialsTests {
+    /// A file with these settings, one a line from the second line on, in the order of their names.
+    private func file(_ settings: [String: String]) throws(CommandError) -> ConfigurationFile {
+        let lines = settings.sorted { $0.key < $1.key }.map { "\($0.key): \"\($0.value)\"\n" }
+        let path = NSTemporaryDirectory() + "changebot-\(UUID().uuidString).yaml"
+        defer { unlink(path) }
+        _ = FileManager.default.createFile(
+            atPath: path, contents: Data(("version: 1\n" + lines.joined()).utf8))
+        return try .read(path)
+    }
+
+    private func credentials(
+        _ settings: [String: String], _ variables: [String: String] = [:]
+    ) throws(CommandError) -> Credentials {
+        let file = try file(settings)
+        return try Credentials(Environment(variables).with(file, bot: file.bots[0]))
+    }
+
+    @Test(
+        arguments: [
+            (["user": "amy"], [:], 78, ":2:7: 'user' is set, but no password"),
+            (["password_file": "p"], [:], 78, "a password is set, but no user: set 'user' too"),
+            (
+                ["user": "amy", "password_file": "p", "password_credential": "c"], [:], 78,
+                "'password_file' and 'password_credential' are both set"
+            ),
+            (["user": "amy", "token_file": "p"], [:], 78, "'token_file' and 'user' are both set"),
+            (["user": "a:b", "password_file": "p"], [:], 78, "'user' can't contain ':'"),
+            // Variables come before the file, all together.
+            (["user": "amy", "password_file": "p"], ["CHANGEBOT_USER": "bob"], 64, "CHANGEBOT_USER is set, but no"),
+        ] as [([String: String], [String: String], Int32, String)])
+    func contradictionsAreRefused(
+        settings: [String: String], variables: [String: String], code: Int32, part: String
+    ) throws {
+        let failure = try #require(#expect(throws: CommandError.self) { try credentials(settings, variables) })
+        #expect(failure.code.rawValue == code)
+        #expect(failure.description.contains(part), "\(failure)")
+    }
+
+    @Test func aCredentialOfSystemdIsAFileInItsFolder() throws {
+        let settings = ["user": "amy", "password_credential": "todo"]
+        #expect(try credentials(settings, ["CREDENTIALS_DIRECTORY": "/run/c"]).file?.path == "/run/c/todo")
+        let failure = #expect(throws: CommandError.self) { _ = try credentials(settings).file }
+        #expect(failure?.description.contains("CREDENTIALS_DIRECTORY is not set: add LoadCredential=todo:PATH") == true)
+        #expect(throws: CommandError.self) {
+            _ = try credentials(
+                ["user": "amy", "password_credential": "../x"], ["CREDENTIALS_DIRECTORY": "/run/c"]
+            ).file
+        }
+    }
+
+    @Test func aTokenMayComeFromAFile() async throws {
+        try await Program.withDirectory { folder in
+            let path = folder + "/token"
+            try Data("secret\n".utf8).write(to: URL(fileURLWithPath: path))
+            let found = try credentials([:], ["CHANGEBOT_TOKEN_FILE": path])
+            #expect(try found.read() == .bearer(token: "secret"))
+            let source = try found.source()
+            #expect(source != nil)
+        }
+    }
+
+    @Test func aFileThatEverybodyCanReadIsExposed() async throws {
+        try await Program.withDirectory { folder in
+            let path = folder + "/password"
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+            for (mode, isExposed) in [(0o600, false), (0o640, false), (0o644, true)] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+                #expect(SecretFile(path: path, what: "password", setting: "x").isExposed == isExposed)
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import Testing
+
+@testable import Pipeline
+
+@Suite struct LedgerRulesTests {
+    @Test func rulesAreKnownByTheirNamesAfterwards() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { ledger in
+                #expect(try ledger.notedRules() == nil)
+                try await ledger.note(rules: ["a": "1", "b\u{0}b": "2"])
+                try await ledger.note(rules: ["b\u{0}b": "3", "c": "4"])
+            }
+            let noted = try await bed.using { ledger in try ledger.notedRules() }
+            #expect(noted == ["b\u{0}b": "3", "c": "4"])
+        }
+    }
+}
