@@ -74,6 +74,15 @@ extension GatewayError {
         }
     }
 
+    /// A login that was refused although the database exists.
+    static func wrongCredentials(refusedBy url: GatewayURL) -> GatewayError {
+        let cause = Cause.wrongCredentials
+        let remedy = cause.remedy(for: url).map { "; \($0)" } ?? ""
+        var error = GatewayError(.unauthorized, "\(url): the gateway refuses the login\(remedy)", status: 401)
+        error.cause = cause
+        return error
+    }
+
     static func notJSON(_ body: [UInt8], from url: GatewayURL) -> GatewayError {
         let found =
             body.first { $0 > 0x20 } == UInt8(ascii: "<")

@@ -110,6 +110,28 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
+    /// Sync Gateway's answer to a wrong password and to an unknown database are the same: a daemon whose password had
+    /// changed waited for its database for ever.
+    @Test(arguments: [
+        (["WWW-Authenticate: Basic"], GatewayError.Cause.wrongCredentials, "check the user name and password"),
+        ([], .unknownDatabaseOrLogin, "or there is no database 'todo'"),
+    ])
+    func aRefusedLoginIsToldFromAMissingDatabase(
+        challenge: [String], cause: GatewayError.Cause, part: String
+    ) async throws {
+        let scripted = try ScriptedGateway(settings: settings(.syncGateway)) { connection, request in
+            #expect(request.values(of: "authorization").isEmpty)
+            let isLogin = request.method == "POST"
+            let reason = isLogin ? "Invalid login" : "Login required"
+            try connection.answer(
+                401, headers: syncGateway + (isLogin ? [] : challenge),
+                body: #"{"error":"Unauthorized","reason":"\#(reason)"}"#)
+        }
+        let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
+        #expect(error?.code == .unauthorized && error?.cause == cause && error?.status == 401)
+        #expect(error?.description.contains(part) == true, "\(String(describing: error))")
+    }
+
     @Test func aSessionDoesNotPrintItsCookie() throws {
         let session = try #require(GatewaySession(["AuthSession=s3cret"], of: .bearer(token: "s3cret"), at: .now))
         var dumped = ""

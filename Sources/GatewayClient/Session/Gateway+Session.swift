@@ -84,8 +84,10 @@ extension Gateway {
             body: [body.bytes], deadline: settings.deadlines.small)
         let response = try await send(request, as: .credentials(nil))
         guard response.status == 200 else {
-            throw await refusal(
+            let refusal = await refusal(
                 response, to: request, sentWith: .credentials(.basic(user: name, password: password)))
+            guard refusal.cause == .unknownDatabaseOrLogin, await isDatabaseKnown() else { throw refusal }
+            throw .wrongCredentials(refusedBy: url)
         }
         let answer: [UInt8]
         do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {
@@ -98,6 +100,20 @@ extension Gateway {
         else { throw GatewayError(.unauthorized, "\(url): the gateway did not create a session for this user") }
         sessions.withLock { $0[sessionPlace] = session }
         return session
+    }
+
+    /// Whether the gateway has the database. Anonymous, so that it does not count as another failed login.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: a refused login has no `WWW-Authenticate`, whether the database
+    ///   exists or not. The 401 of a database that exists has it.
+    private func isDatabaseKnown() async -> Bool {
+        let request = GatewayRequest(place: .database(""), deadline: settings.deadlines.small)
+        guard let response = try? await send(request, as: .credentials(nil)) else { return false }
+        if response.status == 200 {
+            _ = try? await response.body.collect(upTo: 64 << 10)
+            return true
+        }
+        return await refusal(response, to: request, sentWith: .credentials(nil)).cause == .loginRequired
     }
 
     private var sessionPlace: String { dialect.hasSessionOfEachDatabase ? url.keyspace.database : "" }
