@@ -1,3 +1,4 @@
+import Foundation
 import TestKit
 import Testing
 
@@ -46,6 +47,40 @@ import Testing
         #expect(!log.contains("_changes"), "\(log)")
         #expect(log.contains("caught up"), "\(log)")
         #expect(!log.contains("reached the gateway again"), "\(log)")
+    }
+
+    /// A sign-in page in place of the gateway made a warning, and the news that the gateway was back, every few seconds.
+    @Test func aPageInPlaceOfTheGatewayIsOneWarning() async throws {
+        let requests = EventCounter()
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                let headers = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
+                if request.target.contains("feed=longpoll") { requests.increment() }
+                if requests.count > 0 {
+                    requests.increment()
+                    return try connection.answer(headers: ["Content-Type: text/html"], body: "<html>sign in</html>")
+                }
+                if request.target.contains("_local/") {
+                    return try connection.answer(403, headers: headers, body: #"{"error":"forbidden","reason":"no"}"#)
+                }
+                let isFeed = request.target.hasPrefix("/todo/_changes")
+                let database = #"{"db_name":"todo","update_seq":7,"state":"Online"}"#
+                try connection.answer(headers: headers, body: isFeed ? #"{"results":[],"last_seq":"7"}"# : database)
+            }
+        }
+        try await Program.withDirectory { folder in
+            let errors = folder + "/errors"
+            let bot = try ChildProcess(
+                [
+                    Program.path, "run", "--gateway", server.url("/todo"), "--rules", Program.pictureRules, "--state",
+                    folder + "/state",
+                ], errors: errors)
+            while requests.count < 12 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(await bot.stop() == 0)
+            let log = try String(contentsOfFile: errors, encoding: .utf8)
+            #expect(log.split(separator: "\n").count { $0.contains(" warning ") } == 1, "\(log)")
+            #expect(!log.contains("reached the gateway again"), "\(log)")
+        }
     }
 
     @Test func aFirstContactThatSucceedsAtLastIsLogged() async throws {

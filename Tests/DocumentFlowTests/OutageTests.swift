@@ -67,6 +67,27 @@ import Testing
     @Test func whatTheGatewayAnswersIsNoOutage() {
         let outage = Outage()
         for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500))) }
-        for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500), stopsAll: true)) }
+    }
+
+    /// A sign-in page, or a 401, in place of the gateway made a warning every few seconds.
+    @Test(arguments: [
+        GatewayError(.malformedAnswer, "HTML"), GatewayError(.unauthorized, "no", status: 401),
+        GatewayError(.serverError, "no", status: 500),
+    ])
+    func whateverStopsTheRunIsLoggedOnceAMinute(error: GatewayError) {
+        let outage = Outage()
+        let start = ContinuousClock.now
+        #expect(outage.note(error, stopsAll: true, now: start))
+        for second in [2, 10, 59] { #expect(!outage.note(error, stopsAll: true, now: start + .seconds(second))) }
+        #expect(outage.note(error, stopsAll: true, now: start + .seconds(60)))
+    }
+
+    @Test func aWriterMeetsTheSamePageAsTheFeed() {
+        let outage = Outage()
+        let page = GatewayError(.malformedAnswer, "HTML")
+        // Only one document may cause it.
+        for _ in 0..<2 { #expect(outage.note(page)) }
+        #expect(outage.note(page, stopsAll: true))
+        #expect(!outage.note(page))
     }
 }

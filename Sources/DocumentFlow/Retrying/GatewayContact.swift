@@ -35,7 +35,7 @@ package struct GatewayContact: Sendable {
         to gateway: Gateway, wasThere: Bool = false, logLevel level: Logger.Level = .info,
         check: (DatabaseInfo) throws -> Void = { _ in }
     ) async throws -> DatabaseInfo {
-        let info = try await ask(RetryPolicy(settings, hasSucceeded: wasThere)) {
+        let info = try await ask(RetryPolicy(settings, hasSucceeded: wasThere), isFirst: !wasThere) {
             let info = try await gateway.databaseInfo()
             try check(info)
             return info
@@ -68,11 +68,11 @@ package struct GatewayContact: Sendable {
     ///
     /// - Throws: ``RunError``, `CancellationError`.
     package func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
-        try await ask(RetryPolicy(settings, hasSucceeded: true), question)
+        try await ask(RetryPolicy(settings, hasSucceeded: true), isFirst: false, question)
     }
 
     private func ask<Answer: Sendable>(
-        _ policy: RetryPolicy, _ question: () async throws -> Answer
+        _ policy: RetryPolicy, isFirst: Bool, _ question: () async throws -> Answer
     ) async throws -> Answer {
         var retrier = makeRetrier(policy)
         while true {
@@ -81,10 +81,10 @@ package struct GatewayContact: Sendable {
                 settings.outage.end(logger)
                 return answer
             } catch let error as GatewayError {
-                // A server that is not a gateway is reported once, at the end.
+                // On first contact a server that is not a gateway is reported once, at the end.
                 try await retrier.wait(
                     after: error, "no proper answer from the gateway; trying again",
-                    level: error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)
+                    level: isFirst && error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)
             }
         }
     }

@@ -42,13 +42,13 @@ package final class Outage: Sendable {
     package func note(
         _ error: GatewayError, wait: Duration = .zero, stopsAll: Bool = false, now: ContinuousClock.Instant = .now
     ) -> Bool {
-        guard stopsAll || error.isOfConnection else { return true }
-        return state.withLock { state in
+        state.withLock { state in
+            guard stopsAll || error.isOfConnection || state.standing != nil && error.isOfPlaceholder else {
+                return true
+            }
             state.standing = Standing(
                 began: state.standing?.began ?? now, reason: "\(error)", nextAttempt: now + wait)
-            if error.isOfConnection, let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminder {
-                return false
-            }
+            if let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminder { return false }
             state.loggedAt = now
             return true
         }
@@ -82,4 +82,7 @@ extension GatewayError {
         default: false
         }
     }
+
+    /// The answer of something that stands in for the gateway, such as a proxy. It may also be about this request.
+    fileprivate var isOfPlaceholder: Bool { code == .malformedAnswer || code == .unauthorized }
 }

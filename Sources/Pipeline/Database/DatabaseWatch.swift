@@ -36,6 +36,8 @@ struct DatabaseWatch: Sendable {
         do { return try await look(isSecond: false) } catch let error as GatewayError
             where MarkDocument.isRefusal(error)
         {
+            // If something stands in for the gateway, it answers this request in the same way.
+            if error.code == .malformedAnswer { _ = try await marks.gateway.databaseInfo() }
             return .unknowable(error.message)
         }
     }
