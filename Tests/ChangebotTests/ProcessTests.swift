@@ -105,6 +105,22 @@ import Testing
         }
     }
 
+    /// The rows of a Sync Gateway have numbers, but its `last_seq` is a string: the summary had now one, now the other.
+    @Test func theLastSequenceOfASummaryIsAlwaysOfOneKind() async throws {
+        try await Program.withDirectory { directory in
+            let (process, url) = try await gateway(data: directory + "/todo.sqlite")
+            defer { process.kill() }
+            _ = try await Gateway(try GatewayURL(url)).bulkDocs([task("t1", "apple")])
+            var last: [String] = []
+            for _ in 0..<3 {
+                let summary = try await runOnce(url, state: directory + "/a").summary
+                let sequence = try #require(try JSONText(summary).root["last_seq"])
+                last.append(String(decoding: sequence.bytes, as: UTF8.self))
+            }
+            #expect(last[1] == last[2] && last.allSatisfy { Int($0) != nil }, "\(last)")
+        }
+    }
+
     /// Killed at any instant, the bot loses no change and writes no document twice.
     @Test func killingTheBotLosesNothing() async throws {
         try await Program.withDirectory { directory in

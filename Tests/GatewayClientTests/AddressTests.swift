@@ -81,6 +81,17 @@ import Testing
         #expect(try #require(SequenceID(own)).hasPassed(try #require(SequenceID(goal))) == passed)
     }
 
+    /// Sync Gateway's `last_seq` is a string, where its rows have numbers.
+    @Test(arguments: [
+        (#""5""#, "4", "5"), (#""5""#, "5", "5"), (#""5""#, #""4""#, #""5""#), ("5", #""4""#, "5"),
+        (#""5""#, #""1::4""#, "5"), (#""2:5""#, "4", #""2:5""#), (#""7-g1AAAA""#, "0", #""7-g1AAAA""#),
+        (#""007""#, "4", #""007""#), (#""18446744073709551616""#, "4", #""18446744073709551616""#),
+    ])
+    func aStringOfDigitsBecomesANumberAmongNumbers(text: String, other: String, result: String) throws {
+        let sequence = try #require(SequenceID(text)).spelled(like: try #require(SequenceID(other)))
+        #expect(sequence.description == result)
+    }
+
     @Test func passingIsKnownForNumbersAndForEqualSequencesOnly() throws {
         let five = try #require(SequenceID("5"))
         let opaque = try #require(SequenceID("7-g1"))

@@ -149,7 +149,7 @@ package struct FeedReader: Sendable {
             guard gateway.dialect.hasOrderedFeed, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
         }
-        if let last = answer.lastSequence {
+        if let last = answer.lastSequence?.spelled(like: progress.position) {
             progress.position = last
             try await receive(nil, last)
         }

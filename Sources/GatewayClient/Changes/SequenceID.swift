@@ -62,6 +62,20 @@ extension SequenceID {
         }
     }
 
+    /// The same sequence, as a number if it is a string of digits and `other` is none.
+    ///
+    /// Sync Gateway's rows have numbers, but its `last_seq` is a string: without this, the kind of a run's position
+    /// would depend on where the run ends.
+    package func spelled(like other: SequenceID) -> SequenceID {
+        guard !other.isStringOfDigits, isStringOfDigits, let number = UInt64(queryValue), "\(number)" == queryValue
+        else { return self }
+        return SequenceID(unchecked: Array(queryValue.utf8))
+    }
+
+    private var isStringOfDigits: Bool {
+        json.first == UInt8(ascii: "\"") && UInt64(queryValue) != nil
+    }
+
     /// Whether it has the form of a gateway's sequence.
     package var isOfKnownForm: Bool { syncGatewayNumber != nil || couchDBNumber != nil }
 
