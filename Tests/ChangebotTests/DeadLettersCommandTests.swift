@@ -54,6 +54,10 @@ import Testing
             #expect(empty.code == 0)
             #expect(empty.output == "")
             #expect(empty.errors.contains("no dead letters"))
+            let count = try await bed.command("dead-letters", "list", "--count")
+            #expect(count.output == "COUNT  RULE\n0      -\n")
+            let json = try await bed.command("dead-letters", "list", "--count", "--json")
+            #expect(json.output == #"{"dead_letters":0,"rules":{},"no_rule":0}"# + "\n")
         }
     }
 

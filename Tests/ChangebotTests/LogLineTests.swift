@@ -46,6 +46,16 @@ import Testing
         #expect(text(["since": "\(sequence)"]) == "info m since=\(word)\n")
     }
 
+    /// CouchDB takes ids of kilobytes: one filled the screen.
+    @Test func longNamesAreShortenedForPeople() throws {
+        let id = String(repeating: "a", count: 200)
+        #expect(text(["id": "\(id)", "reason": "r"]) == "info m id=\(id) reason=r\n")
+        #expect(text(["id": "\(id)b", "reason": "r"]) == "info m id=\(id)… reason=r\n")
+        #expect(text(["id": "e\(String(repeating: "\u{301}", count: 4000))"]).unicodeScalars.count < 250)
+        #expect(try json(["id": "\(id)b"]).root["id"]?.string == id + "b")
+        #expect(text(["reason": "\(id)b"]) == "info m reason=\(id)b\n")
+    }
+
     @Test func textLinesQuoteWhatIsNoWord() {
         #expect(
             text(["b": "two words", "a": "1", "c": "", "d": #"say "so""#], message: "connected")

@@ -14,6 +14,15 @@ extension String {
         }
     }
 
+    /// The text, or its first characters and `…` if it has more than `limit`. Combining characters count, too.
+    func shortened(to limit: Int) -> String {
+        let characters = unicodeScalars
+        guard let end = characters.index(startIndex, offsetBy: limit, limitedBy: endIndex), end != endIndex else {
+            return self
+        }
+        return self[..<end] + "…"
+    }
+
     /// The lines of the text. Only for the program's own text: in foreign text a line break must be escaped.
     var visibleLines: [VisibleLine] { split(separator: "\n", omittingEmptySubsequences: false).map { VisibleLine($0) } }
 }

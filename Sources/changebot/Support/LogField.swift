@@ -15,6 +15,11 @@ struct LogField {
         "since", "sequence", "seq", "last_seq", "checkpoint", "from", "to", "newest",
     ]
 
+    /// Keys of names that anybody may choose, at any length.
+    private static let names: Set<String> = ["id", "attachment", "rule", "name", "key", "user"]
+    /// The longest name that people see, in characters. CouchDB's ids may have kilobytes.
+    private static let longestName = 200
+
     let key: String
     let value: Logger.MetadataValue
 
@@ -28,9 +33,10 @@ struct LogField {
 
     // MARK: - For people
 
-    /// `key=value`. The value is quoted unless it is one word. Nil if it is empty.
+    /// `key=value`. The value is quoted unless it is one word. Nil if it is empty. Long names are shortened.
     var text: String? {
-        let text = sequence?.queryValue ?? value.description
+        var text = sequence?.queryValue ?? value.description
+        if Self.names.contains(key) { text = text.shortened(to: Self.longestName) }
         guard !text.isEmpty else { return nil }
         guard text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) else {
             return "\(key)=\(text)".visible

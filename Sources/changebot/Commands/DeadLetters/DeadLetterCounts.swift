@@ -16,8 +16,9 @@ struct DeadLetterCounts {
         return Quantity.count(total, "dead letter") + ": " + rules.joined(separator: ", ")
     }
 
-    /// One line for each rule, for people.
+    /// One line for each rule, for people. Without dead letters, it says that there are none.
     var table: [String] {
+        let counts = counts.isEmpty ? [(rule: nil, count: 0)] : counts
         let rows = [("COUNT", "RULE")] + counts.map { ("\($0.count)", ($0.rule ?? "-").visible) }
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 }

@@ -31,13 +31,11 @@ struct DeadLetterTable {
     }
 
     private static func cells(_ deadLetter: DeadLetter) -> [String] {
-        let reason =
-            deadLetter.reason.prefix(reasonLimit + 1).count > reasonLimit
-            ? deadLetter.reason.prefix(reasonLimit) + "…" : deadLetter.reason[...]
-        return [
+        [
             deadLetter.filing.map { "\($0.number)" } ?? "", deadLetter.filing?.deadLetteredAt ?? "",
             deadLetter.id.text.visible,
-            (deadLetter.revision?.text ?? "-").visible, (deadLetter.rule ?? "-").visible, String(reason).visible,
+            (deadLetter.revision?.text ?? "-").visible, (deadLetter.rule ?? "-").visible,
+            deadLetter.reason.shortened(to: reasonLimit).visible,
         ]
     }
 }
