@@ -165,6 +165,57 @@ import Testing
         }
     }
 
+    /// An export without the bytes of its attachments was `verified`, without a word about them.
+    @Test func whatAnExportDoesNotHoldIsNotVerified() async throws {
+        try await withGateway { bed, url in
+            let input = bed.folder + "/in.ndjson"
+            let line = #"{"_id":"p","_attachments":{"x":{"data":"aGVsbG8="},"y":{"data":"aGVsbG8="}}}"# + "\n"
+            try Data(line.utf8).write(to: URL(fileURLWithPath: input))
+            #expect(try await Program.run(["import", input, "--gateway", url], environment: login).code == 0)
+            let without = "the bytes of these attachments are not in the export and can't be verified attachments=2"
+            for (name, more, words) in [
+                ("none.ndjson", [], [without, "verified attachments=0 documents=4"]),
+                ("inline.ndjson", ["--attachments", "inline"], ["verified attachments=2 documents=4"]),
+                ("table.csv", ["--attachments", "inline"], ["the attachments of a table can't be verified"]),
+            ] {
+                let file = bed.folder + "/" + name
+                let export = ["export", "--gateway", url, "--output", file] + more
+                #expect(try await Program.run(export, environment: login).code == 0)
+                let result = try await Program.run(["verify", file])
+                #expect(result.code == 0 && result.output.isEmpty, "\(result.errors)")
+                for word in words { #expect(result.errors.contains(word), "\(result.errors)") }
+                #expect(result.errors.contains("can't be verified") == (name != "inline.ndjson"), "\(result.errors)")
+                // What the gateway did not give when the export was made.
+                let manifest = URL(fileURLWithPath: file + ".manifest.json")
+                let text = try String(contentsOf: manifest, encoding: .utf8)
+                try Data(text.replacingOccurrences(of: #""unreadable":0"#, with: #""unreadable":3"#).utf8)
+                    .write(to: manifest)
+                let incomplete = try await Program.run(["verify", file]).errors
+                #expect(incomplete.contains("warning the export lacks documents"), "\(incomplete)")
+            }
+        }
+    }
+
+    /// It ended by the signal, without a word.
+    @Test(arguments: [SIGTERM, SIGINT]) func aVerificationThatIsStoppedEndsInGoodOrder(signal: Int32) async throws {
+        try await withGateway { bed, url in
+            let file = bed.folder + "/o.csv"
+            let export = ["export", "--gateway", url, "--output", file]
+            #expect(try await Program.run(export, environment: login).code == 0)
+            // A sparse file: it takes no room on the disk.
+            #expect(truncate(file, 1 << 36) == 0)
+            let errors = bed.folder + "/errors"
+            let process = try ChildProcess([Program.path, "verify", file], errors: errors)
+            // More than any other part of the program reads.
+            while process.bytesRead < 256 << 20 { try await Task.sleep(for: .milliseconds(10)) }
+            process.signal(signal)
+            #expect(await process.wait() == 0)
+            let log = try String(contentsOfFile: errors, encoding: .utf8)
+            #expect(log.contains("stopped before the end: not everything was verified"), "\(log)")
+            #expect(!log.contains(" verified "), "\(log)")
+        }
+    }
+
     @Test func whatWasMeantIsNamedWhereAnotherFileWasGiven() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"

@@ -73,3 +73,23 @@ enum Program {
         return result
     }
 }
+
+extension ChildProcess {
+    /// How many bytes it has read, from files or anything else.
+    ///
+    /// - Note: Source: proc(5), `rchar` of `/proc/PID/io`.
+    var bytesRead: Int {
+        let counts = (try? String(contentsOfFile: "/proc/\(id)/io", encoding: .utf8)) ?? ""
+        let line = counts.split(separator: "\n").first { $0.hasPrefix("rchar: ") }
+        return line.flatMap { Int($0.dropFirst("rchar: ".count)) } ?? 0
+    }
+
+    /// Whether the process has a file open whose path ends so.
+    func hasOpen(_ end: String) -> Bool {
+        let files = "/proc/\(id)/fd/"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []
+        return names.contains {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: files + $0))?.hasSuffix(end) == true
+        }
+    }
+}

@@ -10,6 +10,9 @@ struct AttachmentBytesComparison {
     /// The file for fetched bytes, reused for each attachment.
     private var spool: AttachmentSpool?
 
+    /// How many attachments were compared by length and type only, because neither digests nor bytes can decide.
+    private(set) var undecided = 0
+
     init(_ fetcher: AttachmentFetcher) { self.fetcher = fetcher }
 
     /// The first difference; nil if there is none, or the export has no bytes to compare.
@@ -28,7 +31,10 @@ struct AttachmentBytesComparison {
                 // A Sync Gateway serves such an attachment compressed, while an export from CouchDB has it
                 // decompressed.
                 current.root["_attachments"]?[name]?["encoding"] == nil
-            else { continue }
+            else {
+                undecided += 1
+                continue
+            }
             let path = JSONPointer(tokens: ["_attachments", name]).description
             let spool = try self.spool ?? AttachmentSpool(directory: WholeFile.temporaryDirectory)
             self.spool = spool

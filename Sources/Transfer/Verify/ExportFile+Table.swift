@@ -11,6 +11,7 @@ extension ExportFile {
         var isQuoted = false
         var isInRecord = false
         while true {
+            try await Self.checkCancellation()
             let piece = try file.read(upTo: 256 << 10)
             guard !piece.isEmpty else { break }
             digest.update(piece)

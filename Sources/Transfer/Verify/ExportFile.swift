@@ -38,7 +38,7 @@ package struct ExportFile: Sendable {
 
     /// Reads all documents, one at a time.
     ///
-    /// - Throws: ``TransferError``, and what `body` throws.
+    /// - Throws: ``TransferError``, `CancellationError`, and what `body` throws.
     @discardableResult
     func readLines(_ body: (Line) async throws -> Void) async throws -> Measure {
         let file = try OpenFile(reading: path)
@@ -54,6 +54,7 @@ package struct ExportFile: Sendable {
             waiting = []
         }
         while true {
+            try await Self.checkCancellation()
             let piece = try file.read(upTo: 256 << 10)
             guard !piece.isEmpty else { break }
             digest.update(piece)
@@ -65,6 +66,15 @@ package struct ExportFile: Sendable {
         let error = try lines.finish { waiting.append($0) }
         try await pass()
         return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameError: error)
+    }
+
+    /// To be called again and again while files are read, because reading blocks.
+    ///
+    /// - Throws: `CancellationError`.
+    static func checkCancellation() async throws {
+        // On a machine with one processor, what handles signals needs this thread.
+        await Task.yield()
+        try Task.checkCancellation()
     }
 
     private static func document(_ bytes: ArraySlice<UInt8>) -> Result<JSONText, JSONError> {

@@ -27,25 +27,29 @@ package struct ExportVerifier: Sendable {
     /// Reads the whole export, and each file of the attachment folder once.
     ///
     /// - Parameter report: Called with each finding, in the order found.
-    /// - Throws: ``TransferError``, and what `report` throws.
-    package func verify(_ report: (VerificationFinding) throws -> Void) async throws {
+    /// - Returns: What was verified, and what the export does not hold.
+    /// - Throws: ``TransferError``, `CancellationError`, and what `report` throws.
+    @discardableResult
+    package func verify(_ report: (VerificationFinding) throws -> Void) async throws -> VerifiedParts {
         let manifest = file.manifest
-        var bodies = 0
+        var parts = VerifiedParts(manifest.counts)
         let measure: ExportFile.Measure
         if manifest.options.format.isTable {
             measure = try await file.measureTable()
+            parts.unverifiedAttachments = manifest.counts.attachments
         } else {
             measure = try await file.readLines { line in
                 switch line.document {
                 case .failure(let error):
                     try report(VerificationFinding(.line, line: line.number, message: "not JSON: \(error)"))
                 case .success(let text):
-                    try check(text.root, line: line.number, bodies: &bodies, report)
+                    try check(text.root, line: line.number, &parts, report)
                 }
             }
         }
-        try compare(measure, bodies: bodies, report)
-        if let attachments { try checkFiles(of: attachments, report) }
+        try compare(measure, bodies: parts.verifiedAttachments, report)
+        if let attachments { try await checkFiles(of: attachments, report) }
+        return parts
     }
 
     private func compare(
@@ -70,16 +74,19 @@ package struct ExportVerifier: Sendable {
     // MARK: - Lines
 
     private func check(
-        _ document: JSONValue, line: Int, bodies: inout Int, _ report: (VerificationFinding) throws -> Void
+        _ document: JSONValue, line: Int, _ parts: inout VerifiedParts, _ report: (VerificationFinding) throws -> Void
     ) throws {
         guard document.kind == .object, let id = document["_id"]?.string else {
             return try report(VerificationFinding(.line, line: line, message: "not a document with an _id"))
         }
-        guard file.manifest.options.attachments != .none, let attachments = document["_attachments"] else { return }
+        guard let attachments = document["_attachments"] else { return }
         for member in attachments.members {
             let stub = member.value
-            guard stub["file"] != nil || stub["data"] != nil else { continue }
-            bodies += 1
+            guard file.manifest.options.attachments != .none, stub["file"] != nil || stub["data"] != nil else {
+                parts.unverifiedAttachments += 1
+                continue
+            }
+            parts.verifiedAttachments += 1
             guard let error = self.error(of: stub) else { continue }
             try report(
                 VerificationFinding(
@@ -107,17 +114,27 @@ package struct ExportVerifier: Sendable {
     // MARK: - Files
 
     /// Checks each file of the folder once, however many documents name it.
-    private func checkFiles(of store: AttachmentStore, _ report: (VerificationFinding) throws -> Void) throws {
+    private func checkFiles(of store: AttachmentStore, _ report: (VerificationFinding) throws -> Void) async throws {
         let root = store.path + "/sha256"
         for prefix in Self.names(in: root) {
             for sha256 in Self.names(in: "\(root)/\(prefix)") where sha256.prefix(2) == prefix {
                 let path = "\(root)/\(prefix)/\(sha256)"
-                let found = try OpenFile(reading: path).sha256()
+                let found = try await Self.sha256(of: path)
                 guard found != sha256 else { continue }
                 try report(
                     VerificationFinding(.attachment, message: "\(path) has other bytes: their SHA-256 is \(found)"))
             }
         }
+    }
+
+    private static func sha256(of path: String) async throws -> String {
+        let file = try OpenFile(reading: path)
+        var digest = RunningDigest(.sha256)
+        while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
+            try await ExportFile.checkCancellation()
+            digest.update(piece)
+        }
+        return digest.hex
     }
 
     private static func names(in folder: String) -> [String] {

@@ -58,6 +58,11 @@ package struct GatewayComparison: Sendable {
             (waiting, bytes) = ([], 0)
         }
         if !waiting.isEmpty { try await compare(waiting, by: comparison, &reader, &bodies, report) }
+        if bodies.undecided > 0 {
+            logger.notice(
+                "only length and type of these attachments could be compared: their digests are of different kinds",
+                metadata: ["attachments": "\(bodies.undecided)"])
+        }
         try await findExtra(seen, report)
     }
 

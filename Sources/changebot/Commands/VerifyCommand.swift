@@ -61,34 +61,45 @@ struct VerifyCommand: AsyncParsableCommand {
             throw CommandError(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
         let verifier = try ExportVerifier(export, attachments: attachments ?? environment["attachments"])
-        var count = 0
-        func report(_ finding: VerificationFinding) throws {
-            count += 1
-            if count <= limit { try Console.write(finding.json) }
-        }
-        try await verifier.verify(report)
-        let damaged = count
-        if let choice {
-            let revisions = try environment.isOn(revisions, "revisions")
+        let revisions = try environment.isOn(revisions, "revisions")
+        let findings = PrintedFindings(limit: limit)
+        let verification = Verification(verifier: verifier, findings: findings) { [access] in
+            guard let choice else { return }
             try await GatewayConnection.with(
                 choice, for: .existing, access: access, environment: environment, logger: logger
             ) { gateway in
                 try await GatewayComparison(
                     export, gateway: gateway, comparesRevisions: revisions, retries: retries, logger: logger
-                ).compare(report)
+                ).compare(findings.print)
             }
         }
-        if count > limit {
+        try await StoppableService.run(verification, grace: .seconds(30), logger: logger)
+        if findings.unprinted > 0 {
             logger.warning(
-                "not all findings are printed; see --limit", metadata: ["more": .stringConvertible(count - limit)])
+                "not all findings are printed; see --limit",
+                metadata: ["more": .stringConvertible(findings.unprinted)])
         }
-        if damaged > 0 {
-            throw CommandError(.invalidData, "\(file) differs from its manifest: \(Self.findings(damaged))")
+        try conclude(verification.result, findings.count, of: export, logger)
+    }
+
+    private func conclude(
+        _ result: Verification.Result, _ count: Int, of export: ExportFile, _ logger: Logger
+    ) throws(CommandError) {
+        result.parts?.logGaps(in: export, to: logger)
+        if result.isStopped { logger.notice("stopped before the end: not everything was verified") }
+        let damages = result.parts == nil ? count : result.damages
+        if damages > 0 {
+            throw CommandError(.invalidData, "\(file) differs from its manifest: \(Self.findings(damages))")
         }
         guard count == 0 else {
             throw CommandError(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
         }
-        logger.info("verified", metadata: ["documents": "\(export.manifest.counts.lines)"])
+        guard !result.isStopped, let parts = result.parts else { return }
+        logger.info(
+            "verified",
+            metadata: [
+                "documents": "\(export.manifest.counts.lines)", "attachments": "\(parts.verifiedAttachments)",
+            ])
     }
 
     /// - Throws: `TransferError`; ``CommandError`` with 64 if the file has no manifest and its name says that it is a
