@@ -28,18 +28,34 @@ import Testing
     // MARK: - The end
 
     @Test(arguments: [
-        ("0", 65, "more than --max-errors 0 allows"),
-        ("30%", 65, "2 of 4 documents (50%) were rejected, more than --max-errors 30% allows"),
-        ("50%", 1, "2 documents were rejected; --reject FILE keeps them"),
+        ("0", 65, "stopped", "more than --max-errors 0 allows"),
+        ("30%", 65, "imported", "2 of 4 documents (50%) were rejected, more than --max-errors 30% allows"),
+        ("50%", 1, "imported", "2 documents were rejected; --reject FILE keeps them"),
     ])
-    func theCountsAreLoggedWhateverTheEnd(limit: String, code: Int32, words: String) async throws {
+    func theCountsAreLoggedWhateverTheEnd(limit: String, code: Int32, end: String, words: String) async throws {
         try await withTestBed { bed in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#, #"{"_id":"b"}"#, #"{"n":2}"#], bed)
             let result = try await Program.run(["import", file, "--gateway", bed.url, "--max-errors", limit])
             #expect(result.code == code, "\(result.errors)")
-            let closing = result.errors.split(separator: "\n").last { $0.contains(" info imported ") }
+            let closing = result.errors.split(separator: "\n").last { $0.contains(" info \(end) ") }
             #expect(closing?.contains("documents=4") == true && closing?.contains("rejected=2") == true)
             #expect(result.errors.contains(words), "\(result.errors)")
+        }
+    }
+
+    /// What was written before the reset is gone, but the log said `imported`.
+    @Test func anImportIntoADatabaseThatIsResetClaimsNoSuccess() async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/in.ndjson"
+            let lines = (0..<4000).map { #"{"_id":"d\#($0)"}"# + "\n" }
+            try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: file))
+            let reset = #"{"reset":true,"on":"_bulk_docs","after":6,"times":1}"#
+            try await Program.withGateway(faults: #"{"faults":[\#(reset)]}"#) { url in
+                let result = try await Program.run(["import", file, "--gateway", url])
+                #expect(result.code == 78 && result.errors.contains("the database was reset"), "\(result.errors)")
+                #expect(!result.errors.contains(" imported "), "\(result.errors)")
+                #expect(result.errors.contains(" info stopped "), "\(result.errors)")
+            }
         }
     }
 
@@ -52,22 +68,16 @@ import Testing
             #expect(truncate(file, bytes) == 0)
             _ = try write([#"{"bytes":\#(bytes),"sha256":"00"}"#], bed, "in.ndjson.manifest.json")
             let summary = bed.folder + "/summary.json"
-            let process = try ChildProcess([
-                Program.path, "import", file, "--gateway", bed.url, "--summary", summary, "--quiet",
-            ])
-            let files = "/proc/\(process.id)/fd/"
-            func isReading() -> Bool {
-                let names = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []
-                return names.contains {
-                    (try? FileManager.default.destinationOfSymbolicLink(atPath: files + $0))?.hasSuffix("/in.ndjson")
-                        == true
-                }
-            }
-            while !isReading() { try await Task.sleep(for: .milliseconds(10)) }
+            let errors = bed.folder + "/errors"
+            let process = try ChildProcess(
+                [Program.path, "import", file, "--gateway", bed.url, "--summary", summary], errors: errors)
+            while !process.hasOpen("/in.ndjson") { try await Task.sleep(for: .milliseconds(10)) }
             process.signal(signal)
             #expect(await process.wait() == 0)
             let text = try String(contentsOfFile: summary, encoding: .utf8)
             #expect(text.contains(#""changes":0"#) && text.contains(#""exit":0"#), "\(text)")
+            let log = try String(contentsOfFile: errors, encoding: .utf8)
+            #expect(log.contains("notice stopped before the end; continue with --resume changed=0 "), "\(log)")
         }
     }
 

@@ -57,6 +57,10 @@ package struct Exporter: Service {
             try await write(with: writer, facts)
         } catch is CancellationError {
             report.update { $0.isStopped = true }
+            logger.notice(
+                place.kind == .file
+                    ? "stopped before the end; continue with --resume"
+                    : "stopped before the end: the output is incomplete")
         }
     }
 
@@ -101,10 +105,6 @@ package struct Exporter: Service {
                 ])
         } catch is CancellationError {
             try await writer.save()
-            logger.notice(
-                place.kind == .file
-                    ? "stopped before the end; continue with --resume"
-                    : "stopped before the end: the output is incomplete")
             throw CancellationError()
         } catch let failure as RunError {
             // Keep what was read, whatever the gateway does.

@@ -44,7 +44,7 @@ package struct Importer: Service {
         let isStopped = Locked(false)
         try await withGracefulShutdownHandler {
             do { try await importInput(isStopped) } catch is CancellationError {
-                report.update { $0.isStopped = true }
+                report.logStop(settings, to: logger)
             } catch let error as SourceError {
                 throw TransferError(error, settings.path)
             }
@@ -57,7 +57,7 @@ package struct Importer: Service {
         let reader = ImportReader(settings, isStopped: isStopped)
         // Check the files before contacting the gateway.
         var checked = inputs
-        if checked == nil { checked = try await ImportInputs.check(settings, report) }
+        if checked == nil { checked = try await ImportInputs.check(settings) }
         guard let inputs = checked else { return }
         var settings = settings
         settings.attachments = inputs.attachments
@@ -92,7 +92,7 @@ package struct Importer: Service {
             try? await journal.save()
             if error is SourceError { try? await journal.end() }
             guard error is CancellationError || error is RunIsStopping else {
-                logCounts()
+                report.logFailure(to: logger)
                 throw error
             }
             isStopped.withLock { $0 = true }
@@ -111,22 +111,14 @@ package struct Importer: Service {
     }
 
     private func finish(_ journal: ImportJournal, isStopped: Bool) async throws {
-        if isStopped {
-            try await journal.save()
-            report.update { $0.isStopped = true }
-            logCounts()
-            logger.notice(
-                settings.progressPath == nil || settings.preview != nil
-                    ? "stopped before the end" : "stopped before the end; continue with --resume")
-            return
-        }
         try await journal.save()
+        if isStopped { return report.logStop(settings, to: logger) }
         do throws(TransferError) { try await checkDatabase(journal) } catch {
-            logCounts()
+            report.logFailure(to: logger)
             throw error
         }
         try await journal.complete()
-        logCounts()
+        report.logDone(to: logger)
     }
 
     /// Checks that the database was not reset during the import, which would have lost what was written.
@@ -139,18 +131,6 @@ package struct Importer: Service {
     }
 
     var databaseCheck: DatabaseCheck { DatabaseCheck(gateway: gateway, contact: contact) }
-
-    /// Logs what was done, however the run ended.
-    private func logCounts() {
-        let counts = report.state.counts
-        logger.info(
-            settings.preview == nil ? "imported" : "checked",
-            metadata: [
-                "documents": "\(report.state.counters.changes)", "inserted": "\(counts.inserted)",
-                "changed": "\(counts.changed)", "deleted": "\(counts.deleted)", "unchanged": "\(counts.unchanged)",
-                "rejected": "\(counts.rejected)",
-            ])
-    }
 }
 
 extension TransferError {

@@ -56,14 +56,15 @@ struct ImportCommand: AsyncParsableCommand {
         }
         settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)
-        settings.mapping = try await choices.mapping(environment, slurps)
         let job = TransferJob(
             options: common, environment: environment, logger: logger,
             progress: try common.progress(environment, log))
         let isDryRun = settings.preview != nil
         let report = ImportReport(rejectPath: isDryRun ? nil : settings.rejectPath, isDryRun: isDryRun)
-        try await job.run(report, limit: settings.errorLimit) { [settings, access] service in
-            let checked = CheckedImport(settings: settings, report: report) { inputs in
+        try await job.run(report, limit: settings.errorLimit) { [settings, choices, slurps, access] service in
+            let checked = CheckedImport(settings: settings, report: report, logger: logger) {
+                try await choices.mapping(environment, slurps)
+            } start: { settings, inputs in
                 try await GatewayConnection.with(
                     choice, for: .filling(isDryRun: isDryRun), access: access, environment: environment, logger: logger
                 ) { gateway in
@@ -77,14 +78,24 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// Checks the input before anything is made for the import. Both are one service, so that a signal stops either.
+/// Reads the mapping and checks the input before anything is made for the import. All are one service, so that a signal
+/// stops each of them.
 private struct CheckedImport: Service {
     let settings: ImportSettings
     let report: ImportReport
-    let start: @Sendable (ImportInputs) async throws -> Void
+    let logger: Logger
+    let mapping: @Sendable () async throws -> Mapping?
+    let start: @Sendable (ImportSettings, ImportInputs) async throws -> Void
 
     func run() async throws {
-        guard let inputs = try await ImportInputs.check(settings, report) else { return }
-        try await start(inputs)
+        var settings = settings
+        let inputs: ImportInputs
+        do {
+            settings.mapping = try await mapping()
+            inputs = try await ImportInputs.check(settings)
+        } catch is CancellationError {
+            return report.logStop(settings, to: logger)
+        }
+        try await start(settings, inputs)
     }
 }

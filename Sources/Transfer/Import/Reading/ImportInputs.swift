@@ -10,15 +10,10 @@ package struct ImportInputs: Sendable {
 
     /// Checks the files of an import. A graceful shutdown ends it.
     ///
-    /// - Returns: Nil if it was stopped before the end; the report says so, too.
-    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is something else.
-    package static func check(_ settings: ImportSettings, _ report: ImportReport) async throws -> ImportInputs? {
-        do {
-            return try await cancelWhenGracefulShutdown { try await InputCheck().run(settings) }
-        } catch is CancellationError {
-            report.update { $0.isStopped = true }
-            return nil
-        }
+    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is something else;
+    ///   `CancellationError`, also after a graceful shutdown.
+    package static func check(_ settings: ImportSettings) async throws -> ImportInputs {
+        try await cancelWhenGracefulShutdown { try await InputCheck().run(settings) }
     }
 
     /// Blocks while it checks the whole input against its manifest, if that is wanted.
